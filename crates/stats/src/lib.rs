@@ -1,0 +1,2 @@
+//! Online statistics for latency samples.
+#![forbid(unsafe_code)]
