@@ -1,2 +1,29 @@
-//! Plain data shared by every crate: units, CPU sets, records. Nothing here touches the operating system.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Plain data shared by every crate: units, CPU sets, what to measure, what was measured.
+//!
+//! Nothing here touches the operating system, and nothing here computes a statistic: a record can
+//! be read, checked against its schema and shown on any machine.
 #![forbid(unsafe_code)]
+
+mod check;
+mod cpu;
+mod event;
+mod host;
+mod policy;
+mod run;
+mod spec;
+mod units;
+
+pub use check::{Check, CheckStatus};
+pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
+pub use event::{Event, Progress, SeriesProgress, WindowFigures};
+pub use host::HostFacts;
+pub use policy::{ParsePolicyError, Policy, PolicyFault};
+pub use run::{
+    Ended, Interval, Misses, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
+    ThresholdHit,
+};
+pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};
+pub use units::{Nanos, ParseNanosError};

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a run says while it goes on.
+//!
+//! The same events feed the live view and the store, so that a live view is a replayed view.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Ended, PrecisionState, ThresholdHit};
+use crate::units::Nanos;
+
+/// Something that a run has to say.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The measuring threads run.
+    Started {
+        /// Identity of the run.
+        id: String,
+        /// Number of measuring threads.
+        threads: u32,
+    },
+    /// How far the run is.
+    Progress(Progress),
+    /// A sample was above the threshold.
+    Threshold(ThresholdHit),
+    /// The measuring threads are done.
+    Ended {
+        /// Why.
+        reason: Ended,
+        /// Time since the start.
+        t_ns: Nanos,
+    },
+}
+
+/// How far a run is, and its figures up to now.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Progress {
+    /// Time since the start.
+    pub t_ns: Nanos,
+    /// Part that is done, from 0 to 1. Null for a run without an end.
+    pub done: Option<f64>,
+    /// Time left, as far as known.
+    pub left_ns: Option<Nanos>,
+    /// One entry a thread.
+    pub series: Vec<SeriesProgress>,
+    /// State of the precision targets.
+    #[serde(default)]
+    pub precision: Vec<PrecisionState>,
+}
+
+/// One thread's figures up to now.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SeriesProgress {
+    /// Number of the thread, from 0.
+    pub thread: u32,
+    /// CPU that the thread was last seen on.
+    pub cpu: Option<u32>,
+    /// Scheduling policy.
+    pub policy: String,
+    /// Time between deadlines.
+    pub interval_ns: Nanos,
+    /// Samples.
+    pub count: u64,
+    /// Smallest sample.
+    pub min_ns: Option<u64>,
+    /// Latest sample.
+    pub last_ns: Option<u64>,
+    /// Mean of all samples.
+    pub mean_ns: Option<f64>,
+    /// 99th percentile of all samples, from the histogram.
+    pub p99_ns: Option<u64>,
+    /// Largest sample.
+    pub max_ns: Option<u64>,
+    /// Deadlines that passed while the thread was late.
+    pub overruns: u64,
+    /// Samples lost.
+    pub lost: u64,
+    /// The figures of the latest samples alone.
+    pub window: Option<WindowFigures>,
+}
+
+/// Figures of a moving window.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WindowFigures {
+    /// Samples in the window.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: Option<f64>,
+    /// Their standard deviation with n - 1.
+    pub stddev_ns: Option<f64>,
+    /// Their skewness g1.
+    pub skewness: Option<f64>,
+    /// Their excess kurtosis g2.
+    pub excess_kurtosis: Option<f64>,
+    /// Their 99th percentile, exact.
+    pub p99_ns: Option<f64>,
+    /// The largest of them.
+    pub max_ns: Option<f64>,
+}

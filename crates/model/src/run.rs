@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The record of one run: what was measured, how, on what, and whether it may be believed.
+//!
+//! A [`RunRecord`] is the content of `run.json` and of `measure --json`; docs/formats/run.md
+//! describes it, docs/schemas/run.schema.json checks it. Readers ignore keys that they do not
+//! know; a key that older programs did not write has a default.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::host::HostFacts;
+use crate::spec::RunSpec;
+use crate::units::Nanos;
+
+/// The name and major version of the format that this program writes.
+pub const RUN_FORMAT: &str = "punctual.run/1";
+
+/// One execution of an instrument, recorded.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunRecord {
+    /// `punctual.run/1`.
+    pub format: String,
+    /// UUID version 7, lower case; sorts by start.
+    pub id: String,
+    /// Whether every check passed. An invalid run supports no claim.
+    pub valid: bool,
+    /// What was checked, with the evidence.
+    pub checks: Vec<Check>,
+    /// What made the samples: `wakeup`.
+    pub instrument: String,
+    /// A name given by the user.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A remark given by the user.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Program and version that measured.
+    pub program: String,
+    /// What was asked for.
+    pub spec: RunSpec,
+    /// The machine and its kernel.
+    pub host: HostFacts,
+    /// Start of the measurement, RFC 3339 in UTC.
+    pub started: String,
+    /// Time from the first deadline base to the end of the last thread.
+    pub duration_ns: Nanos,
+    /// Why the run ended.
+    pub ended: Ended,
+    /// One entry a measuring thread.
+    pub series: Vec<Series>,
+    /// All threads together.
+    pub total: Series,
+    /// The sample that ended the run, if one did.
+    #[serde(default)]
+    pub threshold: Option<ThresholdHit>,
+    /// The state of each `--until` target when the run ended.
+    #[serde(default)]
+    pub precision: Vec<PrecisionState>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The duration passed or the samples were taken.
+    Completed,
+    /// The wanted precision was reached.
+    Precision,
+    /// A sample was above the threshold.
+    Threshold,
+    /// A signal asked for the end.
+    Interrupted,
+}
+
+/// The figures of one thread, or of all threads together.
+///
+/// Missing figures are null: a skewness of constant samples, a quantile with no sample beyond it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Series {
+    /// Number of the thread, from 0. Null for the total.
+    pub thread: Option<u32>,
+    /// CPU that the thread was pinned to. Null for the total and for threads that could move.
+    pub cpu: Option<u32>,
+    /// Scheduling policy as read back from the kernel. Null for the total.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Time between the thread's deadlines. Null for the total.
+    #[serde(default)]
+    pub interval_ns: Option<Nanos>,
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest sample, exact.
+    pub min_ns: Option<u64>,
+    /// Largest sample, exact and never clamped.
+    pub max_ns: Option<u64>,
+    /// Arithmetic mean.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation with n - 1.
+    pub stddev_ns: Option<f64>,
+    /// g1, the third central moment over the 1.5th power of the second (no bias correction).
+    pub skewness: Option<f64>,
+    /// g2, the fourth central moment over the square of the second, minus 3 (no bias correction).
+    pub excess_kurtosis: Option<f64>,
+    /// Quantiles from the histogram: at most `quantile_relative_error` above the exact ones.
+    /// Null where fewer than one sample lies beyond.
+    pub quantiles_ns: BTreeMap<String, Option<u64>>,
+    /// Largest relative error of `quantiles_ns`.
+    #[serde(default)]
+    pub quantile_relative_error: f64,
+    /// Quantiles estimated by the P-square algorithm, in constant memory.
+    pub psquare_ns: BTreeMap<String, Option<f64>>,
+    /// Interval of the mean, with the samples' dependence taken into account.
+    #[serde(default)]
+    pub mean_interval_ns: Option<Interval>,
+    /// Distribution-free intervals of the quantiles. Null where the samples allow none.
+    #[serde(default)]
+    pub quantile_intervals_ns: BTreeMap<String, Option<Interval>>,
+    /// Number of independent samples that would say as much about the mean.
+    #[serde(default)]
+    pub effective_samples: Option<f64>,
+    /// Deadlines that passed while the thread was still late for an earlier one.
+    pub overruns: u64,
+    /// Samples that found the ring full and are in no figure. More than none: invalid.
+    pub lost: u64,
+    /// Samples outside of the histogram's range, or before their deadline. More than none: invalid.
+    pub clamped: u64,
+    /// Samples of the warm-up, in no figure.
+    #[serde(default)]
+    pub warm_up_samples: u64,
+    /// Samples above each deadline of the specification, exact.
+    #[serde(default)]
+    pub misses: Vec<Misses>,
+}
+
+/// How many samples were later than a deadline.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Misses {
+    /// The deadline.
+    pub deadline_ns: Nanos,
+    /// Samples strictly later.
+    pub count: u64,
+}
+
+/// An interval estimate.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability that such intervals cover the true value, such as 0.95.
+    pub confidence: f64,
+}
+
+/// One latency sample.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sample {
+    /// Time of the wake-up since the start of the run.
+    pub t_ns: u64,
+    /// How late the wake-up was.
+    pub latency_ns: u64,
+    /// CPU that the thread woke on.
+    pub cpu: u32,
+    /// Deadlines that passed before this wake-up, beyond its own.
+    pub skipped: u32,
+}
+
+/// A sample of a known thread.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadSample {
+    /// Number of the thread, from 0.
+    pub thread: u32,
+    /// Time of the wake-up since the start of the run.
+    pub t_ns: u64,
+    /// How late the wake-up was.
+    pub latency_ns: u64,
+    /// CPU that the thread woke on.
+    pub cpu: u32,
+}
+
+/// The sample that was above `--on-threshold`, and those around it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThresholdHit {
+    /// The threshold.
+    pub threshold_ns: Nanos,
+    /// The first sample above it.
+    pub sample: ThreadSample,
+    /// Samples of every thread before and after, by time.
+    pub around: Vec<ThreadSample>,
+}
+
+/// How precise a figure was when the run ended.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PrecisionState {
+    /// The target as given, such as `p99:2%`.
+    pub target: String,
+    /// Number of the thread, from 0.
+    pub thread: u32,
+    /// The figure.
+    pub estimate_ns: Option<f64>,
+    /// Its interval. Null while the samples allow none.
+    pub interval_ns: Option<Interval>,
+    /// Number of independent samples that would say as much.
+    pub effective_samples: Option<f64>,
+    /// Whether the interval is narrow enough.
+    pub met: bool,
+}
