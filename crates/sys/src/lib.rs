@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The kernel boundary: every system call and every access to `/proc`, `/sys` and `/dev`.
+//!
+//! The one crate with `unsafe`: each block does one thing and says why it may. Wrappers are small
+//! and safe. Files of the kernel are reached through a [`SysRoot`] that the caller passes in.
+#![allow(
+    unsafe_code,
+    reason = "system calls that no safe library wraps; every other crate forbids it"
+)]
+
+pub mod clock;
+pub mod memory;
+pub mod sched;
+pub mod thread;
+pub mod timer;
+
+mod dma_latency;
+mod root;
+
+pub use dma_latency::HeldDmaLatency;
+pub use root::{SysError, SysRoot};

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Locking memory, and keeping it small enough to lock.
+
+use std::io;
+
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+
+/// Makes every thread allocate from one heap.
+///
+/// By default the C library reserves 64 MiB of address space for each allocating thread, and
+/// locking counts all of it: 15 threads would lock close to 1 GB. Call it before any thread starts.
+pub fn use_one_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `mallopt` is called before other threads exist; a refused parameter changes nothing.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// The process's memory is locked as long as this lives.
+#[derive(Debug)]
+pub struct LockedMemory(());
+
+impl LockedMemory {
+    /// Locks, and so makes present, all that is mapped now. What is mapped later is not locked:
+    /// a measuring thread maps nothing, and everything else may fault.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `EPERM` or `ENOMEM` when the memory is larger than `RLIMIT_MEMLOCK` and the
+    /// process lacks `CAP_IPC_LOCK`.
+    pub fn lock_all() -> io::Result<Self> {
+        mlockall(MlockAllFlags::CURRENT)?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for LockedMemory {
+    fn drop(&mut self) {
+        // It fails for no reason that could be acted on; the lock ends with the process anyway.
+        let _ = munlockall();
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Access to `/proc`, `/sys` and `/dev` below a root directory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A view of the kernel's file interfaces.
+///
+/// [`SysRoot::live`] is the running system. [`SysRoot::at`] is a captured tree, so the same code
+/// is tested against machines that we do not have.
+#[derive(Clone, Debug)]
+pub struct SysRoot {
+    root: PathBuf,
+}
+
+impl SysRoot {
+    /// Opens the running system.
+    pub fn live() -> Self {
+        Self::at("/")
+    }
+
+    /// Opens the captured tree in `root`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Whether this is the running system and not a captured tree.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// Reads `path`, without its final newlines.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` and `read(2)` do, and with `EILSEQ`-like `InvalidData` on text that is
+    /// not UTF-8.
+    pub fn read(&self, path: &str) -> Result<String, SysError> {
+        let full = self.full(path);
+        let mut text = String::new();
+        File::open(&full)
+            .and_then(|mut file| file.read_to_string(&mut text))
+            .map_err(|source| SysError::new("read", &full, source))?;
+        text.truncate(text.trim_end_matches('\n').len());
+        Ok(text)
+    }
+
+    /// Reads `path`, or `None` where the kernel lacks the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`SysRoot::read`] does, but not on a missing file.
+    pub fn read_if_present(&self, path: &str) -> Result<Option<String>, SysError> {
+        match self.read(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(err) if err.is_missing() => Ok(None),
+            Err(err) => Err(err),
+        }
+    }
+
+    /// Reads `path` and parses it, or `None` where that cannot be done for any reason.
+    ///
+    /// For facts whose absence is an answer; use [`SysRoot::read`] where the reason matters.
+    pub fn fact<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.read(path).ok()?.trim().parse().ok()
+    }
+
+    /// Writes `value` to `path` in one `write(2)`; never creates the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` and `write(2)` do.
+    pub fn write(&self, path: &str, value: &str) -> Result<(), SysError> {
+        let full = self.full(path);
+        OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(&full)
+            .and_then(|mut file| file.write_all(value.as_bytes()))
+            .map_err(|source| SysError::new("write", &full, source))
+    }
+
+    /// Opens `path` for reading and writing, for files whose effect lasts while they are open.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does.
+    pub fn open_held(&self, path: &str) -> Result<File, SysError> {
+        let full = self.full(path);
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&full)
+            .map_err(|source| SysError::new("open", &full, source))
+    }
+
+    /// Lists the names in directory `path`, sorted; none where the directory is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `opendir(3)` and `readdir(3)` do, but not on a missing directory.
+    pub fn names(&self, path: &str) -> Result<Vec<String>, SysError> {
+        let full = self.full(path);
+        let entries = match std::fs::read_dir(&full) {
+            Ok(entries) => entries,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(SysError::new("list", &full, source)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|source| SysError::new("list", &full, source))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether `path` exists.
+    pub fn exists(&self, path: &str) -> bool {
+        self.full(path).exists()
+    }
+
+    fn full(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+}
+
+/// A kernel file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{op} {}", path.display())]
+pub struct SysError {
+    op: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl SysError {
+    pub(crate) fn new(op: &'static str, path: &Path, source: io::Error) -> Self {
+        Self {
+            op,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether the kernel lacks this file, rather than refusing it.
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+
+    /// Whether the privilege is missing.
+    pub fn is_denied(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_is_told_from_a_refused_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        assert!(sys.read("/sys/none").unwrap_err().is_missing());
+        assert_eq!(sys.read_if_present("/sys/none").unwrap(), None);
+        assert_eq!(sys.fact::<i64>("/sys/none"), None);
+        assert!(sys.names("/sys/none").unwrap().is_empty());
+    }
+
+    #[test]
+    fn write_never_creates_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        sys.write("/knob", "1").unwrap_err();
+        assert!(!sys.exists("/knob"));
+    }
+}

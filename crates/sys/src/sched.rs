@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Scheduling policy and CPU affinity of threads.
+
+use std::io;
+use std::mem::size_of;
+
+use punctual_model::{CPU_LIMIT, CpuId, CpuSet, Nanos, Policy};
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// Sets the calling thread's scheduling policy.
+///
+/// # Errors
+///
+/// Fails with `EPERM` without `CAP_SYS_NICE`, for a deadline policy also when the thread's
+/// affinity is narrower than its root domain, and with `EBUSY` when deadline admission fails.
+pub fn set_policy(policy: Policy) -> io::Result<()> {
+    let attr = to_attr(policy);
+    // SAFETY: `attr` is a live `sched_attr` whose `size` field is its own size, so the kernel
+    // reads only within it; pid 0 is the calling thread; flags must be zero.
+    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    match rc {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Reads the scheduling policy of thread `tid`; 0 is the calling thread.
+///
+/// # Errors
+///
+/// Fails with `ESRCH` when there is no such thread, and with `InvalidData` on a policy that this
+/// program does not know.
+pub fn policy_of(tid: i32) -> io::Result<Policy> {
+    let mut attr = zeroed();
+    // SAFETY: the kernel writes at most the given size, which is that of `attr`; flags are zero.
+    let rc = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            tid,
+            &raw mut attr,
+            size_of::<libc::sched_attr>(),
+            0,
+        )
+    };
+    if rc != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    from_attr(&attr)
+}
+
+/// Returns the CPUs that the calling thread may run on.
+///
+/// # Errors
+///
+/// Fails with `EINVAL` on a machine with more CPUs than a `cpu_set_t` holds.
+pub fn affinity() -> io::Result<CpuSet> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CPU_LIMIT)
+        .filter(|cpu| set.is_set(*cpu as usize))
+        .collect())
+}
+
+/// Binds the calling thread to `cpus`.
+///
+/// # Errors
+///
+/// Fails with `EINVAL` when none of `cpus` is online and allowed to this thread.
+pub fn set_affinity(cpus: &CpuSet) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in cpus.iter() {
+        set.set(cpu as usize);
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Returns the CPU that the calling thread runs on.
+///
+/// Hot path: allocates nothing; no system call where the vDSO has it.
+#[inline]
+pub fn current_cpu() -> CpuId {
+    u32::try_from(sched_getcpu()).unwrap_or(u32::MAX)
+}
+
+/// Returns the calling thread's timer slack: how much later than asked the kernel may wake an
+/// ordinary thread to save wake-ups. Real-time threads have none.
+pub fn timer_slack() -> Option<Nanos> {
+    rustix::thread::current_timer_slack().ok().map(Nanos::new)
+}
+
+fn zeroed() -> libc::sched_attr {
+    // SAFETY: `sched_attr` is plain integers, for which all-zero is valid.
+    unsafe { std::mem::zeroed() }
+}
+
+fn to_attr(policy: Policy) -> libc::sched_attr {
+    let mut attr = zeroed();
+    #[expect(clippy::cast_possible_truncation, reason = "some 56 bytes")]
+    {
+        attr.size = size_of::<libc::sched_attr>() as u32;
+    }
+    attr.sched_policy = number(policy).cast_unsigned();
+    match policy {
+        Policy::Other { nice } => attr.sched_nice = nice.into(),
+        Policy::Batch | Policy::Idle => {}
+        Policy::Fifo { priority } | Policy::RoundRobin { priority } => {
+            attr.sched_priority = priority.into();
+        }
+        Policy::Deadline { runtime, period } => {
+            attr.sched_runtime = runtime.get();
+            attr.sched_deadline = period.get();
+            attr.sched_period = period.get();
+        }
+    }
+    attr
+}
+
+const fn number(policy: Policy) -> i32 {
+    match policy {
+        Policy::Other { .. } => libc::SCHED_OTHER,
+        Policy::Batch => libc::SCHED_BATCH,
+        Policy::Idle => libc::SCHED_IDLE,
+        Policy::Fifo { .. } => libc::SCHED_FIFO,
+        Policy::RoundRobin { .. } => libc::SCHED_RR,
+        Policy::Deadline { .. } => libc::SCHED_DEADLINE,
+    }
+}
+
+fn from_attr(attr: &libc::sched_attr) -> io::Result<Policy> {
+    let priority = || {
+        u8::try_from(attr.sched_priority)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "priority out of range"))
+    };
+    match attr.sched_policy.cast_signed() {
+        libc::SCHED_OTHER => Ok(Policy::Other {
+            nice: i8::try_from(attr.sched_nice).unwrap_or(0),
+        }),
+        libc::SCHED_BATCH => Ok(Policy::Batch),
+        libc::SCHED_IDLE => Ok(Policy::Idle),
+        libc::SCHED_FIFO => Ok(Policy::Fifo {
+            priority: priority()?,
+        }),
+        libc::SCHED_RR => Ok(Policy::RoundRobin {
+            priority: priority()?,
+        }),
+        libc::SCHED_DEADLINE => Ok(Policy::Deadline {
+            runtime: Nanos::new(attr.sched_runtime),
+            period: Nanos::new(attr.sched_period),
+        }),
+        other => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("scheduling policy number {other} is not known to this program"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_is_always_permitted_and_reads_back() {
+        std::thread::spawn(|| {
+            set_policy(Policy::Other { nice: 3 }).unwrap();
+            assert_eq!(policy_of(0).unwrap(), Policy::Other { nice: 3 });
+            set_policy(Policy::Batch).unwrap();
+            assert_eq!(policy_of(0).unwrap(), Policy::Batch);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn fifo_priority_zero_is_refused_by_the_kernel() {
+        let err = set_policy(Policy::Fifo { priority: 0 }).unwrap_err();
+        assert_eq!(err.raw_os_error(), Some(libc::EINVAL));
+    }
+
+    #[test]
+    fn affinity_reads_back_as_set() {
+        std::thread::spawn(|| {
+            let first: CpuSet = affinity().unwrap().iter().take(1).collect();
+            set_affinity(&first).unwrap();
+            assert_eq!(affinity().unwrap(), first);
+            assert!(first.contains(current_cpu()));
+        })
+        .join()
+        .unwrap();
+    }
+}
