@@ -1,2 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
 //! The chores of this repository: `cargo xtask --help`.
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod app;
+mod bench;
+mod completions;
+mod files;
+mod generated;
+mod layers;
+mod man;
+mod schemas;
+mod sizes;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The chores of this repository
+#[derive(Debug, Parser)]
+#[command(
+    name = "xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Fail on a dependency between crates that the layer table does not allow
+    CheckLayers,
+    /// Check the length of Rust files and their licence header
+    CheckSizes,
+    /// Write the JSON Schemas to docs/schemas
+    Schemas(Generate),
+    /// Write the man pages to docs/man
+    Man(Generate),
+    /// Write the shell completions to docs/completions
+    Completions(Generate),
+    /// Measure the budgets, as ratios beside Debian's cyclictest
+    Bench(bench::Options),
+}
+
+#[derive(Debug, Args)]
+struct Generate {
+    /// Write nothing; fail with the names of the files that are not up to date
+    #[arg(long)]
+    check: bool,
+}
+
+impl Generate {
+    fn mode(&self) -> generated::Mode {
+        if self.check {
+            generated::Mode::Check
+        } else {
+            generated::Mode::Write
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> anyhow::Result<ExitCode> {
+    let root = files::workspace_root();
+    match chore {
+        Chore::CheckLayers => layers::check(&root)?,
+        Chore::CheckSizes => sizes::check(&root)?,
+        Chore::Schemas(options) => {
+            generated::apply(
+                &root.join("docs/schemas"),
+                &schemas::files()?,
+                options.mode(),
+            )?;
+        }
+        Chore::Man(options) => {
+            let pages =
+                app::command().map_or_else(|| Ok(Vec::new()), |command| man::files(&command))?;
+            generated::apply(&root.join("docs/man"), &pages, options.mode())?;
+        }
+        Chore::Completions(options) => {
+            let scripts =
+                app::command().map_or_else(Vec::new, |command| completions::files(&command));
+            generated::apply(&root.join("docs/completions"), &scripts, options.mode())?;
+        }
+        Chore::Bench(options) => return bench::run(&root, &options),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The JSON Schemas of what Punctual prints and stores.
+
+use anyhow::Context as _;
+use schemars::Schema;
+
+use crate::generated::Generated;
+
+/// Every schema: the name of its file in docs/schemas, without `.json`, and the schema.
+fn table() -> Vec<(&'static str, Schema)> {
+    // PLUG: `punctual-model = { workspace = true, features = ["schema"] }` in xtask/Cargo.toml, and here rows such as
+    // ("run", schemars::schema_for!(punctual_model::RunRecord)).
+    vec![]
+}
+
+/// Returns the files of docs/schemas.
+pub(crate) fn files() -> anyhow::Result<Vec<Generated>> {
+    render(&table())
+}
+
+fn render(table: &[(&str, Schema)]) -> anyhow::Result<Vec<Generated>> {
+    table
+        .iter()
+        .map(|(name, schema)| {
+            let mut content = serde_json::to_vec_pretty(schema)
+                .with_context(|| format!("failed to render schema {name}"))?;
+            content.push(b'\n');
+            Ok(Generated {
+                name: format!("{name}.json"),
+                content,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = table().into_iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn a_schema_becomes_a_json_file_that_ends_with_a_newline() {
+        let files = render(&[("count", schemars::schema_for!(u64))]).unwrap();
+        assert_eq!(files[0].name, "count.json");
+        let text = String::from_utf8(files[0].content.clone()).unwrap();
+        assert!(
+            text.contains("\"$schema\"") && text.ends_with("}\n"),
+            "{text}"
+        );
+    }
+}
