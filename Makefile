@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO ?= cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+TRIPLE := $(shell scripts/host-triple.sh)
+BINARY := $(TARGET_DIR)/$(TRIPLE)/release/punctual
+
+bindir := $(DESTDIR)$(PREFIX)/bin
+datadir := $(DESTDIR)$(PREFIX)/share
+bashdir := $(datadir)/bash-completion/completions
+fishdir := $(datadir)/fish/vendor_completions.d
+zshdir := $(datadir)/zsh/site-functions
+mandir := $(datadir)/man/man1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench build install uninstall lint clean
+
+help:
+	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
+	@echo 'make test       the whole test suite; installs what it needs, or says what to install'
+	@echo 'make bench      the budgets, beside cyclictest; as root on a quiet machine'
+	@echo 'make build      one static release binary'
+	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
+	@echo 'make uninstall  what install put there'
+	@echo 'make lint       formatting, clippy, layers, sizes, generated files, rustdoc'
+	@echo 'make clean      remove all build output'
+
+# Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
+# build scripts and procedural macros, which cannot be static.
+build:
+	@scripts/prerequisites.sh build
+	RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+	@printf '%s: %s bytes\n' '$(BINARY)' "$$(wc -c <'$(BINARY)')"
+
+run: build
+	$(BINARY) assess
+
+test:
+	@scripts/prerequisites.sh test
+	@python='$(abspath $(TARGET_DIR))/venv/bin/python'; \
+	if [ -x "$$python" ]; then PUNCTUAL_PYTHON=$$python; export PUNCTUAL_PYTHON; fi; \
+	echo '$(CARGO) test --workspace'; \
+	$(CARGO) test --workspace
+	@cat $(TARGET_DIR)/prerequisites.txt
+
+bench: build
+	@scripts/prerequisites.sh bench
+	$(CARGO) xtask bench --punctual $(BINARY) $(BENCH)
+
+# Does not build: `make build` is the user's work, this is root's.
+install:
+	@test -x $(BINARY) || { echo 'Error: $(BINARY) is missing. Run make build first.' >&2; exit 1; }
+	install -d $(bindir) $(mandir) $(bashdir) $(fishdir) $(zshdir)
+	install -m 755 $(BINARY) $(bindir)/punctual
+	install -m 644 docs/man/*.1 $(mandir)
+	install -m 644 docs/completions/punctual.bash $(bashdir)/punctual
+	install -m 644 docs/completions/punctual.fish $(fishdir)/punctual.fish
+	install -m 644 docs/completions/_punctual $(zshdir)/_punctual
+
+uninstall:
+	rm -f $(bindir)/punctual $(mandir)/punctual.1 $(mandir)/punctual-*.1
+	rm -f $(bashdir)/punctual $(fishdir)/punctual.fish $(zshdir)/_punctual
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) xtask check-layers
+	$(CARGO) xtask check-sizes
+	$(CARGO) xtask schemas --check
+	$(CARGO) xtask man --check
+	$(CARGO) xtask completions --check
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+#
+# prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
+# Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
+# without cyclictest or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
+set -eu
+
+purpose=${1:-}
+case $purpose in
+build | test | bench) ;;
+*)
+    echo "usage: $0 build|test|bench" >&2
+    exit 2
+    ;;
+esac
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+venv=$target/venv
+notes=$target/prerequisites.txt
+failed=no
+mkdir -p "$target"
+: >"$notes"
+
+stop() {
+    echo "Error: $1" >&2
+    failed=yes
+}
+
+# without NAME TEXT: the target goes on without NAME, unless the caller demanded it.
+without() {
+    case ",${PUNCTUAL_TEST_REQUIRE:-}," in
+    *",$1,"*) stop "$2" ;;
+    *) echo "Note: $2" | tee -a "$notes" ;;
+    esac
+}
+
+# apt PACKAGE...: installs, where that is possible without asking anyone.
+apt() {
+    [ "$(id -u)" = 0 ] || return 1
+    command -v apt-get >/dev/null || return 1
+    echo "Installing: $*"
+    # The first try fails where the package lists were never fetched, as in an image.
+    apt_install "$@" 2>/dev/null || { apt-get update -qq </dev/null && apt_install "$@"; }
+}
+
+apt_install() {
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
+}
+
+check_rust() {
+    if ! command -v cargo >/dev/null; then
+        stop "cargo is missing. Install Rust from https://rustup.rs, then open a new shell."
+        return
+    fi
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(rustc --version | cut -d ' ' -f 2)
+    oldest=$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)
+    [ "$oldest" = "$wanted" ] ||
+        stop "rustc $found is older than $wanted. Install Rust from https://rustup.rs (it brings the pinned version)."
+}
+
+check_compiler() {
+    command -v cc >/dev/null || apt gcc libc6-dev ||
+        stop "a C compiler is missing (bundled SQLite and zstd). Install it: sudo apt-get install gcc libc6-dev"
+}
+
+check_cyclictest() {
+    command -v cyclictest >/dev/null || apt rt-tests ||
+        without cyclictest "no cyclictest, so nothing is compared with it. Install it: sudo apt-get install rt-tests"
+}
+
+python_ready() {
+    cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
+        "$venv/bin/python" -c 'import numpy, pyarrow, scipy' 2>/dev/null
+}
+
+can_make_venv() {
+    python3 -c 'import ensurepip, venv' 2>/dev/null
+}
+
+check_python() {
+    if python_ready; then
+        return
+    fi
+    if ! can_make_venv && ! { apt python3 python3-venv && can_make_venv; }; then
+        without scipy "no python3 -m venv, so nothing is compared with scipy. Install it: sudo apt-get install python3-venv"
+        return
+    fi
+    echo "Making a Python environment in $venv"
+    # Wheels only: a compilation of scipy takes longer than all the tests.
+    if python3 -m venv --clear "$venv" &&
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+            -r scripts/requirements.txt </dev/null; then
+        cp scripts/requirements.txt "$venv/requirements.txt"
+    else
+        without scipy "pip could not install numpy, scipy and pyarrow in $venv, so nothing is compared with scipy. Is PyPI reachable?"
+    fi
+}
+
+check_rust
+check_compiler
+case $purpose in
+test)
+    check_cyclictest
+    check_python
+    ;;
+bench) check_cyclictest ;;
+esac
+[ "$failed" = no ]
