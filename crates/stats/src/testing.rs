@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Seeded sample sources for the unit tests.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// A reproducible source of samples.
+pub(crate) struct Samples(Xoshiro256PlusPlus);
+
+impl Samples {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Uniform in (0, 1].
+    pub(crate) fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    pub(crate) fn lognormal(&mut self, mu: f64, sigma: f64) -> f64 {
+        (mu + sigma * self.normal()).exp()
+    }
+
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
+
+    /// Pareto with minimum 1.
+    pub(crate) fn pareto(&mut self, alpha: f64) -> f64 {
+        self.uniform().powf(-1.0 / alpha)
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_close(got: Option<f64>, want: f64, relative: f64) {
+    let got = got.expect("a figure");
+    let error = (got - want).abs() / want.abs().max(f64::MIN_POSITIVE);
+    assert!(
+        error <= relative,
+        "got {got}, want {want}, relative error {error:e}"
+    );
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Statistics of the latest samples: by count, or by time.
+//!
+//! A sample costs one write into a ring. The figures are computed from the samples themselves when
+//! they are asked for, so they are exact at any age: sums that are kept by adding the new sample
+//! and subtracting the old one drift. A display that asks ten times a second pays some
+//! microseconds; the loop that records pays a nanosecond.
+//!
+//! A quantile q of n samples is the order statistic of rank ⌈q n⌉, as in
+//! [`LatencyHistogram`](crate::LatencyHistogram).
+
+use crate::Moments;
+use crate::num::{index, quantile_rank};
+
+/// What a window holds, as figures; `None` where the samples define none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WindowSummary {
+    /// The number of samples.
+    pub count: u64,
+    /// From the oldest to the newest sample, in ns; `None` for a window by count.
+    pub span_ns: Option<u64>,
+    /// The smallest sample.
+    pub min: Option<f64>,
+    /// The largest sample.
+    pub max: Option<f64>,
+    /// The arithmetic mean.
+    pub mean: Option<f64>,
+    /// The standard deviation with divisor n - 1.
+    pub std_dev: Option<f64>,
+    /// The biased skewness g1.
+    pub skewness: Option<f64>,
+    /// The biased excess kurtosis g2.
+    pub excess_kurtosis: Option<f64>,
+    /// The quantiles that were asked for; `None` without samples, or for one outside 0 to 1.
+    pub quantiles: Vec<(f64, Option<f64>)>,
+}
+
+/// The latest `n` samples.
+///
+/// ```
+/// use punctual_stats::CountWindow;
+///
+/// let mut window = CountWindow::new(3);
+/// window.extend_from_slice(&[100.0, 1.0, 2.0, 6.0]);
+/// let summary = window.summary(&[0.5]);
+/// assert_eq!((summary.count, summary.mean), (3, Some(3.0)));
+/// assert_eq!(summary.quantiles, [(0.5, Some(2.0))]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct CountWindow {
+    ring: Box<[f64]>,
+    next: usize,
+    filled: usize,
+    rejected: u64,
+    scratch: Vec<f64>,
+}
+
+impl CountWindow {
+    /// Creates a window over `n` samples, at least one, and takes all its memory: 16 bytes a sample.
+    pub fn new(n: usize) -> Self {
+        let n = n.max(1);
+        Self {
+            ring: vec![0.0; n].into_boxed_slice(),
+            next: 0,
+            filled: 0,
+            rejected: 0,
+            scratch: Vec::with_capacity(n),
+        }
+    }
+
+    /// Adds one sample; a full window forgets its oldest.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn push(&mut self, x: f64) {
+        if !x.is_finite() {
+            self.rejected += 1;
+            return;
+        }
+        if let Some(slot) = self.ring.get_mut(self.next) {
+            *slot = x;
+        }
+        self.next += 1;
+        self.filled = self.filled.max(self.next);
+        if self.next == self.ring.len() {
+            self.next = 0;
+        }
+    }
+
+    /// Adds every sample of `xs`.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn extend_from_slice(&mut self, xs: &[f64]) {
+        if !xs.iter().fold(true, |all, x| all & x.is_finite()) {
+            xs.iter().for_each(|&x| self.push(x));
+            return;
+        }
+        // What would be overwritten within this call is not written at all.
+        let mut xs = &xs[xs.len().saturating_sub(self.ring.len())..];
+        while !xs.is_empty() {
+            let room = self.ring.len() - self.next;
+            let (now, later) = xs.split_at(room.min(xs.len()));
+            self.ring[self.next..self.next + now.len()].copy_from_slice(now);
+            self.next += now.len();
+            self.filled = self.filled.max(self.next);
+            if self.next == self.ring.len() {
+                self.next = 0;
+            }
+            xs = later;
+        }
+    }
+
+    /// The number of samples in the window.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether the window holds no sample.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// The number of samples that fit.
+    pub fn capacity(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// The number of values that were refused because they were infinite or not a number.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// The samples, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        let (newer, older) = self.ring[..self.filled].split_at(self.next.min(self.filled));
+        older.iter().chain(newer).copied()
+    }
+
+    /// Computes the figures of the samples in the window and the given quantiles.
+    ///
+    /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
+    pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.ring[..self.filled]);
+        summarize(&mut self.scratch, None, quantiles)
+    }
+}
+
+/// The samples of the latest span of time, up to a capacity.
+///
+/// The newest time seen is *now*; a sample belongs to the window while it is less than the span
+/// older. Time may step back: such a sample belongs if its own time does. When the ring is too
+/// short for the span, the samples that had to go early are counted in
+/// [`truncated`](Self::truncated).
+///
+/// ```
+/// use punctual_stats::TimeWindow;
+///
+/// let mut window = TimeWindow::new(1_000_000, 100);
+/// window.push(0, 50.0);
+/// window.push(900_000, 10.0);
+/// window.push(1_200_000, 20.0);
+/// let summary = window.summary(&[]);
+/// assert_eq!((summary.count, summary.mean), (2, Some(15.0)));
+/// assert_eq!(summary.span_ns, Some(300_000));
+/// ```
+#[derive(Clone, Debug)]
+pub struct TimeWindow {
+    ring: Box<[(u64, f64)]>,
+    next: usize,
+    filled: usize,
+    span_ns: u64,
+    newest_ns: u64,
+    truncated: u64,
+    rejected: u64,
+    scratch: Vec<f64>,
+}
+
+impl TimeWindow {
+    /// Creates a window over `span_ns` with room for `capacity` samples, at least one, and takes all
+    /// its memory: 24 bytes a sample.
+    pub fn new(span_ns: u64, capacity: usize) -> Self {
+        let capacity = capacity.max(1);
+        Self {
+            ring: vec![(0, 0.0); capacity].into_boxed_slice(),
+            next: 0,
+            filled: 0,
+            span_ns,
+            newest_ns: 0,
+            truncated: 0,
+            rejected: 0,
+            scratch: Vec::with_capacity(capacity),
+        }
+    }
+
+    /// Adds the sample `x` that was taken at `t_ns`.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn push(&mut self, t_ns: u64, x: f64) {
+        if !x.is_finite() {
+            self.rejected += 1;
+            return;
+        }
+        self.newest_ns = self.newest_ns.max(t_ns);
+        let full = self.filled == self.ring.len();
+        if let Some(slot) = self.ring.get_mut(self.next) {
+            let live = self.newest_ns - slot.0 < self.span_ns;
+            self.truncated += u64::from(full & live);
+            *slot = (t_ns, x);
+        }
+        self.next += 1;
+        self.filled = self.filled.max(self.next);
+        if self.next == self.ring.len() {
+            self.next = 0;
+        }
+    }
+
+    /// Adds every `(t_ns, x)` of `samples`.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn extend_from_slice(&mut self, samples: &[(u64, f64)]) {
+        for &(t_ns, x) in samples {
+            self.push(t_ns, x);
+        }
+    }
+
+    /// The number of samples that were overwritten while they still belonged to the window.
+    pub fn truncated(&self) -> u64 {
+        self.truncated
+    }
+
+    /// The number of values that were refused because they were infinite or not a number.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// Computes the figures of the samples in the window and the given quantiles.
+    ///
+    /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
+    pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
+        self.scratch.clear();
+        let mut oldest = None;
+        for &(t_ns, x) in &self.ring[..self.filled] {
+            // `newest_ns` is the maximum of all times, so this cannot wrap.
+            if self.newest_ns - t_ns < self.span_ns {
+                oldest = Some(oldest.map_or(t_ns, |o: u64| o.min(t_ns)));
+                self.scratch.push(x);
+            }
+        }
+        let span_ns = oldest.map(|t| self.newest_ns - t);
+        summarize(&mut self.scratch, span_ns, quantiles)
+    }
+}
+
+fn summarize(samples: &mut [f64], span_ns: Option<u64>, quantiles: &[f64]) -> WindowSummary {
+    // Sorted first, so that the sums do not depend on where the ring begins.
+    samples.sort_unstable_by(f64::total_cmp);
+    let mut moments = Moments::new();
+    moments.extend_from_slice(samples);
+    let count = samples.len() as u64;
+    let at = |q: f64| {
+        let rank = quantile_rank(q, count);
+        (0.0..=1.0)
+            .contains(&q)
+            .then(|| samples.get(index(rank) - 1).copied())
+            .flatten()
+    };
+    WindowSummary {
+        count,
+        span_ns,
+        min: moments.min(),
+        max: moments.max(),
+        mean: moments.mean(),
+        std_dev: moments.std_dev(),
+        skewness: moments.skewness(),
+        excess_kurtosis: moments.excess_kurtosis(),
+        quantiles: quantiles.iter().map(|&q| (q, at(q))).collect(),
+    }
+}
