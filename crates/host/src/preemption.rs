@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! How far the kernel lets itself be preempted.
+//!
+//! A kernel built with `PREEMPT_DYNAMIC` picks its model at boot. It tells the choice in debugfs
+//! (often closed) and takes it from `preempt=` on the command line, else from its configuration.
+
+use punctual_sys::SysRoot;
+
+/// A preemption model and whether it is `PREEMPT_RT`.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(crate) struct Preemption {
+    /// The model with its source.
+    pub(crate) model: Option<String>,
+    /// Whether the kernel is built with `PREEMPT_RT`.
+    pub(crate) rt: Option<bool>,
+}
+
+/// Reads the model from the kernel's version line, its command line and debugfs.
+pub(crate) fn read(sys: &SysRoot, version: Option<&str>, cmdline: Option<&str>) -> Preemption {
+    let says = |word: &str| version.is_some_and(|v| v.split_whitespace().any(|w| w == word));
+    // The file exists in RT kernels from the patch set's time; the version line says it everywhere.
+    let rt_file = sys.fact::<u8>("/sys/kernel/realtime") == Some(1);
+    if rt_file || says("PREEMPT_RT") || says("PREEMPT-RT") {
+        return Preemption {
+            model: Some("PREEMPT_RT".to_owned()),
+            rt: Some(true),
+        };
+    }
+    if version.is_none() {
+        return Preemption::default();
+    }
+    let model = if says("PREEMPT_DYNAMIC") || version.is_some_and(|v| v.contains("PREEMPT_DYNAMIC"))
+    {
+        dynamic(sys, cmdline)
+    } else if says("PREEMPT") {
+        "full (PREEMPT in the version line)".to_owned()
+    } else {
+        "none or voluntary (no PREEMPT in the version line)".to_owned()
+    };
+    Preemption {
+        model: Some(model),
+        rt: Some(false),
+    }
+}
+
+fn dynamic(sys: &SysRoot, cmdline: Option<&str>) -> String {
+    // debugfs lists all models and puts the active one in parentheses: "none voluntary (full)".
+    let active = sys
+        .read("/sys/kernel/debug/sched/preempt")
+        .ok()
+        .and_then(|text| {
+            let (_, rest) = text.split_once('(')?;
+            Some(rest.split_once(')')?.0.to_owned())
+        });
+    if let Some(active) = active {
+        return format!("{active} (dynamic, from debugfs)");
+    }
+    let asked = cmdline.and_then(|line| {
+        line.split_whitespace()
+            .filter_map(|word| word.strip_prefix("preempt="))
+            .next_back()
+    });
+    asked.map_or_else(
+        || "dynamic (the active model cannot be read here)".to_owned(),
+        |model| format!("{model} (dynamic, from the command line)"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(version: &str, cmdline: &str) -> Preemption {
+        let dir = tempfile::tempdir().unwrap();
+        read(&SysRoot::at(dir.path()), Some(version), Some(cmdline))
+    }
+
+    #[test]
+    fn models_are_told_apart() {
+        assert_eq!(model("#1 SMP PREEMPT_RT Mon", "").rt, Some(true));
+        let full = model("#1 SMP PREEMPT_DYNAMIC Mon", "quiet preempt=full");
+        assert_eq!(full.model.unwrap(), "full (dynamic, from the command line)");
+        assert_eq!(full.rt, Some(false));
+        let unknown = model("#1 SMP PREEMPT_DYNAMIC Mon", "").model.unwrap();
+        assert!(unknown.contains("cannot be read"), "{unknown}");
+        assert!(model("#1 SMP Mon", "").model.unwrap().starts_with("none"));
+    }
+
+    #[test]
+    fn debugfs_wins_over_the_command_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let sched = dir.path().join("sys/kernel/debug/sched");
+        std::fs::create_dir_all(&sched).unwrap();
+        std::fs::write(sched.join("preempt"), "none (voluntary) full lazy\n").unwrap();
+        let sys = SysRoot::at(dir.path());
+        let got = read(&sys, Some("#1 PREEMPT_DYNAMIC"), Some("preempt=full"));
+        assert_eq!(got.model.unwrap(), "voluntary (dynamic, from debugfs)");
+    }
+}
