@@ -137,10 +137,9 @@ impl PSquare {
 
     /// Adds every sample of `xs`, in order; the result is that of [`push`](Self::push), bit for bit.
     ///
-    /// Hot: it allocates nothing. Each quantile runs through the whole slice with its markers in
-    /// registers.
+    /// Hot: it allocates nothing.
     pub fn extend_from_slice(&mut self, xs: &[f64]) {
-        if xs.iter().all(|x| x.is_finite()) {
+        if xs.iter().fold(true, |all, x| all & x.is_finite()) {
             self.extend_finite(xs);
         } else {
             for run in xs.split(|x| !x.is_finite()) {
@@ -193,8 +192,18 @@ impl PSquare {
         }
         let Some(&x) = rest.first() else { return };
         let last = (self.count - 1) as f64;
-        for markers in &mut self.markers {
-            markers.run(rest, last, self.min, self.max);
+        let (fours, others) = self.markers.as_chunks_mut::<4>();
+        for group in fours {
+            run(group, rest, last, self.min, self.max);
+        }
+        for markers in others {
+            run(
+                std::array::from_mut(markers),
+                rest,
+                last,
+                self.min,
+                self.max,
+            );
         }
         self.count += rest.len() as u64;
         self.min = rest.iter().copied().fold(self.min.min(x), f64::min);
@@ -224,34 +233,46 @@ impl Markers {
         }
     }
 
-    /// Feeds `xs`, given the position of the maximum and the extremes before the first of them.
-    fn run(&mut self, xs: &[f64], mut last: f64, mut min: f64, mut max: f64) {
+    #[inline(always)]
+    fn step(&mut self, x: f64, last: f64, min: f64, max: f64) {
         let [f1, f2, f3] = self.share;
-        let [mut q1, mut q2, mut q3] = self.height;
-        let [mut n1, mut n2, mut n3] = self.position;
-        for &x in xs {
-            last += 1.0;
-            min = if x < min { x } else { min };
-            max = if x > max { x } else { max };
-            // The search for the cell, without a branch: a marker above the sample moves up.
-            n1 += f64::from(u8::from(x < q1));
-            n2 += f64::from(u8::from(x < q2));
-            n3 += f64::from(u8::from(x < q3));
-            let d1 = last * f1 - n1;
-            if d1.abs() >= 1.0 {
-                (q1, n1) = adjusted(d1, [min, q1, q2], [0.0, n1, n2]);
-            }
-            let d2 = last * f2 - n2;
-            if d2.abs() >= 1.0 {
-                (q2, n2) = adjusted(d2, [q1, q2, q3], [n1, n2, n3]);
-            }
-            let d3 = last * f3 - n3;
-            if d3.abs() >= 1.0 {
-                (q3, n3) = adjusted(d3, [q2, q3, max], [n2, n3, last]);
-            }
+        let [q1, q2, q3] = &mut self.height;
+        let [n1, n2, n3] = &mut self.position;
+        // The search for the cell, without a branch: a marker above the sample moves up.
+        *n1 += f64::from(u8::from(x < *q1));
+        *n2 += f64::from(u8::from(x < *q2));
+        *n3 += f64::from(u8::from(x < *q3));
+        let (d1, d2, d3) = (last * f1 - *n1, last * f2 - *n2, last * f3 - *n3);
+        if d1.abs() >= 1.0 {
+            (*q1, *n1) = adjusted(d1, [min, *q1, *q2], [0.0, *n1, *n2]);
         }
-        self.height = [q1, q2, q3];
-        self.position = [n1, n2, n3];
+        if d2.abs() >= 1.0 {
+            (*q2, *n2) = adjusted(d2, [*q1, *q2, *q3], [*n1, *n2, *n3]);
+        }
+        if d3.abs() >= 1.0 {
+            (*q3, *n3) = adjusted(d3, [*q2, *q3, max], [*n2, *n3, last]);
+        }
+    }
+}
+
+/// Feeds `xs` to `N` quantiles, given the position of the maximum and the extremes before them.
+///
+/// Sample by sample through all of the group: whether a marker moves is as good as random, and while
+/// one quantile waits for its wrongly guessed branch the others have work that is already known.
+fn run<const N: usize>(
+    group: &mut [Markers; N],
+    xs: &[f64],
+    mut last: f64,
+    mut min: f64,
+    mut max: f64,
+) {
+    for &x in xs {
+        last += 1.0;
+        min = if x < min { x } else { min };
+        max = if x > max { x } else { max };
+        for markers in group.iter_mut() {
+            markers.step(x, last, min, max);
+        }
     }
 }
 
