@@ -177,22 +177,29 @@ impl LatencyHistogram {
     ///
     /// It is at least the exact order statistic and less than
     /// [`RELATIVE_ERROR`](Self::RELATIVE_ERROR) above it. For the [`clamped`](Self::clamped) highest
-    /// ranks it is a lower bound, except that the last rank is the exact maximum. `None` when there
-    /// is no such rank.
+    /// ranks it is the maximum, the only bound that is known. `None` when there is no such rank.
     pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
-        let n = self.count();
-        if rank == 0 || rank > n {
+        if rank == 0 || rank > self.count {
             return None;
         }
-        if rank == n {
-            return self.max();
-        }
+        self.bucket_at_rank(rank).map(|(_, to)| to)
+    }
+
+    /// The lowest and highest value of the bucket that holds `rank`; the extremes for the end ranks.
+    pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
         let mut below = 0;
         let index = self.counts.iter().position(|&count| {
             below += count;
             below >= rank
         })?;
-        Some(bounds_of(index).1.clamp(self.min, self.max))
+        let (from, to) = bounds_of(index);
+        // Within the extremes; a value that was clamped reaches up to the maximum.
+        let to = if rank > self.count - self.clamped {
+            self.max
+        } else {
+            to.min(self.max)
+        };
+        Some((from.max(self.min), to))
     }
 
     /// The number of values above `ns`.

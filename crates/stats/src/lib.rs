@@ -4,17 +4,38 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod base64;
+pub mod batch;
+mod binomial;
+pub mod exceed;
+pub mod exchange;
 mod histogram;
 pub mod moments;
 mod num;
+pub mod online;
+pub mod precision;
 pub mod psquare;
+pub mod stop;
+pub mod target;
 #[cfg(test)]
 mod testing;
 mod view;
 pub mod window;
 
+pub use batch::{BatchMeans, autocorrelation_time};
+pub use exceed::{ThresholdCounter, ThresholdMismatch};
+pub use exchange::{
+    HistogramLog, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog, write_hlog,
+};
 pub use histogram::LatencyHistogram;
 pub use moments::Moments;
+pub use online::{OnlineConfig, OnlineStats};
+pub use precision::{
+    Interval, clopper_pearson, exceedance_upper_bound, mean_interval, quantile_interval,
+    quantile_ranks, rule_of_three, samples_for_bound,
+};
 pub use psquare::{PSquare, QuantileSetError};
+pub use stop::{StopRule, TargetState};
+pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};
 pub use view::{Bucket, CdfPoint, PdfPoint, View};
 pub use window::{CountWindow, TimeWindow, WindowSummary};

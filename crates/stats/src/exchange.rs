@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Histograms in the formats of the HdrHistogram family.
+//!
+//! One histogram is a *V2* payload, plain or deflated. Several, each with a tag and the time that it
+//! covers, are an *interval log*: lines of text that HistogramLogAnalyzer, the Java, Python and
+//! other HDR tools read.
+//!
+//! The formats keep counts only. The clamped count and the exact extremes are not in them: a
+//! histogram that was read has the borders of its outermost buckets as extremes, and no clamped
+//! values. Reading takes no more than the memory that the header asks for, which a hostile file may
+//! set to 4 GiB; do not read files of unknown origin without a limit on memory.
+
+use std::io::{self, Read, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{
+    DeserializeError, Deserializer, Serializer, V2DeflateSerializeError, V2DeflateSerializer,
+    V2SerializeError, V2Serializer,
+};
+
+use crate::LatencyHistogram;
+use crate::base64;
+
+const DIGITS: u8 = 3;
+
+/// One histogram of an interval log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaggedHistogram {
+    /// The tag, such as a thread or a CPU; `None` for an untagged line.
+    pub tag: Option<String>,
+    /// When the interval began, since the start of the log.
+    pub start: Duration,
+    /// How long the interval was.
+    pub duration: Duration,
+    /// The latencies of the interval.
+    pub histogram: LatencyHistogram,
+}
+
+/// An interval log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramLog {
+    /// When the log began; `None` when it does not say.
+    pub start: Option<SystemTime>,
+    /// The histograms, in the order of the log.
+    pub entries: Vec<TaggedHistogram>,
+}
+
+/// A histogram or an interval log could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteHistogramError {
+    /// The writer refused the bytes.
+    #[error("write histogram")]
+    Write(#[source] io::Error),
+    /// The histogram does not fit the format.
+    #[error("encode histogram: {reason}")]
+    Encode {
+        /// What the encoder said.
+        reason: String,
+    },
+    /// A tag has a character that the format cannot hold.
+    #[error("histogram tag `{tag}` contains a comma, a space or a line break")]
+    Tag {
+        /// The rejected tag.
+        tag: String,
+    },
+}
+
+/// A histogram or an interval log could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadHistogramError {
+    /// The reader failed, or ended early.
+    #[error("read histogram")]
+    Read(#[source] io::Error),
+    /// The bytes are no V2 histogram.
+    #[error("decode histogram: {reason}")]
+    Decode {
+        /// What the decoder said.
+        reason: String,
+    },
+    /// The buckets are coarser than ours, so the stated error would not hold.
+    #[error(
+        "histogram has {digits} significant digits and unit {unit}; needed are 3 or more and unit 1"
+    )]
+    Coarse {
+        /// The significant digits of the file.
+        digits: u8,
+        /// The lowest value that the file tells from 0.
+        unit: u64,
+    },
+    /// A line of an interval log is malformed.
+    #[error("interval log is malformed at byte {offset}")]
+    Log {
+        /// Where the line begins.
+        offset: usize,
+    },
+}
+
+impl LatencyHistogram {
+    /// Writes the counts as a plain HdrHistogram V2 payload.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteHistogramError`] when the writer fails, or the range needs more than the format has.
+    pub fn write_v2(&self, writer: &mut impl Write) -> Result<(), WriteHistogramError> {
+        V2Serializer::new()
+            .serialize(&self.to_hdr()?, writer)
+            .map(drop)
+            .map_err(|e| match e {
+                V2SerializeError::IoError(e) => WriteHistogramError::Write(e),
+                other => encode_error(other),
+            })
+    }
+
+    /// Writes the counts as a deflated HdrHistogram V2 payload.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteHistogramError`] when the writer fails, or the range needs more than the format has.
+    pub fn write_v2_compressed(&self, writer: &mut impl Write) -> Result<(), WriteHistogramError> {
+        V2DeflateSerializer::new()
+            .serialize(&self.to_hdr()?, writer)
+            .map(drop)
+            .map_err(deflate_error)
+    }
+
+    /// Reads an HdrHistogram V2 payload, plain or deflated.
+    ///
+    /// ```
+    /// use punctual_stats::LatencyHistogram;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut histogram = LatencyHistogram::default();
+    /// histogram.record_slice(&[1_000, 2_000, 1_000]);
+    /// let mut bytes = Vec::new();
+    /// histogram.write_v2_compressed(&mut bytes)?;
+    /// assert_eq!(LatencyHistogram::read_v2(&mut &bytes[..])?, histogram);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ReadHistogramError`] when the reader fails or ends early, the payload is malformed, or its
+    /// resolution is below ours.
+    pub fn read_v2(reader: &mut impl Read) -> Result<Self, ReadHistogramError> {
+        let hdr: Histogram<u64> = Deserializer::new()
+            .deserialize(reader)
+            .map_err(|e| match e {
+                DeserializeError::IoError(e) => ReadHistogramError::Read(e),
+                other => ReadHistogramError::Decode {
+                    reason: other.to_string(),
+                },
+            })?;
+        if hdr.sigfig() < DIGITS || hdr.low() != 1 {
+            return Err(ReadHistogramError::Coarse {
+                digits: hdr.sigfig(),
+                unit: hdr.low(),
+            });
+        }
+        let mut histogram = Self::new(hdr.high());
+        for step in hdr.iter_recorded() {
+            // The end of the last bucket may lie above the range that the header states.
+            let end = step.value_iterated_to();
+            let value = hdr.lowest_equivalent(end).min(hdr.high());
+            histogram.record_n(value, step.count_at_value());
+        }
+        if histogram.count() > 0 {
+            histogram = histogram.with_extremes(hdr.min(), hdr.max());
+        }
+        Ok(histogram)
+    }
+
+    fn to_hdr(&self) -> Result<Histogram<u64>, WriteHistogramError> {
+        let mut hdr =
+            Histogram::new_with_bounds(1, self.highest().max(2), DIGITS).map_err(encode_error)?;
+        for bucket in self.buckets() {
+            hdr.saturating_record_n(bucket.from_ns, bucket.count);
+        }
+        Ok(hdr)
+    }
+}
+
+/// Writes histograms as one HdrHistogram interval log that began at `start`.
+///
+/// The maxima in the text are in ns. Other tools expect entries in ascending order of their start.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use punctual_stats::{LatencyHistogram, TaggedHistogram, read_hlog, write_hlog};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut histogram = LatencyHistogram::default();
+/// histogram.record(1_500);
+/// let entries = [TaggedHistogram {
+///     tag: Some("cpu3".to_owned()),
+///     start: Duration::ZERO,
+///     duration: Duration::from_secs(60),
+///     histogram,
+/// }];
+/// let mut log = Vec::new();
+/// write_hlog(&mut log, SystemTime::now(), &entries)?;
+/// assert_eq!(read_hlog(&mut &log[..])?.entries, entries);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`WriteHistogramError`] when the writer fails, or a tag has a comma, a space or a line break.
+pub fn write_hlog(
+    writer: &mut impl Write,
+    start: SystemTime,
+    entries: &[TaggedHistogram],
+) -> Result<(), WriteHistogramError> {
+    // Checked first, so that a bad tag leaves no half log behind.
+    let tag_of = |entry: &'_ TaggedHistogram| match &entry.tag {
+        Some(tag) if tag.is_empty() || Tag::new(tag).is_none() => {
+            Err(WriteHistogramError::Tag { tag: tag.clone() })
+        }
+        _ => Ok(()),
+    };
+    entries.iter().try_for_each(tag_of)?;
+
+    writer
+        .write_all(b"#[Histogram log format version 1.3]\n")
+        .map_err(WriteHistogramError::Write)?;
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .with_start_time(start)
+        .with_base_time(start)
+        .begin_log_with(writer, &mut serializer)
+        .map_err(WriteHistogramError::Write)?;
+    for entry in entries {
+        let tag = entry.tag.as_deref().and_then(Tag::new);
+        log.write_histogram(&entry.histogram.to_hdr()?, entry.start, entry.duration, tag)
+            .map_err(|e| match e {
+                IntervalLogWriterError::IoError(e) => WriteHistogramError::Write(e),
+                IntervalLogWriterError::SerializeError(e) => deflate_error(e),
+            })?;
+    }
+    Ok(())
+}
+
+/// Reads an HdrHistogram interval log.
+///
+/// The start of an entry counts from the start of the log if the log states a base time, else it is
+/// what the line says.
+///
+/// # Errors
+///
+/// [`ReadHistogramError`] when the reader fails, a line is malformed, or a histogram cannot be read.
+pub fn read_hlog(reader: &mut impl Read) -> Result<HistogramLog, ReadHistogramError> {
+    let mut bytes = Vec::new();
+    reader
+        .read_to_end(&mut bytes)
+        .map_err(ReadHistogramError::Read)?;
+    let mut log = HistogramLog {
+        start: None,
+        entries: Vec::new(),
+    };
+    for line in IntervalLogIterator::new(&bytes) {
+        let line = line.map_err(|e| {
+            let hdrhistogram::serialization::interval_log::LogIteratorError::ParseError { offset } =
+                e;
+            ReadHistogramError::Log { offset }
+        })?;
+        match line {
+            LogEntry::BaseTime(since_epoch) => log.start = UNIX_EPOCH.checked_add(since_epoch),
+            LogEntry::StartTime(since_epoch) => {
+                log.start = log.start.or_else(|| UNIX_EPOCH.checked_add(since_epoch));
+            }
+            LogEntry::Interval(interval) => {
+                let payload = base64::decode(interval.encoded_histogram()).ok_or_else(|| {
+                    ReadHistogramError::Decode {
+                        reason: "the payload is not base64".to_owned(),
+                    }
+                })?;
+                log.entries.push(TaggedHistogram {
+                    tag: interval.tag().map(|tag| tag.as_str().to_owned()),
+                    start: interval.start_timestamp(),
+                    duration: interval.duration(),
+                    histogram: LatencyHistogram::read_v2(&mut &payload[..])?,
+                });
+            }
+        }
+    }
+    Ok(log)
+}
+
+fn encode_error(error: impl std::fmt::Display) -> WriteHistogramError {
+    WriteHistogramError::Encode {
+        reason: error.to_string(),
+    }
+}
+
+fn deflate_error(error: V2DeflateSerializeError) -> WriteHistogramError {
+    match error {
+        V2DeflateSerializeError::IoError(e) => WriteHistogramError::Write(e),
+        V2DeflateSerializeError::InternalSerializationError(e) => encode_error(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> LatencyHistogram {
+        let mut h = LatencyHistogram::default();
+        h.record_slice(&[0, 1, 2047, 2048, 1_000_000, 1 << 39]);
+        h.record_n(1500, 1_000_000_000_000);
+        h
+    }
+
+    #[test]
+    fn both_payloads_round_trip() {
+        for h in [
+            sample(),
+            LatencyHistogram::default(),
+            LatencyHistogram::new(1000),
+        ] {
+            let (mut plain, mut deflated) = (Vec::new(), Vec::new());
+            h.write_v2(&mut plain).unwrap();
+            h.write_v2_compressed(&mut deflated).unwrap();
+            for bytes in [plain, deflated] {
+                let read = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap();
+                assert!(read.buckets().eq(h.buckets()));
+                assert_eq!((read.count(), read.highest()), (h.count(), h.highest()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_log_keeps_tags_times_and_counts() {
+        let start = UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
+        let entry = |tag: Option<&str>, start_ms| TaggedHistogram {
+            tag: tag.map(str::to_owned),
+            start: Duration::from_millis(start_ms),
+            duration: Duration::from_millis(1500),
+            histogram: LatencyHistogram::read_v2(
+                &mut &{
+                    let mut bytes = Vec::new();
+                    sample().write_v2(&mut bytes).unwrap();
+                    bytes
+                }[..],
+            )
+            .unwrap(),
+        };
+        let entries = [
+            entry(Some("cpu0"), 0),
+            entry(Some("cpu1"), 0),
+            entry(None, 1500),
+        ];
+        let mut bytes = Vec::new();
+        write_hlog(&mut bytes, start, &entries).unwrap();
+        let text = std::str::from_utf8(&bytes).unwrap();
+        assert!(
+            text.starts_with("#[Histogram log format version 1.3]\n#[StartTime: 1700000000.250")
+        );
+        assert!(text.contains("\nTag=cpu1,0.000,1.500,"));
+        let log = read_hlog(&mut &bytes[..]).unwrap();
+        assert_eq!(log.start, Some(start));
+        assert_eq!(log.entries, entries);
+    }
+
+    #[test]
+    fn a_tag_that_the_format_cannot_hold_writes_nothing() {
+        for tag in ["", "a b", "a,b", "a\n"] {
+            let entry = TaggedHistogram {
+                tag: Some(tag.to_owned()),
+                start: Duration::ZERO,
+                duration: Duration::ZERO,
+                histogram: LatencyHistogram::default(),
+            };
+            let mut bytes = Vec::new();
+            let error = write_hlog(&mut bytes, UNIX_EPOCH, &[entry]).unwrap_err();
+            assert!(matches!(error, WriteHistogramError::Tag { .. }));
+            assert!(bytes.is_empty());
+        }
+    }
+
+    #[test]
+    fn truncated_and_altered_bytes_are_errors_not_panics() {
+        let mut bytes = Vec::new();
+        sample().write_v2(&mut bytes).unwrap();
+        for end in 0..bytes.len() {
+            assert!(LatencyHistogram::read_v2(&mut &bytes[..end]).is_err());
+        }
+        // Past the length field, which would only ask for memory.
+        for at in (8..bytes.len()).chain(0..4) {
+            for bit in 0..8 {
+                let mut altered = bytes.clone();
+                altered[at] ^= 1 << bit;
+                drop(LatencyHistogram::read_v2(&mut &altered[..]));
+            }
+        }
+        for text in ["x", "Tag=a,1,2,3,!!!!\n", "1,2,3\n", "Tag=a,1,2,3,AAAA\n"] {
+            assert!(read_hlog(&mut text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read_hlog(&mut &b""[..]).unwrap().entries.is_empty());
+    }
+
+    #[test]
+    fn coarser_histograms_are_refused() {
+        let hdr = Histogram::<u64>::new_with_bounds(1, 1 << 30, 2).unwrap();
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&hdr, &mut bytes).unwrap();
+        let error = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap_err();
+        assert!(matches!(
+            error,
+            ReadHistogramError::Coarse { digits: 2, unit: 1 }
+        ));
+    }
+}
