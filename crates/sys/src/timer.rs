@@ -54,7 +54,7 @@ mod tests {
     fn every_sleeper_wakes_after_its_deadline_on_every_clock_it_knows() {
         for clock in Clock::ALL.iter().copied() {
             wakes_after_its_deadline(&mut Nanosleep::new(clock), clock);
-            wakes_after_its_deadline(&mut Relative::new(clock), clock);
+            wakes_after_its_deadline(&mut Relative::new(clock, Nanos::from_millis(2)), clock);
             wakes_after_its_deadline(&mut Posix::new(clock).unwrap(), clock);
             if clock != Clock::Tai {
                 wakes_after_its_deadline(&mut Timerfd::new(clock).unwrap(), clock);

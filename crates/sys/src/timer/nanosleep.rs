@@ -28,36 +28,24 @@ impl Sleeper for Nanosleep {
     }
 }
 
-/// Sleeps for the span from now to the deadline, as code that knows no absolute sleep does.
+/// Sleeps for one fixed span from now, as code that knows no absolute sleep does.
 #[derive(Clone, Copy, Debug)]
 pub struct Relative {
     clock: Clock,
+    span: Nanos,
 }
 
 impl Relative {
-    /// Makes a sleeper on `clock`.
-    pub const fn new(clock: Clock) -> Self {
-        Self { clock }
-    }
-
-    /// Sleeps for `span`.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `EINTR` when a signal came first.
-    #[inline]
-    pub fn sleep_for(&mut self, span: Nanos) -> Result<(), Errno> {
-        clock::sleep(self.clock, false, span)
+    /// Makes a sleeper on `clock` that always asks for `span`.
+    pub const fn new(clock: Clock, span: Nanos) -> Self {
+        Self { clock, span }
     }
 }
 
 impl Sleeper for Relative {
+    /// Sleeps for the span; the deadline is the caller's idea of when that ends.
     #[inline]
-    fn sleep_until(&mut self, deadline: Nanos) -> Result<(), Errno> {
-        let span = deadline.since(clock::read(self.clock));
-        if span.is_zero() {
-            return Ok(());
-        }
-        self.sleep_for(span)
+    fn sleep_until(&mut self, _deadline: Nanos) -> Result<(), Errno> {
+        clock::sleep(self.clock, false, self.span)
     }
 }

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Validity checks: each looks at evidence and says pass, fail or unknown, with figures.
+//!
+//! They fail closed: a run is valid only if every check passed. Each is decidable on an ordinary
+//! machine, also without privilege; where a thing does not exist (no cpufreq, no loads) it cannot
+//! have gone wrong, and the check says that.
+
+use punctual_model::{Check, Clock, CpuSet, Nanos, Policy, RunSpec, Series};
+
+use crate::conditions::{Conditions, Ticks};
+use crate::loads::LoadEvidence;
+use crate::throttling::{self, RtLoad};
+use crate::worker::{Finished, Ready};
+
+/// Steal time above this share of a measured CPU's time makes a run say more about the
+/// hypervisor's other guests than about this machine.
+const STEAL_LIMIT: f64 = 0.05;
+
+/// A clock that steps by more than this cannot time wake-ups of microseconds.
+const RESOLUTION_LIMIT: Nanos = Nanos::new(1_000);
+
+/// One thread from before it measured to after.
+#[derive(Debug)]
+pub(crate) struct ThreadEvidence {
+    pub(crate) asked_policy: Policy,
+    pub(crate) asked_cpus: CpuSet,
+    pub(crate) ready: Ready,
+    pub(crate) finished: Finished,
+}
+
+/// What became of the wish to lock the memory.
+#[derive(Debug)]
+pub(crate) enum Locking {
+    /// Locked.
+    Locked,
+    /// Not asked for.
+    Off,
+    /// Refused, and not insisted on.
+    Refused(String),
+}
+
+/// What became of the wish to bound the idle latency.
+#[derive(Debug)]
+pub(crate) enum IdleBound {
+    /// Held at this value.
+    Held(Nanos),
+    /// Not asked for.
+    Off,
+    /// Refused, and not insisted on.
+    Refused(String),
+}
+
+/// Everything that the checks look at.
+#[derive(Debug)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) spec: &'a RunSpec,
+    pub(crate) threads: &'a [ThreadEvidence],
+    pub(crate) series: &'a [Series],
+    pub(crate) before: &'a Conditions,
+    pub(crate) after: &'a Conditions,
+    pub(crate) locking: &'a Locking,
+    pub(crate) idle_bound: &'a IdleBound,
+    pub(crate) resolution: Nanos,
+    pub(crate) observed_step: Option<Nanos>,
+    pub(crate) rt_load: &'a RtLoad,
+    pub(crate) loads: &'a [LoadEvidence],
+}
+
+/// Judges the evidence.
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
+    vec![
+        samples(evidence),
+        lost(evidence),
+        clamped(evidence),
+        scheduling(evidence),
+        affinity(evidence),
+        memory(evidence),
+        idle_bound(evidence),
+        unchanged_cpus(evidence),
+        frequency(evidence),
+        clock(evidence),
+        suspend(evidence),
+        steal(evidence),
+        throttling::check(evidence.rt_load),
+        loads(evidence),
+    ]
+}
+
+fn samples(e: &Evidence<'_>) -> Check {
+    let empty: Vec<String> = threads_where(e.series, |s| s.count == 0);
+    let count: u64 = e.series.iter().map(|s| s.count).sum();
+    Check::of(
+        "samples",
+        empty.is_empty() && !e.series.is_empty(),
+        if empty.is_empty() {
+            format!("{count} samples, every thread has some")
+        } else {
+            format!("no sample from thread {}", empty.join(", "))
+        },
+    )
+}
+
+fn lost(e: &Evidence<'_>) -> Check {
+    let lost: u64 = e.series.iter().map(|s| s.lost).sum();
+    let count: u64 = e.series.iter().map(|s| s.count).sum();
+    Check::of(
+        "lost-samples",
+        lost == 0,
+        format!("{lost} of {} samples found the ring full", count + lost),
+    )
+}
+
+fn clamped(e: &Evidence<'_>) -> Check {
+    let clamped: u64 = e.series.iter().map(|s| s.clamped).sum();
+    Check::of(
+        "clamped-samples",
+        clamped == 0,
+        format!("{clamped} samples past the histogram's range or before their deadline"),
+    )
+}
+
+fn scheduling(e: &Evidence<'_>) -> Check {
+    let id = "scheduling";
+    for thread in e.threads {
+        let end = match &thread.finished.policy {
+            Ok(policy) => *policy,
+            Err(err) => {
+                return Check::unknown(id, format!("policy cannot be read back: {err}"));
+            }
+        };
+        for (when, got) in [("start", thread.ready.policy), ("end", end)] {
+            if got != thread.asked_policy {
+                return Check::fail(
+                    id,
+                    format!(
+                        "thread {} was asked to run with {} and ran with {got} at the {when}",
+                        thread.ready.index, thread.asked_policy
+                    ),
+                );
+            }
+        }
+    }
+    let mut policies: Vec<String> = e
+        .threads
+        .iter()
+        .map(|t| t.asked_policy.to_string())
+        .collect();
+    policies.dedup();
+    Check::pass(
+        id,
+        format!(
+            "read back as asked at start and end: {}",
+            policies.join(", ")
+        ),
+    )
+}
+
+fn affinity(e: &Evidence<'_>) -> Check {
+    let id = "affinity";
+    for thread in e.threads {
+        let end = match &thread.finished.affinity {
+            Ok(cpus) => cpus,
+            Err(err) => {
+                return Check::unknown(id, format!("affinity cannot be read back: {err}"));
+            }
+        };
+        for (when, got) in [("start", &thread.ready.affinity), ("end", end)] {
+            if *got != thread.asked_cpus {
+                return Check::fail(
+                    id,
+                    format!(
+                        "thread {} was to run on CPUs {} and was bound to {got} at the {when}",
+                        thread.ready.index, thread.asked_cpus
+                    ),
+                );
+            }
+        }
+    }
+    Check::pass(
+        id,
+        format!("read back as asked at start and end: pin {}", e.spec.pin),
+    )
+}
+
+/// A page fault in a measuring thread is time that the machine did not take by itself, or memory
+/// that was not locked: either way it is in the samples.
+fn memory(e: &Evidence<'_>) -> Check {
+    let id = "memory";
+    let faults: u64 = e.threads.iter().map(|t| t.finished.faults).sum();
+    let faulted = format!("{faults} page faults in the measuring threads");
+    match e.locking {
+        Locking::Locked => match e.after.locked_kib {
+            Some(kib) => Check::of(
+                id,
+                kib > 0 && faults == 0,
+                format!("{kib} KiB locked, {faulted}"),
+            ),
+            None => Check::unknown(id, "VmLck cannot be read"),
+        },
+        Locking::Off => Check::of(id, faults == 0, format!("not locked, as asked; {faulted}")),
+        Locking::Refused(why) => {
+            Check::of(id, faults == 0, format!("not locked ({why}); {faulted}"))
+        }
+    }
+}
+
+fn idle_bound(e: &Evidence<'_>) -> Check {
+    let id = "idle-latency";
+    match e.idle_bound {
+        IdleBound::Held(bound) => Check::pass(
+            id,
+            format!("/dev/cpu_dma_latency held at {bound} during the run"),
+        ),
+        IdleBound::Off => Check::pass(id, "/dev/cpu_dma_latency left alone, as asked"),
+        IdleBound::Refused(why) => Check::pass(
+            id,
+            format!(
+                "/dev/cpu_dma_latency not held ({why}): idle states may add their exit latency"
+            ),
+        ),
+    }
+}
+
+fn unchanged_cpus(e: &Evidence<'_>) -> Check {
+    let id = "cpus-online";
+    match (&e.before.cpus_online, &e.after.cpus_online) {
+        (Some(before), Some(after)) if before == after => {
+            Check::pass(id, format!("CPUs {before} from start to end"))
+        }
+        (Some(before), Some(after)) => Check::fail(
+            id,
+            format!("CPUs {before} at the start, {after} at the end"),
+        ),
+        _ => Check::unknown(id, "the list of online CPUs cannot be read"),
+    }
+}
+
+fn frequency(e: &Evidence<'_>) -> Check {
+    let id = "frequency-settings";
+    let (before, after) = (&e.before.frequency, &e.after.frequency);
+    if before.is_empty() && after.is_empty() {
+        return Check::pass(id, "this machine has no cpufreq: nothing that could change");
+    }
+    let changed = before
+        .iter()
+        .find(|(cpu, setting)| after.get(cpu) != Some(setting));
+    match changed {
+        Some((cpu, setting)) => Check::fail(
+            id,
+            format!(
+                "CPU {cpu} had {setting} at the start and {} at the end",
+                after.get(cpu).map_or("no setting", String::as_str)
+            ),
+        ),
+        None if before.len() != after.len() => {
+            Check::fail(id, "cpufreq appeared on a CPU during the run")
+        }
+        None => {
+            let mut settings: Vec<&str> = before.values().map(String::as_str).collect();
+            settings.sort_unstable();
+            settings.dedup();
+            Check::pass(id, format!("unchanged: {}", settings.join(", ")))
+        }
+    }
+}
+
+fn clock(e: &Evidence<'_>) -> Check {
+    let id = "clock";
+    let (Some(before), Some(after)) = (&e.before.clocksource, &e.after.clocksource) else {
+        return Check::unknown(id, "the clock source cannot be read");
+    };
+    if before != after {
+        return Check::fail(
+            id,
+            format!("clock source {before} at the start, {after} at the end"),
+        );
+    }
+    let Some(step) = e.observed_step else {
+        return Check::fail(id, format!("clock {} does not move", e.spec.clock));
+    };
+    Check::of(
+        id,
+        e.resolution <= RESOLUTION_LIMIT && step <= RESOLUTION_LIMIT,
+        format!(
+            "clock source {before}, stated resolution {}, smallest step seen {step}",
+            e.resolution
+        ),
+    )
+}
+
+fn suspend(e: &Evidence<'_>) -> Check {
+    let slept = e.after.suspended - e.before.suspended;
+    // The two clocks are read one after the other, with the machine's own delays between.
+    Check::of(
+        "suspend",
+        slept < Nanos::from_millis(500),
+        if slept < Nanos::from_millis(500) {
+            "the machine was not suspended during the run".to_owned()
+        } else {
+            format!("the machine was suspended for {slept} during the run")
+        },
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn steal(e: &Evidence<'_>) -> Check {
+    let id = "steal";
+    let share = |cpu: &u32, before: &Ticks| {
+        let after = e.after.ticks.get(cpu)?;
+        let total = after.total.checked_sub(before.total)?;
+        let steal = after.steal.saturating_sub(before.steal);
+        Some(steal as f64 / total.max(1) as f64)
+    };
+    let shares: Vec<(u32, f64)> = e
+        .before
+        .ticks
+        .iter()
+        .filter_map(|(cpu, before)| Some((*cpu, share(cpu, before)?)))
+        .collect();
+    let worst = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    match worst {
+        None => Check::unknown(id, "steal time cannot be read"),
+        Some((cpu, share)) => Check::of(
+            id,
+            *share <= STEAL_LIMIT,
+            format!(
+                "the hypervisor took at most {:.2} % of a measured CPU's time (CPU {cpu}); limit {:.0} %",
+                100.0 * share,
+                100.0 * STEAL_LIMIT
+            ),
+        ),
+    }
+}
+
+fn loads(e: &Evidence<'_>) -> Check {
+    let id = "loads";
+    if e.spec.loads.is_empty() {
+        return Check::pass(id, "no load was asked for");
+    }
+    let dead: Vec<String> = e
+        .loads
+        .iter()
+        .filter_map(|load| Some(format!("{}: {}", load.load, load.fault.as_ref()?)))
+        .collect();
+    if !dead.is_empty() {
+        return Check::fail(id, dead.join("; "));
+    }
+    let work: Vec<String> = e
+        .loads
+        .iter()
+        .map(|load| format!("{} did {} operations", load.load, load.work))
+        .collect();
+    Check::of(
+        id,
+        e.loads.len() == e.spec.loads.len(),
+        format!("alive from start to end: {}", work.join(", ")),
+    )
+}
+
+fn threads_where(series: &[Series], is: impl Fn(&Series) -> bool) -> Vec<String> {
+    series
+        .iter()
+        .filter(|s| is(s))
+        .filter_map(|s| s.thread.map(|t| t.to_string()))
+        .collect()
+}
+
+/// Returns the clock that a resolution check must look at.
+pub(crate) fn observe(clock: Clock) -> (Nanos, Option<Nanos>) {
+    (
+        punctual_sys::clock::resolution(clock),
+        punctual_sys::clock::observed_step(clock, 1_000),
+    )
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Why a measurement could not be made.
+
+use std::io;
+
+use punctual_model::{Clock, CpuSet, Policy, TimerKind};
+use punctual_sys::SysError;
+
+/// A measurement could not start or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The specification cannot be carried out on this machine.
+    #[error("{option}: {reason}")]
+    Spec {
+        /// The option as the user wrote it, such as `--cpus 99`.
+        option: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A thread could not be started.
+    #[error("start a measuring thread")]
+    Spawn(#[source] io::Error),
+    /// The scheduling policy was refused.
+    #[error("run with {} ({policy})", policy.kernel_name())]
+    Policy {
+        /// The policy.
+        policy: Policy,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The affinity was refused.
+    #[error("bind a thread to CPUs {cpus}")]
+    Affinity {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Policy or affinity could not be read back.
+    #[error("read back a thread's policy and affinity")]
+    ReadBack {
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The timer is not to be had.
+    #[error("set up timer {timer} on clock {clock}")]
+    Timer {
+        /// The timer.
+        timer: TimerKind,
+        /// The clock.
+        clock: Clock,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The sleep failed in the middle of the run.
+    #[error("sleep in thread {thread}")]
+    Sleep {
+        /// Number of the thread, from 0.
+        thread: u32,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Memory could not be locked.
+    #[error("lock the memory")]
+    Lock(#[source] io::Error),
+    /// The bound on idle states was refused.
+    #[error("hold the bound on idle latency")]
+    DmaLatency(#[source] SysError),
+    /// A load could not be started.
+    #[error("start load `{load}`")]
+    Load {
+        /// The load as given.
+        load: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Who listens to the run could not take what it said.
+    #[error("record the run")]
+    Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A measuring thread panicked: a defect of this program.
+    #[error("thread {thread} ended by a defect of this program")]
+    Defect {
+        /// Number of the thread, from 0.
+        thread: u32,
+    },
+}
+
+impl MeasureError {
+    /// Whether a privilege is missing.
+    pub fn is_denied(&self) -> bool {
+        match self {
+            Self::Policy { source, .. } | Self::Lock(source) | Self::Timer { source, .. } => {
+                source.kind() == io::ErrorKind::PermissionDenied
+                    // mlockall(2) says ENOMEM when the limit, and not the privilege, is there.
+                    || (matches!(self, Self::Lock(_))
+                        && source.kind() == io::ErrorKind::OutOfMemory)
+            }
+            Self::DmaLatency(source) => source.is_denied(),
+            _ => false,
+        }
+    }
+
+    /// Whether the specification, and not the machine, is at fault.
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::Spec { .. })
+    }
+
+    /// Whether this machine or kernel cannot do what was asked.
+    pub fn is_unsupported(&self) -> bool {
+        match self {
+            Self::Policy { .. } | Self::Timer { .. } | Self::Lock(_) | Self::DmaLatency(_) => true,
+            Self::Affinity { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Instruments and loads: the hot loops, their recorder, validity checks.
+#![forbid(unsafe_code)]
+
+pub mod cyclic;
+pub mod loads;
+pub mod wakeup;
+
+mod checks;
+mod conclude;
+mod conditions;
+mod error;
+mod recorder;
+mod series;
+mod sink;
+mod team;
+mod throttling;
+mod worker;
+
+pub use error::MeasureError;
+pub use sink::{Sink, SinkError};

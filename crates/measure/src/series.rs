@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The figures of one thread, kept up by the recorder.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use punctual_model::{
+    Interval, Misses, Nanos, PrecisionState, Sample, Series, SeriesProgress, ThreadSample,
+    WindowFigures,
+};
+use punctual_stats::{
+    BatchMeans, CountWindow, LatencyHistogram, Moments, PSquare, QuantileSetError, StopRule,
+    TargetState, ThresholdCounter, mean_interval, quantile_interval,
+};
+
+use crate::cyclic::Counts;
+use crate::worker::Role;
+
+/// Confidence of every interval that is shown.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// The quantiles of every run.
+pub(crate) const QUANTILES: [(&str, f64); 7] = [
+    ("p5", 0.05),
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
+
+/// The quantiles that P-square follows, in the order of [`PSquare::DEFAULT`].
+const PSQUARE_NAMES: [&str; 4] = ["p5", "p50", "p95", "p99"];
+
+/// Samples in the moving window.
+const WINDOW: usize = 1_024;
+
+/// Samples kept for the surroundings of one above the threshold, by thread.
+const RECENT: usize = 64;
+
+/// The quantile thresholds are renewed when the samples have grown by this factor.
+const RENEW: u64 = 4;
+
+/// Samples above, or below, that a quantile's threshold must rest on to be kept for good.
+const SETTLED: f64 = 16.0;
+
+/// How much a series' exceedances of a quantile depend on each other.
+///
+/// The interval of a quantile rests on how many samples lie above it; latencies come in bursts, so
+/// that count varies more than that of independent samples. The batch means of "above, or not"
+/// tell by how much. The quantile is not known beforehand: the estimate of some time ago serves.
+#[derive(Debug)]
+struct Exceedances {
+    p: f64,
+    threshold: u64,
+    settled: bool,
+    batches: BatchMeans,
+}
+
+impl Exceedances {
+    /// Takes a better threshold from `histogram`, unless the present one is good enough.
+    fn renew(&mut self, histogram: &LatencyHistogram) {
+        if self.settled {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a count")]
+        let n = histogram.count() as f64;
+        self.settled = n * self.p.min(1.0 - self.p) >= SETTLED;
+        self.threshold = histogram.quantile(self.p).unwrap_or(0);
+        // What was counted against the threshold before says little about the new one.
+        self.batches = BatchMeans::new();
+    }
+
+    fn absorb(&mut self, ns: &[u64]) {
+        for late in ns {
+            self.batches
+                .push(f64::from(u8::from(*late > self.threshold)));
+        }
+    }
+}
+
+/// Samples that are worked on at once: they fit the first-level cache.
+const BLOCK: usize = 256;
+
+/// One thread's figures.
+#[derive(Debug)]
+pub(crate) struct ThreadStats {
+    role: Role,
+    counts: Arc<Counts>,
+    moments: Moments,
+    psquare: PSquare,
+    histogram: LatencyHistogram,
+    window: CountWindow,
+    batches: BatchMeans,
+    exceedances: Vec<Exceedances>,
+    renew_at: u64,
+    misses: ThresholdCounter,
+    /// Watches the precision targets, if there are any.
+    rule: Option<StopRule>,
+    precise: bool,
+    last: Option<Sample>,
+    recent: VecDeque<Sample>,
+    hit: Option<Sample>,
+}
+
+impl ThreadStats {
+    /// Takes the memory for `role`'s figures.
+    pub(crate) fn new(role: Role, rule: Option<StopRule>) -> Result<Self, QuantileSetError> {
+        let deadlines: Vec<u64> = role.spec.deadlines_ns.iter().map(|d| d.get()).collect();
+        Ok(Self {
+            counts: Arc::clone(&role.counts),
+            moments: Moments::new(),
+            psquare: PSquare::new(&PSquare::DEFAULT)?,
+            histogram: LatencyHistogram::default(),
+            window: CountWindow::new(WINDOW),
+            batches: BatchMeans::new(),
+            exceedances: QUANTILES
+                .iter()
+                .map(|(_, p)| Exceedances {
+                    p: *p,
+                    threshold: 0,
+                    settled: false,
+                    batches: BatchMeans::new(),
+                })
+                .collect(),
+            renew_at: 0,
+            misses: ThresholdCounter::new(&deadlines),
+            rule,
+            precise: false,
+            last: None,
+            recent: VecDeque::with_capacity(RECENT),
+            hit: None,
+            role,
+        })
+    }
+
+    /// Takes samples in, oldest first, and passes their values on to `total`.
+    pub(crate) fn absorb(&mut self, samples: &[Sample], total: &mut PSquare) {
+        for block in samples.chunks(BLOCK) {
+            let mut ns = [0_u64; BLOCK];
+            let mut values = [0_f64; BLOCK];
+            for ((ns, value), sample) in ns.iter_mut().zip(&mut values).zip(block) {
+                *ns = sample.latency_ns;
+                #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+                {
+                    *value = sample.latency_ns as f64;
+                }
+            }
+            let (ns, values) = (&ns[..block.len()], &values[..block.len()]);
+            self.histogram.record_slice(ns);
+            self.moments.extend_from_slice(values);
+            self.psquare.extend_from_slice(values);
+            self.window.extend_from_slice(values);
+            self.batches.extend_from_slice(values);
+            self.misses.record_slice(ns);
+            if self.moments.count() >= self.renew_at {
+                self.renew_thresholds();
+            }
+            self.exceedances.iter_mut().for_each(|e| e.absorb(ns));
+            if let Some(rule) = &mut self.rule {
+                rule.extend(ns);
+            }
+            total.extend_from_slice(values);
+        }
+        self.last = samples.last().copied().or(self.last);
+        if let Some(threshold) = self.role.spec.on_threshold_ns {
+            self.watch(samples, threshold);
+        }
+    }
+
+    fn renew_thresholds(&mut self) {
+        self.renew_at = self.moments.count().saturating_mul(RENEW);
+        for exceedances in &mut self.exceedances {
+            exceedances.renew(&self.histogram);
+        }
+    }
+
+    /// Returns the number of independent samples that each quantile's interval rests on, in the
+    /// order of [`QUANTILES`].
+    fn effective_by_quantile(&self) -> Vec<Option<f64>> {
+        #[expect(clippy::cast_precision_loss, reason = "a count")]
+        let n = self.moments.count() as f64;
+        let of = |e: &Exceedances| {
+            e.batches
+                .autocorrelation_time()
+                // No sample above, or none below: nothing is known of the dependence but that of
+                // the values.
+                .or_else(|| self.batches.autocorrelation_time())
+                .map(|tau| n / tau)
+        };
+        self.exceedances.iter().map(of).collect()
+    }
+
+    /// Looks whether the figures are precise enough, if a look is due, and says so; a run without
+    /// targets never is.
+    pub(crate) fn is_precise(&mut self) -> bool {
+        if let Some(rule) = &mut self.rule
+            && rule.is_due()
+        {
+            let states = rule.look(&self.histogram, &self.moments);
+            self.precise = states.iter().all(|state| state.met);
+        }
+        self.precise
+    }
+
+    /// Returns the state of each precision target.
+    pub(crate) fn precision(&self) -> Vec<PrecisionState> {
+        let states = self
+            .rule
+            .as_ref()
+            .map(|rule| rule.evaluate(&self.histogram, &self.moments));
+        let state = |state: TargetState| PrecisionState {
+            target: state.target.to_string(),
+            thread: self.role.index,
+            estimate_ns: state.estimate,
+            interval_ns: state.low.zip(state.high).map(|(low, high)| Interval {
+                low,
+                high,
+                confidence: state.target.confidence,
+            }),
+            effective_samples: state.effective_samples,
+            met: state.met,
+        };
+        states.into_iter().flatten().map(state).collect()
+    }
+
+    /// Keeps the latest samples, and the first above the threshold.
+    fn watch(&mut self, samples: &[Sample], threshold: Nanos) {
+        for sample in samples {
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(*sample);
+            if sample.latency_ns > threshold.get() && self.hit.is_none() {
+                self.hit = Some(*sample);
+            }
+        }
+    }
+
+    /// Returns the first sample above the threshold.
+    pub(crate) fn hit(&self) -> Option<ThreadSample> {
+        self.hit.map(|sample| self.name(sample))
+    }
+
+    /// Returns the latest samples, for the surroundings of a hit.
+    pub(crate) fn recent(&self) -> impl Iterator<Item = ThreadSample> + '_ {
+        self.recent.iter().map(|sample| self.name(*sample))
+    }
+
+    const fn name(&self, sample: Sample) -> ThreadSample {
+        ThreadSample {
+            thread: self.role.index,
+            t_ns: sample.t_ns,
+            latency_ns: sample.latency_ns,
+            cpu: sample.cpu,
+        }
+    }
+
+    /// Returns the number of samples and the time between deadlines.
+    pub(crate) fn pace(&self) -> (u64, Nanos) {
+        (self.moments.count(), self.role.interval)
+    }
+
+    /// Returns the histogram.
+    pub(crate) const fn histogram(&self) -> &LatencyHistogram {
+        &self.histogram
+    }
+
+    /// Returns the largest sample.
+    pub(crate) fn worst(&self) -> Option<Nanos> {
+        self.histogram.max().map(Nanos::new)
+    }
+
+    /// Returns the figures up to now.
+    pub(crate) fn progress(&mut self) -> SeriesProgress {
+        let window = self.window.summary(&[0.99]);
+        SeriesProgress {
+            thread: self.role.index,
+            cpu: self.last.map(|s| s.cpu).or(self.role.pinned_to),
+            policy: self.role.policy.to_string(),
+            interval_ns: self.role.interval,
+            count: self.moments.count(),
+            min_ns: self.histogram.min(),
+            last_ns: self.last.map(|s| s.latency_ns),
+            mean_ns: self.moments.mean(),
+            p99_ns: self.histogram.quantile(0.99),
+            max_ns: self.histogram.max(),
+            overruns: self.counts.overruns.load(Ordering::Relaxed),
+            lost: self.counts.lost.load(Ordering::Relaxed),
+            window: Some(WindowFigures {
+                count: window.count,
+                mean_ns: window.mean,
+                stddev_ns: window.std_dev,
+                skewness: window.skewness,
+                excess_kurtosis: window.excess_kurtosis,
+                p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
+                max_ns: window.max,
+            }),
+        }
+    }
+
+    /// Returns the final figures.
+    pub(crate) fn series(&self, policy: String) -> Series {
+        let mut series = figures(
+            &self.moments,
+            &self.histogram,
+            &self.psquare,
+            self.batches.effective_samples(),
+            &self.effective_by_quantile(),
+        );
+        series.thread = Some(self.role.index);
+        series.cpu = self.role.pinned_to;
+        series.policy = Some(policy);
+        series.interval_ns = Some(self.role.interval);
+        series.overruns = self.counts.overruns.load(Ordering::Relaxed);
+        series.lost = self.counts.lost.load(Ordering::Relaxed);
+        series.clamped += self.counts.early.load(Ordering::Relaxed);
+        series.warm_up_samples = self.counts.warm_up.load(Ordering::Relaxed);
+        series.misses = misses(&self.misses);
+        series
+    }
+}
+
+/// Returns the figures of all threads together. `psquare` has seen all samples, block by block in
+/// the order in which the recorder took them.
+pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquare) -> Series {
+    let parts: Vec<Moments> = threads.iter().map(|t| t.moments).collect();
+    let mut histogram = LatencyHistogram::default();
+    let mut missed: Option<ThresholdCounter> = None;
+    for thread in threads {
+        histogram.merge(&thread.histogram);
+        match &mut missed {
+            // All threads have the deadlines of one specification.
+            Some(all) => drop(all.merge(&thread.misses)),
+            None => missed = Some(thread.misses.clone()),
+        }
+    }
+    // Threads measure different CPUs: their samples count as independent of each other.
+    let effective = threads
+        .iter()
+        .map(|t| t.batches.effective_samples())
+        .sum::<Option<f64>>();
+    let by_quantile = threads
+        .iter()
+        .map(ThreadStats::effective_by_quantile)
+        .reduce(|a, b| {
+            let sum = |(a, b): (Option<f64>, Option<f64>)| a.zip(b).map(|(a, b)| a + b);
+            a.into_iter().zip(b).map(sum).collect()
+        });
+    let mut total = figures(
+        &Moments::merged(&parts),
+        &histogram,
+        psquare,
+        effective,
+        &by_quantile.unwrap_or_default(),
+    );
+    total.misses = missed.as_ref().map(misses).unwrap_or_default();
+    for part in series {
+        total.overruns += part.overruns;
+        total.lost += part.lost;
+        total.warm_up_samples += part.warm_up_samples;
+    }
+    total.clamped = series.iter().map(|part| part.clamped).sum();
+    total
+}
+
+fn misses(counter: &ThresholdCounter) -> Vec<Misses> {
+    counter
+        .counts()
+        .map(|(deadline, count)| Misses {
+            deadline_ns: Nanos::new(deadline),
+            count,
+        })
+        .collect()
+}
+
+fn figures(
+    moments: &Moments,
+    histogram: &LatencyHistogram,
+    psquare: &PSquare,
+    effective: Option<f64>,
+    by_quantile: &[Option<f64>],
+) -> Series {
+    let count = moments.count();
+    #[expect(clippy::cast_precision_loss, reason = "a count")]
+    let n = count as f64;
+    // A quantile beyond which not even one sample lies would be the maximum under another name.
+    let supported = |p: f64| n * (1.0 - p) >= 1.0 && n * p >= 1.0;
+    let effective = effective.filter(|_| count > 1);
+    Series {
+        count,
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        mean_ns: moments.mean(),
+        stddev_ns: moments.std_dev(),
+        skewness: moments.skewness(),
+        excess_kurtosis: moments.excess_kurtosis(),
+        quantiles_ns: QUANTILES
+            .iter()
+            .map(|(name, p)| {
+                let value = histogram.quantile(*p).filter(|_| supported(*p));
+                ((*name).to_owned(), value)
+            })
+            .collect(),
+        quantile_relative_error: LatencyHistogram::RELATIVE_ERROR,
+        psquare_ns: PSQUARE_NAMES
+            .iter()
+            .zip(psquare.estimates())
+            .map(|(name, (_, estimate))| ((*name).to_owned(), estimate))
+            .collect(),
+        mean_interval_ns: effective
+            .and_then(|n| mean_interval(moments, n, CONFIDENCE))
+            .map(|i| Interval {
+                low: i.low,
+                high: i.high,
+                confidence: CONFIDENCE,
+            }),
+        quantile_intervals_ns: QUANTILES
+            .iter()
+            .zip(by_quantile)
+            .map(|((name, p), effective)| {
+                let interval = effective
+                    .and_then(|n| quantile_interval(histogram, n, *p, CONFIDENCE))
+                    .map(|(low, high)| interval(low, high));
+                ((*name).to_owned(), interval)
+            })
+            .collect(),
+        effective_samples: effective,
+        clamped: histogram.clamped(),
+        ..Series::default()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+const fn interval(low: u64, high: u64) -> Interval {
+    Interval {
+        low: low as f64,
+        high: high as f64,
+        confidence: CONFIDENCE,
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether real-time throttling can have hit a run.
+//!
+//! The kernel lets real-time threads use `sched_rt_runtime_us` of each `sched_rt_period_us` and
+//! stops them for the rest (sched(7), "Limiting the CPU usage of real-time processes"). It says
+//! so once since boot, in the log, and counts nowhere. But a CPU whose real-time threads used far
+//! less than the budget cannot have been throttled, and what they used can be read.
+
+use punctual_model::{Check, CpuSet, Nanos, Policy};
+use punctual_sys::SysRoot;
+use punctual_sys::thread::Tid;
+
+/// The name of the check.
+const ID: &str = "rt-throttling";
+
+/// A steady load below this share of the budget is taken as proof: it would have to double in some
+/// period to reach it.
+const SAFE_SHARE: f64 = 0.5;
+
+/// CPU time used by real-time threads that are not ours, in clock ticks since boot.
+///
+/// Threads of the kernel's stop class (`migration/N`) are listed as real-time and cost nothing
+/// here. Threads that end during the run are missed.
+pub(crate) fn foreign_rt_ticks(sys: &SysRoot, ours: &[Tid]) -> u64 {
+    let mut sum = 0;
+    for process in numbers(sys, "/proc") {
+        let tasks = format!("/proc/{process}/task");
+        for task in numbers(sys, &tasks) {
+            if ours.iter().any(|tid| tid.get().cast_unsigned() == task) {
+                continue;
+            }
+            let stat = sys
+                .read(&format!("{tasks}/{task}/stat"))
+                .unwrap_or_default();
+            sum += rt_ticks(&stat).unwrap_or(0);
+        }
+    }
+    sum
+}
+
+fn numbers(sys: &SysRoot, path: &str) -> Vec<u32> {
+    let names = sys.names(path).unwrap_or_default();
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Returns user plus system time of a real-time thread from its `stat` line, else nothing.
+fn rt_ticks(stat: &str) -> Option<u64> {
+    // The name, in parentheses, may hold blanks and parentheses; fields count from behind it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // proc(5): policy is field 41, utime 14, stime 15; field 3 is the first behind the name.
+    let policy: u32 = fields.get(38)?.parse().ok()?;
+    let ticks = |n: usize| fields.get(n).and_then(|f| f.parse::<u64>().ok());
+    // SCHED_FIFO 1, SCHED_RR 2, SCHED_DEADLINE 6.
+    matches!(policy, 1 | 2 | 6).then(|| ticks(11).zip(ticks(12)).map(|(u, s)| u + s))?
+}
+
+/// What is known of the real-time load of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RtLoad {
+    /// Runtime and period in µs, before and after.
+    pub(crate) bandwidth: [Option<(i64, i64)>; 2],
+    /// Whether our threads are real-time threads.
+    pub(crate) policy: Policy,
+    /// CPU time of the busiest measured CPU's measuring threads; of all, where they can move.
+    pub(crate) ours: Nanos,
+    /// CPU time of all other real-time threads of the machine, in ticks of 10 ms.
+    pub(crate) foreign_ticks: u64,
+    /// How long the threads measured.
+    pub(crate) duration: Nanos,
+    /// Largest sample.
+    pub(crate) worst: Option<Nanos>,
+    /// CPUs measured.
+    pub(crate) cpus: CpuSet,
+}
+
+/// Judges whether throttling can have hit the run.
+pub(crate) fn check(load: &RtLoad) -> Check {
+    if !load.policy.is_real_time() {
+        return Check::pass(ID, "the measuring threads are not real-time threads");
+    }
+    let (Some(before), Some(after)) = (load.bandwidth[0], load.bandwidth[1]) else {
+        return Check::unknown(
+            ID,
+            "sched_rt_runtime_us or sched_rt_period_us cannot be read",
+        );
+    };
+    if before != after {
+        return Check::fail(
+            ID,
+            format!(
+                "the real-time budget changed during the run, from {} of {} µs to {} of {} µs",
+                before.0, before.1, after.0, after.1
+            ),
+        );
+    }
+    let (runtime, period) = before;
+    if runtime < 0 || runtime >= period {
+        return Check::pass(ID, format!("off (sched_rt_runtime_us is {runtime})"));
+    }
+    judge(load, runtime, period)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shares of a second")]
+fn judge(load: &RtLoad, runtime_us: i64, period_us: i64) -> Check {
+    let seconds = load.duration.as_secs_f64().max(1e-9);
+    // USER_HZ is 100 on every architecture that Linux runs real-time threads on (time(7)).
+    let foreign = load.foreign_ticks as f64 / 100.0 / seconds;
+    let ours = load.ours.as_secs_f64() / seconds;
+    let budget = runtime_us as f64 / period_us as f64;
+    let used = format!(
+        "real-time threads used at most {:.1} % of a CPU in CPUs {} (ours {:.1} %, all others of \
+         the machine {:.1} %); the budget is {:.1} % of each {} µs",
+        100.0 * (ours + foreign),
+        load.cpus,
+        100.0 * ours,
+        100.0 * foreign,
+        100.0 * budget,
+        period_us
+    );
+    if ours + foreign < SAFE_SHARE * budget {
+        return Check::pass(ID, used);
+    }
+    let stall = Nanos::from_micros(u64::try_from(period_us - runtime_us).unwrap_or(0));
+    match load.worst {
+        Some(worst) if worst.get() >= stall.get() / 2 => Check::fail(
+            ID,
+            format!("{used}; the largest sample, {worst}, is as long as a throttled period's rest"),
+        ),
+        _ => Check::unknown(ID, format!("{used}: throttling cannot be excluded")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_model::CheckStatus;
+
+    fn load(ours_ms: u64) -> RtLoad {
+        RtLoad {
+            bandwidth: [Some((950_000, 1_000_000)); 2],
+            policy: Policy::Fifo { priority: 80 },
+            ours: Nanos::from_millis(ours_ms),
+            foreign_ticks: 0,
+            duration: Nanos::from_secs(1),
+            worst: Some(Nanos::from_micros(80)),
+            cpus: "0".parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_light_load_cannot_have_been_throttled() {
+        assert!(check(&load(20)).passed());
+    }
+
+    #[test]
+    fn a_heavy_load_fails_closed() {
+        assert_eq!(check(&load(940)).status, CheckStatus::Unknown);
+        let mut stalled = load(940);
+        stalled.worst = Some(Nanos::from_millis(50));
+        assert_eq!(check(&stalled).status, CheckStatus::Fail);
+        let mut foreign = load(20);
+        foreign.foreign_ticks = 90;
+        assert_eq!(check(&foreign).status, CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn no_throttling_passes_and_no_evidence_does_not() {
+        let mut off = load(990);
+        off.bandwidth = [Some((-1, 1_000_000)); 2];
+        assert!(check(&off).passed());
+        let mut hidden = load(1);
+        hidden.bandwidth = [None; 2];
+        assert_eq!(check(&hidden).status, CheckStatus::Unknown);
+        let mut changed = load(1);
+        changed.bandwidth[1] = Some((-1, 1_000_000));
+        assert_eq!(check(&changed).status, CheckStatus::Fail);
+    }
+
+    #[test]
+    fn stat_lines_are_read_behind_the_name() {
+        let mut fields = vec!["S"; 1];
+        fields.extend(["0"; 49]);
+        fields[11] = "7";
+        fields[12] = "5";
+        fields[38] = "1";
+        let line = format!("12 (evil ) name) {}", fields.join(" "));
+        assert_eq!(rt_ticks(&line), Some(12));
+        fields[38] = "0";
+        assert_eq!(rt_ticks(&format!("12 (x) {}", fields.join(" "))), None);
+        assert_eq!(rt_ticks("garbage"), None);
+    }
+}

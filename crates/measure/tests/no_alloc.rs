@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Fails when the measuring loop allocates. One test in the file: the counter is per thread.
+#![expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
+use punctual_model::{Clock, Nanos};
+use punctual_sys::clock;
+use punctual_sys::timer::{Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
+
+thread_local! {
+    // `const` and no destructor: reaching it never allocates.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is forwarded unchanged to `System`, which upholds the contract.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.set(CALLS.get() + 1);
+        // SAFETY: the caller upholds `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        CALLS.set(CALLS.get() + 1);
+        // SAFETY: the caller upholds `dealloc`'s contract.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOC: Counting = Counting;
+
+fn allocations<S: Sleeper>(sleeper: &mut S, asked: Asked) -> u64 {
+    let origin = clock::monotonic();
+    let cycle = Cycle {
+        clock: Clock::Monotonic,
+        origin,
+        interval: Nanos::from_micros(100),
+        record_from: origin + Nanos::from_millis(1),
+        end: Nanos::MAX,
+        samples: 1_000,
+        // Hit soon on any machine, so that this path runs too; far more samples follow than taken.
+        threshold: Nanos::new(1),
+        after_threshold: u32::MAX,
+        pinned_to: None,
+        asked,
+    };
+    // Smaller than the samples, so that the full ring is met too.
+    let (mut ring, _out) = rtrb::RingBuffer::new(500);
+    let (shared, counts) = (Shared::default(), Counts::default());
+    let before = CALLS.get();
+    cyclic::run(&cycle, sleeper, &mut ring, &shared, &counts).unwrap();
+    let calls = CALLS.get() - before;
+    assert_eq!(counts.taken.load(Ordering::Relaxed), 1_000);
+    assert_eq!(counts.lost.load(Ordering::Relaxed), 500);
+    assert!(shared.threshold_was_hit());
+    calls
+}
+
+#[test]
+fn the_measuring_loop_does_not_allocate_with_any_timer() {
+    let clock = Clock::Monotonic;
+    let (deadline, span) = (Asked::Deadline, Asked::Span);
+    let calls = [
+        (
+            "nanosleep",
+            allocations(&mut Nanosleep::new(clock), deadline),
+        ),
+        (
+            "relative",
+            allocations(&mut Relative::new(clock, Nanos::from_micros(100)), span),
+        ),
+        (
+            "timerfd",
+            allocations(&mut Timerfd::new(clock).unwrap(), deadline),
+        ),
+        (
+            "posix",
+            allocations(&mut Posix::new(clock).unwrap(), deadline),
+        ),
+        (
+            "futex",
+            allocations(&mut Futex::new(clock).unwrap(), deadline),
+        ),
+    ];
+    for (name, calls) in calls {
+        assert_eq!(calls, 0, "the loop allocated with {name}");
+    }
+    // Kernels may have io_uring switched off; where it is there, it must hold too.
+    if let Ok(mut uring) = Uring::new(clock) {
+        assert_eq!(allocations(&mut uring, deadline), 0, "with uring");
+    }
+    // The counter itself works.
+    let before = CALLS.get();
+    drop(std::hint::black_box(Box::new(1_u8)));
+    assert!(CALLS.get() > before);
+}
