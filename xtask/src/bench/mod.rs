@@ -1,18 +1,161 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Budgets, measured beside Debian's cyclictest.
+//! The budgets of SPECIFICATION.md, measured beside Debian's cyclictest.
+//!
+//! The noise of a shared machine is larger than the differences looked for. So the two programs run in turns, in
+//! alternating order, and what is judged is the median of the ratios of the pairs: what disturbs both halves of a pair
+//! cancels. A budget that cannot be measured here says so; it is never taken as kept.
 
-use std::path::Path;
+mod budget;
+mod context;
+mod cpu_time;
+mod keep_up;
+mod locked_memory;
+mod program;
+mod raw_loss;
+mod report;
+mod start;
+mod stats_cost;
+mod tracefs;
+mod wakeup;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
+
+use self::budget::{Budget, Limit, Need, Outcome, Row, Unit, Verdict};
+use self::context::Context;
 
 /// Options of `cargo xtask bench`.
 #[derive(Debug, Args)]
-pub(crate) struct Options {}
+pub(crate) struct Options {
+    /// Take fewer pairs: to see that it works, not to judge
+    #[arg(long)]
+    quick: bool,
+    /// Measure only this budget; may be repeated
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Measure this binary [default: the static release binary of `make build`]
+    #[arg(long, value_name = "PATH")]
+    punctual: Option<PathBuf>,
+    /// Write bench.json, and what is left over on the way, to this directory [default: bench, below the target directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    output: Option<PathBuf>,
+    /// Exit with status 1 if a budget is over, or could not be measured because a program failed
+    #[arg(long)]
+    enforce: bool,
+}
 
-/// Measures.
-pub(crate) fn run(_root: &Path, _options: &Options) -> anyhow::Result<ExitCode> {
-    Ok(ExitCode::SUCCESS)
+/// Every budget, in the order in which they are measured: the delicate ones first.
+const BUDGETS: &[Budget] = &[
+    Budget {
+        name: "wakeup-p50",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.02),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: wakeup::measure,
+    },
+    Budget {
+        name: "cpu-per-wakeup",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.05),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: cpu_time::measure,
+    },
+    Budget {
+        name: "start-to-first-sample",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(0.3),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: start::to_first_sample,
+    },
+    Budget {
+        name: "one-sample-run",
+        unit: Unit::Nanos,
+        limit: Limit::None,
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: start::one_sample_run,
+    },
+    Budget {
+        name: "locked-memory",
+        unit: Unit::Bytes,
+        limit: Limit::Ratio(0.1),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: locked_memory::measure,
+    },
+    Budget {
+        name: "keep-up",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.0),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: keep_up::measure,
+    },
+    Budget {
+        name: "stats-cost",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(40.0),
+        needs: &[],
+        measure: stats_cost::measure,
+    },
+    Budget {
+        name: "raw-no-loss",
+        unit: Unit::Samples,
+        limit: Limit::Figure(0.0),
+        needs: &[Need::Root, Need::Punctual],
+        measure: raw_loss::measure,
+    },
+];
+
+/// Measures the budgets, prints the table and writes `bench/bench.json` below the target directory.
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<ExitCode> {
+    for name in &options.only {
+        if !BUDGETS.iter().any(|budget| budget.name == name) {
+            let names: Vec<_> = BUDGETS.iter().map(|budget| budget.name).collect();
+            bail!("no budget is called {name}; there are {}", names.join(", "));
+        }
+    }
+    let context = Context::new(root, options)?;
+    let mut rows = Vec::new();
+    for budget in BUDGETS {
+        if !options.only.is_empty() && !options.only.iter().any(|name| name == budget.name) {
+            continue;
+        }
+        eprintln!("{} ...", budget.name);
+        rows.push(Row {
+            budget,
+            outcome: outcome(budget, &context),
+            notes: context.take_notes(),
+        });
+        if context.is_interrupted() {
+            bail!("interrupted");
+        }
+    }
+    print!("{}", report::table(&rows));
+    let path = context.output.join("bench.json");
+    report::write_json(&path, &rows, options.quick)?;
+    println!("{}", path.display());
+
+    let broken = rows
+        .iter()
+        .any(|row| matches!(row.verdict(), Verdict::Over | Verdict::Failed));
+    Ok(if broken && options.enforce {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn outcome(budget: &Budget, context: &Context) -> Outcome {
+    for need in budget.needs {
+        if let Some(lack) = context.lack(*need) {
+            return Outcome::NotMeasured(lack);
+        }
+    }
+    match (budget.measure)(context) {
+        Ok(outcome) => outcome,
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
 }
