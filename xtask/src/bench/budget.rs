@@ -117,6 +117,17 @@ impl Row<'_> {
         Spread::of(self.pairs().iter().filter_map(|pair| pair.ratio()))
     }
 
+    /// Returns how far cyclictest is from itself, from one run to its next: a ratio within this is no difference.
+    pub(crate) fn noise(&self) -> Option<Spread> {
+        let theirs: Vec<_> = self.pairs().iter().filter_map(|pair| pair.theirs).collect();
+        Spread::of(
+            theirs
+                .windows(2)
+                .filter(|runs| runs[0] > 0.0)
+                .map(|runs| runs[1] / runs[0]),
+        )
+    }
+
     pub(crate) fn verdict(&self) -> Verdict {
         let faults = match &self.outcome {
             Outcome::Measured { faults, .. } => faults,
@@ -206,6 +217,20 @@ pub(crate) mod tests {
         );
         assert_eq!(judged.verdict(), Verdict::Ok);
         assert_eq!(row(&RATIO, &[(103.0, 100.0)]).verdict(), Verdict::Over);
+    }
+
+    #[test]
+    fn noise_is_how_cyclictest_differs_from_its_next_run() {
+        let judged = row(&RATIO, &[(1.0, 100.0), (1.0, 50.0), (1.0, 100.0)]);
+        assert_eq!(
+            judged.noise(),
+            Some(Spread {
+                min: 0.5,
+                median: 1.25,
+                max: 2.0
+            })
+        );
+        assert_eq!(row(&RATIO, &[(1.0, 100.0)]).noise(), None);
     }
 
     #[test]

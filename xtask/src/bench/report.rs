@@ -94,6 +94,12 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
         Outcome::NotMeasured(reason) => vec![format!("not measured: {reason}")],
         Outcome::Failed(reason) => vec![format!("failed: {reason}")],
     };
+    if let Some(noise) = row.noise() {
+        remarks.push(format!(
+            "noise here: cyclictest beside its own next run {:.3} ({:.3}..{:.3})",
+            noise.median, noise.min, noise.max
+        ));
+    }
     remarks.extend(row.notes.iter().cloned());
     remarks
 }
@@ -131,6 +137,7 @@ fn row_json(row: &Row<'_>) -> Value {
         "ours": spread(row.ours()),
         "cyclictest": spread(row.theirs()),
         "ratio": spread(row.ratio()),
+        "noise": spread(row.noise()),
         "pairs": row.pairs().iter().map(|pair| json!([pair.ours, pair.theirs])).collect::<Vec<_>>(),
         "remarks": remarks(row),
     })
