@@ -14,17 +14,23 @@ pub(crate) fn files(command: &Command) -> anyhow::Result<Vec<Generated>> {
     // Names of subcommands ("punctual-runs-list") and global options are filled in by the build.
     command.build();
     let mut pages = Vec::new();
-    collect(&command, &mut pages)?;
+    let source = format!(
+        "{} {}",
+        command.get_name(),
+        command.get_version().unwrap_or_default()
+    );
+    collect(&command, source.trim_end(), &mut pages)?;
     Ok(pages)
 }
 
-fn collect(command: &Command, pages: &mut Vec<Generated>) -> anyhow::Result<()> {
+fn collect(command: &Command, source: &str, pages: &mut Vec<Generated>) -> anyhow::Result<()> {
     let title = command
         .get_display_name()
         .unwrap_or_else(|| command.get_name());
     let name = format!("{title}.1");
     let mut content = Vec::new();
     clap_mangen::Man::new(command.clone())
+        .source(source)
         .render(&mut content)
         .with_context(|| format!("failed to render {name}"))?;
     pages.push(Generated { name, content });
@@ -32,7 +38,7 @@ fn collect(command: &Command, pages: &mut Vec<Generated>) -> anyhow::Result<()> 
         .get_subcommands()
         .filter(|subcommand| !subcommand.is_hide_set())
     {
-        collect(subcommand, pages)?;
+        collect(subcommand, source, pages)?;
     }
     Ok(())
 }
@@ -44,6 +50,7 @@ mod tests {
     #[test]
     fn every_visible_subcommand_has_a_page() {
         let toy = Command::new("toy")
+            .version("1.2.3")
             .about("A toy")
             .subcommand(
                 Command::new("runs").subcommand(Command::new("list").about("List the runs")),
@@ -54,7 +61,9 @@ mod tests {
         assert_eq!(names, ["toy.1", "toy-runs.1", "toy-runs-list.1"]);
         let list = String::from_utf8(pages[2].content.clone()).unwrap();
         assert!(
-            list.contains("List the runs") && list.contains(".TH toy-runs-list 1"),
+            list.contains("List the runs")
+                && list.contains(".TH toy-runs-list 1")
+                && list.contains("toy 1.2.3"),
             "{list}"
         );
     }
