@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What can go wrong with the store itself. Trouble with the content of one run is a
+//! [`ReadError`](crate::ReadError).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The operating system refused something on a path.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} {}", path.display())]
+#[non_exhaustive]
+pub struct PathError {
+    /// What was tried, one verb.
+    pub action: &'static str,
+    /// On what.
+    pub path: PathBuf,
+    /// The refusal.
+    pub source: io::Error,
+}
+
+impl PathError {
+    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether there is no room (`ENOSPC`) or the quota is used up (`EDQUOT`).
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self.source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
+    /// Whether the file system is read-only (`EROFS`).
+    pub fn is_read_only(&self) -> bool {
+        self.source.kind() == io::ErrorKind::ReadOnlyFilesystem
+    }
+
+    /// Whether permission is missing (`EACCES`, `EPERM`).
+    pub fn is_permission(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+
+    /// Whether nothing is there (`ENOENT`).
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+}
+
+/// The reason that the store could not be opened, or that a run could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused something.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The store was written by a newer program; nothing in it was touched.
+    #[error(
+        "open store {}: its format is {found}, this program knows {supported} and older",
+        path.display()
+    )]
+    NewerStore {
+        /// The directory of the store.
+        path: PathBuf,
+        /// The format that it has.
+        found: String,
+        /// The newest format that this program knows.
+        supported: &'static str,
+    },
+    /// `store.json` does not say that this is a store.
+    #[error("read {}: {reason}", path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The store has a run of this id already.
+    #[error("write run {}: it exists already", path.display())]
+    RunExists {
+        /// The directory of that run.
+        path: PathBuf,
+    },
+    /// An earlier write of this run failed, so there is no whole run to keep.
+    #[error("finish run {}: an earlier write to it failed", path.display())]
+    Incomplete {
+        /// The temporary directory.
+        path: PathBuf,
+    },
+    /// The record is of another run than the one that was begun.
+    #[error("finish run {}: the record has the id {found}", path.display())]
+    OtherRun {
+        /// The temporary directory.
+        path: PathBuf,
+        /// The id in the record.
+        found: String,
+    },
+    /// The name cannot be that of an artifact.
+    #[error("write artifact `{name}`: not a plain file name, or one that the store uses itself")]
+    ArtifactName {
+        /// The rejected name.
+        name: String,
+    },
+    /// The number stands for the end of the samples.
+    #[error("write samples: {thread} is not a thread number")]
+    ThreadNumber {
+        /// The rejected number.
+        thread: u32,
+    },
+}
+
+impl StoreError {
+    /// Whether there is no room (`ENOSPC`) or the quota is used up (`EDQUOT`).
+    pub fn is_full(&self) -> bool {
+        self.path_error().is_some_and(PathError::is_full)
+    }
+
+    /// Whether the file system is read-only (`EROFS`).
+    pub fn is_read_only(&self) -> bool {
+        self.path_error().is_some_and(PathError::is_read_only)
+    }
+
+    /// Whether permission is missing (`EACCES`, `EPERM`).
+    pub fn is_permission(&self) -> bool {
+        self.path_error().is_some_and(PathError::is_permission)
+    }
+
+    fn path_error(&self) -> Option<&PathError> {
+        match self {
+            Self::Path(err) => Some(err),
+            _ => None,
+        }
+    }
+}

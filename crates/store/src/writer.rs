@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Writing one run.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use punctual_model::{Event, RunRecord, Sample};
+use uuid::Uuid;
+
+use crate::clean::{self, LOCK, TMP};
+use crate::disk::{At as _, remove_tree, sync_dir, write_synced};
+use crate::error::{PathError, StoreError};
+use crate::samples::{END_OF_SAMPLES, SampleWriter};
+
+pub(crate) const RUN_FILE: &str = "run.json";
+pub(crate) const EVENTS_FILE: &str = "events.jsonl.zst";
+pub(crate) const SAMPLES_FILE: &str = "samples.zst";
+
+/// Compression of the events: few and repetitive.
+const EVENTS_LEVEL: i32 = 3;
+/// Compression of the samples: they come at any rate, beside a measurement.
+const SAMPLES_LEVEL: i32 = 1;
+
+pub(crate) type ZstdFile = zstd::Encoder<'static, BufWriter<File>>;
+
+/// Whether every sample is stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Raw {
+    /// In `samples.zst`.
+    Keep,
+    /// No: there is no such file, and samples that are given are not looked at.
+    Drop,
+}
+
+/// A run that is being written. Dropped without [`RunWriter::finish`], it leaves nothing.
+pub struct RunWriter {
+    id: Uuid,
+    home: PathBuf,
+    dir: PathBuf,
+    events: Option<ZstdFile>,
+    samples: Option<SampleWriter<ZstdFile>>,
+    state: State,
+    // Held as long as the directory has its temporary name.
+    _lock: File,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    Writing,
+    Failed,
+    Renamed,
+}
+
+impl fmt::Debug for RunWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunWriter")
+            .field("dir", &self.dir)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunWriter {
+    pub(crate) fn begin(home: &Path, id: Uuid, raw: Raw) -> Result<Self, StoreError> {
+        let runs = home.join("runs");
+        let run = runs.join(id.to_string());
+        let dir = runs.join(format!("{TMP}{id}"));
+        let guard = clean::lock_shared(home)?;
+        if run.symlink_metadata().is_ok() {
+            return Err(StoreError::RunExists { path: run });
+        }
+        fs::create_dir(&dir).at("create", &dir)?;
+        let lock = clean::lock_alone(&dir);
+        drop(guard);
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(err) => {
+                // Best effort: the first error is the one to tell, and the next start cleans.
+                drop(remove_tree(&dir));
+                return Err(err.into());
+            }
+        };
+        // From here on, dropping the writer removes the directory.
+        let mut writer = Self {
+            id,
+            home: home.to_owned(),
+            dir,
+            events: None,
+            samples: None,
+            state: State::Writing,
+            _lock: lock,
+        };
+        writer.events = Some(writer.compressed(EVENTS_FILE, EVENTS_LEVEL)?);
+        if raw == Raw::Keep {
+            let file = writer.compressed(SAMPLES_FILE, SAMPLES_LEVEL)?;
+            let path = writer.dir.join(SAMPLES_FILE);
+            writer.samples = Some(SampleWriter::new(file).at("write", &path)?);
+        }
+        Ok(writer)
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    /// `ENOSPC`, `EDQUOT`, `EIO` as [`StoreError::Path`]. The run cannot be finished then.
+    pub fn event(&mut self, event: &Event) -> Result<(), StoreError> {
+        let Some(file) = &mut self.events else {
+            return Ok(());
+        };
+        let written = serde_json::to_vec(event)
+            .map_err(io::Error::from)
+            .and_then(|mut line| {
+                line.push(b'\n');
+                file.write_all(&line)
+            });
+        self.keep(written, EVENTS_FILE)
+    }
+
+    /// Adds samples of one thread, in the order of their time. Does nothing under [`Raw::Drop`].
+    ///
+    /// # Errors
+    /// `ENOSPC`, `EDQUOT`, `EIO` as [`StoreError::Path`]. The run cannot be finished then.
+    pub fn samples(&mut self, thread: u32, samples: &[Sample]) -> Result<(), StoreError> {
+        let Some(file) = &mut self.samples else {
+            return Ok(());
+        };
+        if thread == END_OF_SAMPLES {
+            self.state = State::Failed;
+            return Err(StoreError::ThreadNumber { thread });
+        }
+        let written = samples
+            .iter()
+            .try_for_each(|sample| file.push(thread, sample));
+        self.keep(written, SAMPLES_FILE)
+    }
+
+    /// Writes another file, such as `latency.hlog`.
+    ///
+    /// # Errors
+    /// [`StoreError::ArtifactName`] unless the name is letters, digits, `.`, `-` and `_` and not
+    /// one of the store's own; `ENOSPC`, `EDQUOT`, `EIO` as [`StoreError::Path`].
+    pub fn artifact(&mut self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        if !is_artifact_name(name) {
+            return Err(StoreError::ArtifactName {
+                name: name.to_owned(),
+            });
+        }
+        let path = self.dir.join(name);
+        let written = write_synced(&path, bytes);
+        if written.is_err() {
+            self.state = State::Failed;
+        }
+        Ok(written?)
+    }
+
+    /// Writes the record, waits until all is on disk, and gives the run its final name.
+    ///
+    /// On an error nothing of the run stays.
+    ///
+    /// # Errors
+    /// [`StoreError::Incomplete`] if an earlier write failed; [`StoreError::OtherRun`] if the
+    /// record has another id; [`StoreError::RunExists`]; `ENOSPC`, `EDQUOT`, `EIO` as
+    /// [`StoreError::Path`].
+    pub fn finish(mut self, record: &RunRecord) -> Result<PathBuf, StoreError> {
+        let id = self.id.to_string();
+        if self.state == State::Failed {
+            return Err(StoreError::Incomplete {
+                path: self.dir.clone(),
+            });
+        }
+        if record.id != id {
+            return Err(StoreError::OtherRun {
+                path: self.dir.clone(),
+                found: record.id.clone(),
+            });
+        }
+        let events = self.events.take().map(zstd::Encoder::finish);
+        close(events, &self.dir.join(EVENTS_FILE))?;
+        let samples = self
+            .samples
+            .take()
+            .map(|samples| samples.finish()?.finish());
+        close(samples, &self.dir.join(SAMPLES_FILE))?;
+
+        let path = self.dir.join(RUN_FILE);
+        let mut text = serde_json::to_vec_pretty(record)
+            .map_err(io::Error::from)
+            .at("write", &path)?;
+        text.push(b'\n');
+        write_synced(&path, &text)?;
+        self.rename(&id)
+    }
+
+    fn rename(&mut self, id: &str) -> Result<PathBuf, StoreError> {
+        let runs = self.home.join("runs");
+        let run = runs.join(id);
+        let lock = self.dir.join(LOCK);
+        let _guard = clean::lock_shared(&self.home)?;
+        fs::remove_file(&lock).at("remove", &lock)?;
+        sync_dir(&self.dir)?;
+        match fs::rename(&self.dir, &run) {
+            Err(err)
+                if matches!(
+                    err.kind(),
+                    io::ErrorKind::AlreadyExists
+                        | io::ErrorKind::DirectoryNotEmpty
+                        | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Err(StoreError::RunExists { path: run });
+            }
+            result => result.at("create", &run)?,
+        }
+        self.state = State::Renamed;
+        sync_dir(&runs)?;
+        Ok(run)
+    }
+
+    fn compressed(&self, name: &str, level: i32) -> Result<ZstdFile, PathError> {
+        let path = self.dir.join(name);
+        let file = File::create_new(&path).at("create", &path)?;
+        let mut encoder = zstd::Encoder::new(BufWriter::new(file), level).at("create", &path)?;
+        encoder.include_checksum(true).at("create", &path)?;
+        Ok(encoder)
+    }
+
+    fn keep(&mut self, written: io::Result<()>, name: &str) -> Result<(), StoreError> {
+        if written.is_err() {
+            self.state = State::Failed;
+        }
+        Ok(written.at("write", &self.dir.join(name))?)
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.state != State::Renamed {
+            // Best effort: what stays is removed by the next start.
+            drop(remove_tree(&self.dir));
+        }
+    }
+}
+
+/// Flushes what is buffered and waits until it is on disk.
+fn close(file: Option<io::Result<BufWriter<File>>>, path: &Path) -> Result<(), PathError> {
+    let Some(file) = file else {
+        return Ok(());
+    };
+    let file = file
+        .and_then(|buffered| {
+            buffered
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
+        })
+        .at("write", path)?;
+    file.sync_all().at("sync", path)
+}
+
+/// Whether an artifact may have this name.
+pub(crate) fn is_artifact_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    !name.is_empty()
+        && name.len() <= 200
+        && !name.starts_with('.')
+        && name.bytes().all(plain)
+        && ![RUN_FILE, EVENTS_FILE, SAMPLES_FILE, LOCK].contains(&name)
+}
