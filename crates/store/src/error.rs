@@ -2,10 +2,12 @@
 // Copyright (c) The Punctual developers
 
 //! What can go wrong with the store itself. Trouble with the content of one run is a
-//! [`ReadError`](crate::ReadError).
+//! [`ReadError`].
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::samples::SamplesFault;
 
 /// The operating system refused something on a path.
 #[derive(Debug, thiserror::Error)]
@@ -137,4 +139,68 @@ impl StoreError {
             _ => None,
         }
     }
+}
+
+/// The reason that the content of a run could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The operating system refused something; `ENOENT`: a file of the run is missing.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The run was written by a newer program.
+    #[error(
+        "read run {}: its format is {found}, this program knows {supported} and older",
+        path.display()
+    )]
+    Newer {
+        /// The directory of the run.
+        path: PathBuf,
+        /// The format that it has.
+        found: String,
+        /// The newest format that this program knows.
+        supported: &'static str,
+    },
+    /// `run.json` is of another format.
+    #[error("read {}: its format is `{found}`, which is not that of a run", path.display())]
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// The format that it has.
+        found: String,
+    },
+    /// `run.json` is damaged.
+    #[error("read {}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// The record is of another run than the directory's name says.
+    #[error("read run {}: its record has the id {found}", path.display())]
+    OtherId {
+        /// The directory of the run.
+        path: PathBuf,
+        /// The id in the record.
+        found: String,
+    },
+    /// `samples.zst` is damaged.
+    #[error("read {}", path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SamplesFault,
+    },
+    /// An event is damaged, or of a kind that only newer programs know.
+    #[error("read {}, line {line}", path.display())]
+    Event {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Where and why.
+        source: serde_json::Error,
+    },
 }

@@ -16,11 +16,20 @@
 mod clean;
 mod disk;
 mod error;
+mod find;
+mod index;
+mod list;
 mod samples;
 mod store;
+mod stored;
 mod writer;
 
 pub use disk::free_bytes;
-pub use error::{PathError, StoreError};
+pub use error::{PathError, ReadError, StoreError};
+pub use find::{Candidate, FindError};
+pub use index::{Filter, Index, IndexError, RunFigures, RunRow};
+pub use list::{Listing, RunEntry};
+pub use samples::SamplesFault;
 pub use store::{STORE_FORMAT, Store};
+pub use stored::StoredRun;
 pub use writer::{Raw, RunWriter};

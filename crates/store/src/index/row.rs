@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One row of the index.
+
+use punctual_model::RunRecord;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, named_params};
+use uuid::Uuid;
+
+use crate::error::ReadError;
+use crate::stored::StoredRun;
+
+pub(super) const CREATE_TABLE: &str = "
+    CREATE TABLE runs (
+        id TEXT PRIMARY KEY NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        problem TEXT,
+        started TEXT,
+        name TEXT,
+        instrument TEXT,
+        valid INTEGER,
+        host TEXT,
+        kernel TEXT,
+        threads INTEGER,
+        count INTEGER,
+        p50_ns INTEGER,
+        p99_ns INTEGER,
+        max_ns INTEGER,
+        duration_ns INTEGER,
+        ended TEXT
+    ) STRICT;
+    CREATE INDEX runs_name ON runs (name);
+";
+
+/// One run in the index.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunRow {
+    /// The id.
+    pub id: Uuid,
+    /// The figures, or why the run cannot be read.
+    pub figures: Result<RunFigures, String>,
+}
+
+/// What a list says about a run. Numbers past 2^63 are shown as 2^63 - 1.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RunFigures {
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// Name given by the user.
+    pub name: Option<String>,
+    /// What made the samples.
+    pub instrument: String,
+    /// Whether every check passed.
+    pub valid: bool,
+    /// Name of the machine.
+    pub host: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Measuring threads.
+    pub threads: u64,
+    /// Samples of all threads.
+    pub count: u64,
+    /// Median of all samples.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of all samples.
+    pub p99_ns: Option<u64>,
+    /// Largest sample.
+    pub max_ns: Option<u64>,
+    /// Time measured.
+    pub duration_ns: u64,
+    /// Why it ended, as in run.json.
+    pub ended: String,
+}
+
+impl RunRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let id: String = row.get("id")?;
+        let id = Uuid::try_parse(&id)
+            .map_err(|err| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, err.into()))?;
+        let figures = match row.get::<_, Option<String>>("problem")? {
+            Some(problem) => Err(problem),
+            None => Ok(RunFigures::read(row)?),
+        };
+        Ok(Self { id, figures })
+    }
+}
+
+impl RunFigures {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            started: row.get("started")?,
+            name: row.get("name")?,
+            instrument: row.get("instrument")?,
+            valid: row.get("valid")?,
+            host: row.get("host")?,
+            kernel: row.get("kernel")?,
+            threads: number(row, "threads")?,
+            count: number(row, "count")?,
+            p50_ns: optional(row, "p50_ns")?,
+            p99_ns: optional(row, "p99_ns")?,
+            max_ns: optional(row, "max_ns")?,
+            duration_ns: number(row, "duration_ns")?,
+            ended: row.get("ended")?,
+        })
+    }
+
+    /// Takes the figures out of a record.
+    pub fn of(record: &RunRecord) -> Self {
+        let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();
+        let ended = serde_json::to_value(record.ended);
+        Self {
+            started: record.started.clone(),
+            name: record.name.clone(),
+            instrument: record.instrument.clone(),
+            valid: record.valid,
+            host: record.host.hostname.clone(),
+            kernel: record.host.kernel_release.clone(),
+            threads: record.spec.threads.into(),
+            count: record.total.count,
+            p50_ns: quantile("p50"),
+            p99_ns: quantile("p99"),
+            max_ns: record.total.max_ns,
+            duration_ns: record.duration_ns.get(),
+            ended: ended
+                .ok()
+                .and_then(|name| name.as_str().map(ToOwned::to_owned))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Writes the row of a run, readable or not.
+pub(super) fn write(
+    connection: &Connection,
+    id: &str,
+    (mtime_ns, size): (i64, i64),
+    run: &Result<StoredRun, ReadError>,
+) -> rusqlite::Result<()> {
+    let figures = run.as_ref().ok().map(|run| RunFigures::of(run.record()));
+    let figures = figures.as_ref();
+    let problem = run.as_ref().err().map(chain);
+    connection.execute(
+        "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, :problem, :started, :name,
+            :instrument, :valid, :host, :kernel, :threads, :count, :p50_ns, :p99_ns, :max_ns,
+            :duration_ns, :ended)",
+        named_params! {
+            ":id": id,
+            ":mtime_ns": mtime_ns,
+            ":size": size,
+            ":problem": problem,
+            ":started": figures.map(|f| &f.started),
+            ":name": figures.and_then(|f| f.name.as_ref()),
+            ":instrument": figures.map(|f| &f.instrument),
+            ":valid": figures.map(|f| f.valid),
+            ":host": figures.and_then(|f| f.host.as_ref()),
+            ":kernel": figures.and_then(|f| f.kernel.as_ref()),
+            ":threads": figures.map(|f| signed(f.threads)),
+            ":count": figures.map(|f| signed(f.count)),
+            ":p50_ns": figures.and_then(|f| f.p50_ns).map(signed),
+            ":p99_ns": figures.and_then(|f| f.p99_ns).map(signed),
+            ":max_ns": figures.and_then(|f| f.max_ns).map(signed),
+            ":duration_ns": figures.map(|f| signed(f.duration_ns)),
+            ":ended": figures.map(|f| &f.ended),
+        },
+    )?;
+    Ok(())
+}
+
+/// Writes an error and its sources in one line.
+fn chain(err: &ReadError) -> String {
+    let mut text = err.to_string();
+    let mut source = std::error::Error::source(err);
+    while let Some(err) = source {
+        text.push_str(": ");
+        text.push_str(&err.to_string());
+        source = err.source();
+    }
+    text
+}
+
+/// SQLite's integers are signed.
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn number(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    Ok(optional(row, column)?.unwrap_or_default())
+}
+
+fn optional(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let n: Option<i64> = row.get(column)?;
+    Ok(n.map(|n| u64::try_from(n).unwrap_or_default()))
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What was written is read back, and damage is an error, never a panic and never silence.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use std::fs;
+
+use common::{id, names, record, samples, started, write_run};
+use punctual_model::{RunRecord, ThreadSample};
+use punctual_store::{FindError, Raw, ReadError, SamplesFault, Store, StoredRun};
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    (dir, store)
+}
+
+fn named(n: u64, name: &str) -> RunRecord {
+    RunRecord {
+        name: Some(name.to_owned()),
+        ..record(id(n))
+    }
+}
+
+#[test]
+fn a_run_round_trips() {
+    let (_dir, store) = store();
+    let path = write_run(&store, &record(id(1)));
+    let run = store.find("last").unwrap();
+    assert_eq!(run.record(), &record(id(1)));
+    assert_eq!(run.path(), path);
+    assert!(run.has_samples());
+    let read: Vec<ThreadSample> = run.samples().unwrap().map(Result::unwrap).collect();
+    let written = samples(3);
+    assert_eq!(read.len(), 3);
+    assert_eq!(read[2].t_ns, written[2].t_ns);
+    assert_eq!(read[2].latency_ns, written[2].latency_ns);
+    assert_eq!(read[2].cpu, written[2].cpu);
+    let full: Vec<_> = run.full_samples().unwrap().map(Result::unwrap).collect();
+    assert_eq!(full[2], (0, written[2]));
+    let events: Vec<_> = run.events().unwrap().map(Result::unwrap).collect();
+    assert_eq!(events, [started(id(1))]);
+    assert_eq!(run.artifact("latency.hlog").unwrap().unwrap(), b"# log\n");
+    assert_eq!(run.artifact("none").unwrap(), None);
+    assert_eq!(run.artifact("../../store.json").unwrap(), None);
+    assert!(run.size_bytes().unwrap() > 1_000);
+    // The record ends in a line end and can be read wherever it is copied to.
+    assert!(fs::read(path.join("run.json")).unwrap().ends_with(b"}\n"));
+    assert_eq!(StoredRun::open(path).unwrap().into_record(), record(id(1)));
+}
+
+#[test]
+fn a_run_without_raw_samples_has_no_file_of_them() {
+    let (_dir, store) = store();
+    let mut writer = store.begin(id(1), Raw::Drop).unwrap();
+    writer.samples(0, &samples(9)).unwrap();
+    writer.finish(&record(id(1))).unwrap();
+    let run = store.find("last").unwrap();
+    assert!(!run.has_samples());
+    let Err(ReadError::Path(err)) = run.samples().map(|_| ()) else {
+        panic!("there is a file of samples");
+    };
+    assert!(err.is_missing());
+}
+
+#[test]
+fn every_cut_of_a_compressed_file_is_noticed() {
+    let (_dir, store) = store();
+    let path = write_run(&store, &record(id(1)));
+    let run = store.find("last").unwrap();
+    for name in ["samples.zst", "events.jsonl.zst"] {
+        let file = path.join(name);
+        let whole = fs::read(&file).unwrap();
+        for cut in 0..whole.len() {
+            fs::write(&file, &whole[..cut]).unwrap();
+            if name == "samples.zst" {
+                let err = run.samples().unwrap().find_map(Result::err).unwrap();
+                assert!(
+                    matches!(
+                        err,
+                        ReadError::Samples {
+                            source: SamplesFault::Truncated,
+                            ..
+                        }
+                    ),
+                    "{cut}: {err:?}"
+                );
+            } else if cut > 0 {
+                assert!(run.events().unwrap().any(|e| e.is_err()), "{cut}");
+            }
+        }
+        // One flipped bit.
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            fs::write(&file, &bytes).unwrap();
+            let samples = run.samples().unwrap().filter(Result::is_err).count();
+            let events = run.events().unwrap().filter(Result::is_err).count();
+            assert!(samples < 2, "{at}");
+            // zstd has bits that say nothing; a flip that changes a value is caught.
+            if name == "samples.zst" && samples == 0 {
+                let read: Vec<_> = run.full_samples().unwrap().map(Result::unwrap).collect();
+                assert_eq!(read.len(), 3, "{at}");
+                assert_eq!(read[2].1, common::samples(3)[2]);
+            }
+            if name == "events.jsonl.zst" && events == 0 {
+                let read: Vec<_> = run.events().unwrap().map(Result::unwrap).collect();
+                assert_eq!(read, [started(id(1))], "{at}");
+            }
+        }
+        fs::write(&file, &whole).unwrap();
+    }
+}
+
+#[test]
+fn every_cut_of_the_record_is_noticed() {
+    let (_dir, store) = store();
+    let file = write_run(&store, &record(id(1))).join("run.json");
+    let whole = fs::read(&file).unwrap();
+    // Without the last line end it is still whole.
+    for cut in 0..whole.len() - 1 {
+        fs::write(&file, &whole[..cut]).unwrap();
+        let entry = store.entry(id(1));
+        assert!(matches!(entry.run, Err(ReadError::Record { .. })), "{cut}");
+    }
+}
+
+#[test]
+fn an_event_of_a_newer_program_is_one_bad_line() {
+    let (_dir, store) = store();
+    let path = write_run(&store, &record(id(1)));
+    let known = serde_json::to_string(&started(id(1))).unwrap();
+    let text = format!("{{\"event\":\"teleported\"}}\n{known}\n");
+    let bytes = zstd::encode_all(text.as_bytes(), 0).unwrap();
+    fs::write(path.join("events.jsonl.zst"), bytes).unwrap();
+    let events: Vec<_> = store.find("last").unwrap().events().unwrap().collect();
+    assert!(matches!(&events[0], Err(ReadError::Event { line: 1, .. })));
+    assert_eq!(events[1].as_ref().unwrap(), &started(id(1)));
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_with_its_reason() {
+    let (_dir, store) = store();
+    let path = |n| store.runs_dir().join(id(n).to_string());
+    write_run(&store, &record(id(1)));
+    // Another run's record.
+    write_run(&store, &record(id(2)));
+    fs::copy(path(1).join("run.json"), path(2).join("run.json")).unwrap();
+    // No record.
+    fs::create_dir(path(3)).unwrap();
+    // A newer program's record.
+    fs::create_dir(path(4)).unwrap();
+    fs::write(path(4).join("run.json"), r#"{"format":"punctual.run/2"}"#).unwrap();
+    // A file instead of a directory, another format, a fifo's stand-in.
+    fs::write(path(5), "").unwrap();
+    fs::create_dir(path(6)).unwrap();
+    fs::write(path(6).join("run.json"), r#"{"format":"x"}"#).unwrap();
+    fs::create_dir_all(path(7).join("run.json")).unwrap();
+    // Foreign.
+    fs::write(store.runs_dir().join("notes.txt"), "").unwrap();
+    let upper = id(8).to_string().to_uppercase();
+    fs::create_dir(store.runs_dir().join(&upper)).unwrap();
+
+    let listing = store.entries().unwrap();
+    let ids: Vec<_> = listing.runs.iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, [7, 6, 5, 4, 3, 2, 1].map(id));
+    let reason = |n: usize| listing.runs[7 - n].run.as_ref().unwrap_err();
+    assert!(matches!(reason(2), ReadError::OtherId { .. }));
+    assert!(matches!(reason(3), ReadError::Path(err) if err.is_missing()));
+    assert!(
+        matches!(reason(4), ReadError::Newer { found, .. } if found == "punctual.run/2"),
+        "{}",
+        reason(4)
+    );
+    assert!(matches!(reason(5), ReadError::Path(_)));
+    assert!(matches!(reason(6), ReadError::NotARun { .. }));
+    assert!(matches!(reason(7), ReadError::Path(_)));
+    assert_eq!(
+        listing.foreign,
+        [
+            store.runs_dir().join(upper),
+            store.runs_dir().join("notes.txt")
+        ]
+    );
+    // The newest is the last, readable or not.
+    let err = store.find("last").unwrap_err();
+    assert!(matches!(err, FindError::Unreadable { .. }), "{err}");
+}
+
+#[test]
+fn unknown_keys_of_a_later_minor_version_are_ignored() {
+    let (_dir, store) = store();
+    let file = write_run(&store, &record(id(1))).join("run.json");
+    let mut value: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    value["invented"] = 1.into();
+    value["total"]["invented"] = 1.into();
+    // And keys that an older writer did not have.
+    for key in ["name", "note", "threshold", "precision"] {
+        value.as_object_mut().unwrap().remove(key);
+    }
+    fs::write(&file, value.to_string()).unwrap();
+    assert_eq!(store.find("last").unwrap().record(), &record(id(1)));
+}
+
+#[test]
+fn runs_are_found_by_id_prefix_and_name() {
+    let (_dir, store) = store();
+    let empty = store.find("last").unwrap_err();
+    assert_eq!(empty.to_string(), "find run `last`: the store has no runs");
+    for (n, name) in [
+        (0x2222_0000_0001, "idle"),
+        (0x2222_0000_0002, "load"),
+        (0, "load"),
+    ] {
+        write_run(&store, &named(n, name));
+    }
+    let found = |selector: &str| store.find(selector).map(StoredRun::into_record);
+    assert_eq!(found("last").unwrap().name.unwrap(), "load");
+    assert_eq!(found("idle").unwrap().name.unwrap(), "idle");
+    let whole = id(0x2222_0000_0001).to_string();
+    assert_eq!(found(&whole).unwrap().name.unwrap(), "idle");
+    assert_eq!(found(&whole.to_uppercase()).unwrap().name.unwrap(), "idle");
+    assert_eq!(
+        found(&id(0).to_string()[..25]).unwrap().id,
+        id(0).to_string()
+    );
+
+    let Err(FindError::Ambiguous { candidates, .. }) = found("load") else {
+        panic!("two runs have this name");
+    };
+    assert_eq!(candidates.len(), 2);
+    assert!(candidates[0].id > candidates[1].id);
+    let Err(FindError::Ambiguous { candidates, .. }) = found("019a") else {
+        panic!("all ids begin so");
+    };
+    assert_eq!(candidates.len(), 3);
+    for selector in ["019", "", "nothing", "019b", "*", "../x"] {
+        let Err(FindError::NotFound { known, .. }) = found(selector) else {
+            panic!("{selector} finds something");
+        };
+        assert_eq!(known.len(), 3);
+    }
+}
+
+#[test]
+fn a_removed_run_is_gone_and_an_interrupted_removal_is_in_nobodys_way() {
+    let (dir, store) = store();
+    write_run(&store, &record(id(1)));
+    let trash = store.runs_dir().join(format!(".trash-{}", id(1)));
+    fs::create_dir(&trash).unwrap();
+    fs::write(trash.join("run.json"), "").unwrap();
+    assert_eq!(store.entries().unwrap().runs.len(), 1);
+    store.remove(id(1)).unwrap();
+    assert!(names(store.runs_dir()).is_empty());
+    assert!(store.remove(id(1)).is_err());
+    // An unreadable one, too.
+    fs::create_dir(store.runs_dir().join(id(2).to_string())).unwrap();
+    store.remove(id(2)).unwrap();
+    drop(dir);
+}
+
+#[test]
+fn a_store_that_is_not_there_lists_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_existing(dir.path().join("none")).unwrap();
+    assert!(store.entries().unwrap().runs.is_empty());
+    assert!(
+        store
+            .index()
+            .unwrap()
+            .list(&punctual_store::Filter::default())
+            .unwrap()
+            .is_empty()
+    );
+    assert!(names(dir.path()).is_empty());
+}
