@@ -34,7 +34,7 @@ pub use precision::{
     Interval, clopper_pearson, exceedance_upper_bound, mean_interval, quantile_interval,
     quantile_ranks, rule_of_three, samples_for_bound,
 };
-pub use psquare::{PSquare, QuantileSetError};
+pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, PSquare, QuantileSetError, RANK_TOLERANCE};
 pub use stop::{StopRule, TargetState};
 pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};
 pub use view::{Bucket, CdfPoint, PdfPoint, View};

@@ -15,23 +15,24 @@
 //!
 //! # Tolerance
 //!
-//! The rank error |F(estimate) - p|, F being the share of samples at or below the estimate, of the
-//! default quantiles after 1000 samples or more that come in random order:
+//! The rank error is the distance of p from F(estimate), F being the share of samples at or below;
+//! where F jumps, the distance from the jump. Over the default quantiles, samples in random order:
 //!
-//! | samples | rank error at most |
-//! |---|---|
-//! | smooth, one mode (normal, exponential, lognormal, uniform) | [`RANK_TOLERANCE`] = 0.01 |
-//! | heavy tail (Pareto 1.5, or lognormal with rare outliers a thousand times as large) | 0.01 |
-//! | two modes, 1 : 9, with a gap | 0.02 |
-//! | discrete, 20 values or more in use, lognormal | 0.03 |
+//! | samples | n >= 1000 | n >= 10 000 |
+//! |---|---|---|
+//! | one mode, light tail: uniform, normal, exponential, lognormal up to σ = 1, rare outliers up to 20 times the median | 0.03 ([`RANK_TOLERANCE`]) | 0.02 |
+//! | heavy tail: Pareto of shape 1.1 and more, one outlier in a thousand of 1000 times the median | 0.15 ([`HEAVY_TAIL_RANK_TOLERANCE`]) | 0.03 |
+//! | two modes with a gap, 30 : 70 | 0.25 | 0.05 |
+//! | discrete, like a lognormal in coarse ticks, the most frequent value with the share a | 0.03 + a | 0.03 + a |
 //!
-//! A discrete F jumps at a value; there the error is the distance of p from the jump.
-//! It does not hold where the order carries information: sorted input, a drift, or a change of
-//! regime (first calm, then loaded) put the markers where the early samples were. Nor does it hold
-//! for few distinct values (a timer with 1 us ticks): an estimate then falls between two of them,
-//! where its rank is that of the lower one. A relative error is *not* promised: in a heavy tail 1 %
-//! of rank may be a factor of two in time. Report tail figures from
-//! [`LatencyHistogram`](crate::LatencyHistogram).
+//! The figures are the largest that were seen in some hundred runs of each kind, rounded up; most
+//! runs are several times better. A far outlier that comes early bends the parabolas, which takes
+//! some thousand samples to forget: this is the weakness of the algorithm on latencies.
+//!
+//! None of it holds where the order carries information. After a change of regime, say calm and then
+//! loaded, the markers stand for a mixture that never was, and the rank error may exceed 0.2. A
+//! relative error is *not* promised: in a heavy tail 1 % of rank may be a factor of two in time.
+//! Quote tail figures from [`LatencyHistogram`](crate::LatencyHistogram).
 //!
 //! # Memory
 //!
@@ -41,9 +42,13 @@
 
 use crate::num::finite;
 
-/// The rank error that P-square keeps on smooth data after 1000 samples; see the
-/// [module](crate::psquare).
-pub const RANK_TOLERANCE: f64 = 0.01;
+/// The rank error kept after 1000 samples of one mode and a light tail; see the
+/// [module](crate::psquare#tolerance).
+pub const RANK_TOLERANCE: f64 = 0.03;
+
+/// The rank error kept after 1000 samples of a heavy tail; see the
+/// [module](crate::psquare#tolerance).
+pub const HEAVY_TAIL_RANK_TOLERANCE: f64 = 0.15;
 
 /// Samples that are kept as they are before the markers take over.
 const FIRST: usize = 5;
@@ -76,6 +81,13 @@ pub struct PSquare {
     min: f64,
     max: f64,
     markers: Vec<Markers>,
+}
+
+impl Default for PSquare {
+    /// An estimator of the [`DEFAULT`](Self::DEFAULT) quantiles.
+    fn default() -> Self {
+        Self::of(&Self::DEFAULT)
+    }
 }
 
 /// The reason that a set of quantiles was rejected.
@@ -297,4 +309,164 @@ fn adjusted(d: f64, q: [f64; 3], n: [f64; 3]) -> (f64, f64) {
         q[1] - rise_below / below
     };
     (height, n[1] + step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Samples;
+
+    /// The largest rank error of the default set over many seeds and three sizes from `least` on.
+    fn worst(least: usize, sample: impl Fn(&mut Samples) -> f64) -> f64 {
+        let mut worst: f64 = 0.0;
+        for n in [least, 3 * least, 10 * least] {
+            for seed in 0..(100_000 / n as u64).max(4) {
+                let mut source = Samples::new(seed * 31 + n as u64);
+                let xs: Vec<f64> = (0..n).map(|_| sample(&mut source)).collect();
+                worst = worst.max(error_of_default_set(xs));
+            }
+        }
+        worst
+    }
+
+    fn error_of_default_set(mut xs: Vec<f64>) -> f64 {
+        let mut psquare = PSquare::new(&PSquare::DEFAULT).unwrap();
+        psquare.extend_from_slice(&xs);
+        xs.sort_unstable_by(f64::total_cmp);
+        let errors = psquare.estimates().map(|(p, estimate)| {
+            let estimate = estimate.unwrap();
+            let below = xs.partition_point(|&x| x < estimate) as f64 / xs.len() as f64;
+            let upto = xs.partition_point(|&x| x <= estimate) as f64 / xs.len() as f64;
+            (below - p).max(p - upto)
+        });
+        errors.fold(0.0, f64::max)
+    }
+
+    type Source = fn(&mut Samples) -> f64;
+
+    #[track_caller]
+    fn assert_within(sources: &[(&str, Source)], from_1000: f64, from_10_000: f64) {
+        for &(name, source) in sources {
+            for (least, tolerance) in [(1000, from_1000), (10_000, from_10_000)] {
+                let worst = worst(least, source);
+                assert!(worst <= tolerance, "{name} from {least}: {worst}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_mode_with_a_light_tail_stays_within_the_stated_rank_error() {
+        let sources: [(&str, Source); 6] = [
+            ("uniform", Samples::uniform),
+            ("normal", Samples::normal),
+            ("exponential", Samples::exponential),
+            ("lognormal 0.35", |s| s.lognormal(7.6, 0.35)),
+            ("lognormal 1", |s| s.lognormal(7.6, 1.0)),
+            ("outliers", |s| {
+                s.lognormal(7.6, 0.35) * if s.uniform() < 1e-3 { 20.0 } else { 1.0 }
+            }),
+        ];
+        assert_within(&sources, RANK_TOLERANCE, 0.02);
+    }
+
+    #[test]
+    fn a_heavy_tail_stays_within_the_stated_rank_error() {
+        let sources: [(&str, Source); 3] = [
+            ("pareto 1.5", |s| s.pareto(1.5)),
+            ("pareto 1.1", |s| s.pareto(1.1)),
+            ("far outliers", |s| {
+                s.lognormal(7.6, 0.35) * if s.uniform() < 1e-3 { 1e3 } else { 1.0 }
+            }),
+        ];
+        assert_within(&sources, HEAVY_TAIL_RANK_TOLERANCE, 0.03);
+    }
+
+    #[test]
+    fn two_modes_stay_within_the_stated_rank_error() {
+        let two: Source = |s| s.normal() + if s.uniform() < 0.3 { 50.0 } else { 10.0 };
+        assert_within(&[("30 : 70", two)], 0.25, 0.05);
+    }
+
+    #[test]
+    fn ticks_add_at_most_the_share_of_the_most_frequent_value() {
+        for step in [10.0, 100.0, 500.0, 1000.0] {
+            // The density of the lognormal at its mode, 1/(σ √τ exp(μ - σ²/2)), times the step.
+            let share = step / (0.35 * 2.506_628 * (7.6f64 - 0.061_25).exp());
+            let worst = worst(1000, |s| (s.lognormal(7.6, 0.35) / step).round() * step);
+            assert!(worst <= RANK_TOLERANCE + share.min(1.0), "{step}: {worst}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_regime_breaks_the_tolerance_as_the_docs_warn() {
+        let mut source = Samples::new(5);
+        let calm = (0..50_000).map(|_| 1.0).collect::<Vec<f64>>();
+        let mut xs: Vec<f64> = calm.iter().map(|x| x * source.normal() + 10.0).collect();
+        xs.extend(calm.iter().map(|x| x * source.normal() + 1000.0));
+        let error = error_of_default_set(xs);
+        assert!(error > RANK_TOLERANCE, "{error}");
+    }
+
+    #[test]
+    fn the_worked_example_of_the_paper_comes_out() {
+        // Jain and Chlamtac, table I: the median of twenty observations.
+        let observations = [
+            0.02, 0.15, 0.74, 3.39, 0.83, 22.37, 10.15, 15.43, 38.62, 15.92, 34.60, 10.28, 1.47,
+            0.40, 0.05, 11.39, 0.27, 0.42, 0.09, 11.37,
+        ];
+        let mut psquare = PSquare::new(&[0.5]).unwrap();
+        psquare.extend_from_slice(&observations);
+        assert!((psquare.estimate(0).unwrap() - 4.44).abs() < 0.005);
+    }
+
+    #[test]
+    fn few_samples_give_exact_order_statistics() {
+        let mut psquare = PSquare::new(&[0.05, 0.5, 0.99]).unwrap();
+        assert!(psquare.estimates().all(|(_, estimate)| estimate.is_none()));
+        for (x, want) in [
+            (5.0, [5.0, 5.0, 5.0]),
+            (1.0, [1.0, 1.0, 5.0]),
+            (3.0, [1.0, 3.0, 5.0]),
+            (9.0, [1.0, 3.0, 9.0]),
+            (4.0, [1.0, 4.0, 9.0]),
+        ] {
+            psquare.push(x);
+            let got: Vec<f64> = psquare.estimates().filter_map(|(_, e)| e).collect();
+            assert_eq!(got, want);
+        }
+    }
+
+    #[test]
+    fn slices_and_single_samples_give_the_same_bits() {
+        let mut source = Samples::new(8);
+        let mut xs: Vec<f64> = (0..5000).map(|_| source.lognormal(7.6, 1.0)).collect();
+        xs[2] = f64::NAN;
+        xs[1000] = f64::NEG_INFINITY;
+        let set = [0.5, 0.99, 0.05, 0.95, 0.999, 0.9];
+        let (mut whole, mut single) = (PSquare::new(&set).unwrap(), PSquare::new(&set).unwrap());
+        whole.extend_from_slice(&xs);
+        xs.iter().for_each(|&x| single.push(x));
+        assert!(whole.estimates().eq(single.estimates()));
+        assert_eq!((whole.count(), whole.rejected()), (4998, 2));
+    }
+
+    #[test]
+    fn constant_input_and_huge_values_are_returned_as_they_are() {
+        for x in [0.0, 1e9 + 0.1, u64::MAX as f64] {
+            let mut psquare = PSquare::new(&PSquare::DEFAULT).unwrap();
+            psquare.extend_from_slice(&vec![x; 10_000]);
+            assert!(psquare.estimates().all(|(_, estimate)| estimate == Some(x)));
+        }
+    }
+
+    #[test]
+    fn a_quantile_outside_the_open_interval_is_named() {
+        for p in [0.0, 1.0, -0.5, f64::NAN] {
+            let Err(QuantileSetError::OutOfRange { quantile }) = PSquare::new(&[0.5, p]) else {
+                panic!("{p} was accepted");
+            };
+            assert!(quantile == p || p.is_nan());
+        }
+        assert_eq!(PSquare::new(&[]).unwrap().estimates().count(), 0);
+    }
 }
