@@ -3,10 +3,19 @@
 
 //! What each statistic costs a sample: `cargo bench -p punctual-stats`.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies are small and positive"
+)]
+
 use std::hint::black_box;
 use std::time::Instant;
 
-use punctual_stats::{CountWindow, LatencyHistogram, Moments, PSquare, TimeWindow};
+use punctual_stats::{
+    BatchMeans, CountWindow, LatencyHistogram, Moments, OnlineConfig, OnlineStats, PSquare,
+    ThresholdCounter, TimeWindow,
+};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -27,30 +36,50 @@ fn main() {
         .collect();
 
     let mut moments = Moments::new();
-    report("moments", &floats, |xs| moments.extend_from_slice(xs));
+    let mut psquare = PSquare::default();
+    let mut histogram = LatencyHistogram::default();
+    let mut window = CountWindow::new(1000);
+    let mut time_window = TimeWindow::new(1_000_000_000, 1000);
+    let mut batches = BatchMeans::new();
+    let mut thresholds = ThresholdCounter::new(&[50_000, 100_000, 1_000_000]);
+    let mut bundle = OnlineStats::new(&OnlineConfig {
+        thresholds_ns: vec![50_000, 100_000, 1_000_000],
+        ..OnlineConfig::default()
+    });
+
+    println!("{:<28} {:>10}", "statistic", "ns/sample");
+    let sum = report("moments", &floats, |xs| moments.extend_from_slice(xs))
+        + report("psquare_4", &floats, |xs| psquare.extend_from_slice(xs))
+        + report("histogram", &ns, |xs| histogram.record_slice(xs))
+        + report("count_window", &floats, |xs| window.extend_from_slice(xs));
+    report("batch_means_and_moments", &floats, |xs| {
+        batches.extend_from_slice(xs)
+    });
+    report("thresholds_3", &ns, |xs| thresholds.record_slice(xs));
+    report("time_window", &timed, |xs| {
+        time_window.extend_from_slice(xs)
+    });
+    report("bundle", &ns, |xs| bundle.record_slice(xs));
+
+    // One sample a call, as a caller without a ring would feed them.
     let mut one = Moments::new();
     report("moments_push", &floats, |xs| {
         xs.iter().for_each(|&x| one.push(x))
     });
-    for p in PSquare::DEFAULT {
-        let mut psquare = PSquare::new(&[p]).unwrap_or_else(|_| unreachable!());
-        report(&format!("psquare_p{}", p * 100.0), &floats, |xs| {
-            psquare.extend_from_slice(xs)
-        });
-    }
-    let mut psquare = PSquare::new(&PSquare::DEFAULT).unwrap_or_else(|_| unreachable!());
-    report("psquare_4", &floats, |xs| psquare.extend_from_slice(xs));
-    let mut histogram = LatencyHistogram::default();
-    report("histogram", &ns, |xs| histogram.record_slice(xs));
-    let mut window = CountWindow::new(4096);
-    report("count_window", &floats, |xs| window.extend_from_slice(xs));
-    let mut window_push = CountWindow::new(4096);
-    report("count_window_push", &floats, |xs| {
-        xs.iter().for_each(|&x| window_push.push(x))
+    let mut one_psquare = PSquare::default();
+    report("psquare_4_push", &floats, |xs| {
+        xs.iter().for_each(|&x| one_psquare.push(x))
     });
-    let mut window = TimeWindow::new(1_000_000_000, 4096);
-    report("time_window", &timed, |xs| window.extend_from_slice(xs));
-    black_box((moments, one, psquare, histogram));
+    report("count_window_push", &floats, |xs| {
+        xs.iter().for_each(|&x| window.push(x))
+    });
+    report("histogram_record", &ns, |xs| {
+        xs.iter().for_each(|&x| histogram.record(x))
+    });
+
+    // The sum that the budget of 40 ns is about: moments, four P-square, histogram, one window.
+    println!("stats.total_ns_per_sample={sum:.1}");
+    black_box((moments, one, psquare, one_psquare, histogram, thresholds));
 }
 
 /// Prints the median cost a sample of `feed`, over repeats through all samples in slices.
@@ -65,7 +94,8 @@ fn report<T>(name: &str, samples: &[T], mut feed: impl FnMut(&[T])) -> f64 {
     }
     costs.sort_unstable_by(f64::total_cmp);
     let median = costs[REPEATS / 2];
-    println!("{name:24} {median:8.2} ns/sample");
+    println!("{name:<28} {median:>10.2}");
+    println!("stats.{name}_ns_per_sample={median:.2}");
     median
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
         .strip_suffix(b"==")
         .or_else(|| bytes.strip_suffix(b"="))
         .unwrap_or(bytes);
-    if bytes.len() % 4 != 0 || bytes.len() - digits.len() != (4 - digits.len() % 4) % 4 {
+    if !bytes.len().is_multiple_of(4) || bytes.len() - digits.len() != (4 - digits.len() % 4) % 4 {
         return None;
     }
     let mut decoded = Vec::with_capacity(digits.len() / 4 * 3 + 2);

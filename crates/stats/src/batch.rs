@@ -25,8 +25,12 @@ const BATCHES: usize = 128;
 ///
 /// let mut batches = BatchMeans::new();
 /// // Each value comes eight times: worth an eighth of the samples.
+/// let mut state = 1u32;
 /// for i in 0..80_000u32 {
-///     batches.push(f64::from((i / 8).wrapping_mul(2_654_435_761) >> 16));
+///     if i % 8 == 0 {
+///         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+///     }
+///     batches.push(f64::from(state >> 8));
 /// }
 /// let tau = batches.autocorrelation_time().unwrap_or(f64::NAN);
 /// assert!((5.0..11.0).contains(&tau));

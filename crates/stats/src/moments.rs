@@ -411,11 +411,11 @@ mod tests {
 
     #[test]
     fn figures_hold_at_a_large_offset() {
-        for (offset, scale) in [(0, 5000), (1_000_000_000, 5000), (1_000_000_000, 3)] {
+        for (offset, scale) in [(0, 5000), (1_000_000_000i64, 5000), (1_000_000_000, 3)] {
             for n in [5usize, 100, 1000, 20_011] {
                 let mut samples = Samples::new(7);
                 let xs: Vec<i64> = (0..n)
-                    .map(|_| offset + (samples.lognormal(0.0, 0.8) * scale as f64) as i64)
+                    .map(|_| offset + samples.lognormal_integer(f64::from(scale)))
                     .collect();
                 let (mean, variance, skewness, kurtosis) = exact(&xs);
                 let floats: Vec<f64> = xs.iter().map(|&x| x as f64).collect();

@@ -51,8 +51,8 @@ pub fn mean_interval(
     effective_samples: f64,
     confidence: f64,
 ) -> Option<Interval> {
-    let effective_samples = effective_samples.min(moments.count() as f64);
-    if !valid(confidence) || !(effective_samples >= 2.0) {
+    let effective_samples = at_most(effective_samples, moments.count())?;
+    if !valid(confidence) || effective_samples < 2.0 {
         return None;
     }
     let t = student_t(effective_samples - 1.0, f64::midpoint(1.0, confidence))?;
@@ -116,7 +116,7 @@ pub fn quantile_interval(
     confidence: f64,
 ) -> Option<(u64, u64)> {
     let n = histogram.count();
-    let effective = floor_u64(effective_samples.min(n as f64));
+    let effective = floor_u64(at_most(effective_samples, n)?);
     let (low, high) = quantile_ranks(effective, p, confidence)?;
     let stretch = n as f64 / effective as f64;
     // Outward: the first of the samples that `low` stands for, the last of those of `high`.
@@ -203,6 +203,12 @@ pub fn samples_for_bound(p: f64, confidence: f64) -> Option<u64> {
 /// Whether `x` is a probability that leaves room on both sides; a NaN is not.
 fn valid(x: f64) -> bool {
     x > 0.0 && x < 1.0
+}
+
+/// The effective number of samples, at most the number that there are.
+fn at_most(effective_samples: f64, count: u64) -> Option<f64> {
+    // `f64::min` alone would turn a NaN into the count.
+    (!effective_samples.is_nan()).then(|| effective_samples.min(count as f64))
 }
 
 fn normal_quantile(p: f64) -> Option<f64> {
@@ -329,7 +335,9 @@ mod tests {
         m.push(1.0);
         assert_eq!(mean_interval(&m, 10.0, 0.95), None);
         m.push(2.0);
-        assert_eq!(mean_interval(&m, f64::NAN, 2.0), None);
+        assert_eq!(mean_interval(&m, 2.0, 2.0), None);
+        assert_eq!(mean_interval(&m, f64::NAN, 0.95), None);
+        assert!(mean_interval(&m, f64::INFINITY, 0.95).is_some());
         let empty = LatencyHistogram::default();
         assert_eq!(quantile_interval(&empty, 100.0, 0.5, 0.95), None);
     }
@@ -344,7 +352,7 @@ mod tests {
             for _ in 0..400 {
                 let x = (samples.exponential() * 1e6).ceil();
                 m.push(x);
-                h.record(x as u64);
+                h.record(floor_u64(x));
             }
             let mean = mean_interval(&m, 400.0, 0.95).unwrap();
             mean_hits += u32::from((mean.low..=mean.high).contains(&1e6));

@@ -241,6 +241,7 @@ impl Exceedance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::num::floor_u64;
     use crate::testing::Samples;
 
     fn run(
@@ -290,7 +291,7 @@ mod tests {
     fn correlated_samples_take_longer() {
         let mut samples = Samples::new(3);
         let (independent, _) = run(&["mean:2%"], 1_000_000, || {
-            (samples.exponential() * 1e5) as u64
+            floor_u64(samples.exponential() * 1e5)
         });
         let (mut state, mut left) = (0.0, 0);
         let (correlated, _) = run(&["mean:2%"], 1_000_000, || {
@@ -298,7 +299,7 @@ mod tests {
                 (state, left) = (samples.exponential(), 16);
             }
             left -= 1;
-            (state * 1e5) as u64
+            floor_u64(state * 1e5)
         });
         let ratio = correlated.count() as f64 / independent.count() as f64;
         // 16 but for the noise of the estimate and the steps between looks.
@@ -312,7 +313,7 @@ mod tests {
         for seed in 0..runs {
             let mut samples = Samples::new(1000 + seed);
             let (rule, states) = run(&["mean:4%", "p50:5%"], 100_000, || {
-                (samples.exponential() * 1e6).ceil() as u64
+                floor_u64(samples.exponential() * 1e6) + 1
             });
             assert!(states.iter().all(|s| s.met), "{rule:?}");
             let covers = |s: &TargetState, truth: f64| {

@@ -6,6 +6,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::num::floor_u64;
+
 /// A reproducible source of samples.
 pub(crate) struct Samples(Xoshiro256PlusPlus);
 
@@ -26,6 +28,11 @@ impl Samples {
 
     pub(crate) fn lognormal(&mut self, mu: f64, sigma: f64) -> f64 {
         (mu + sigma * self.normal()).exp()
+    }
+
+    /// A lognormal of σ = 0.8 and median `scale`, rounded down.
+    pub(crate) fn lognormal_integer(&mut self, scale: f64) -> i64 {
+        i64::try_from(floor_u64(self.lognormal(0.0, 0.8) * scale)).unwrap()
     }
 
     pub(crate) fn exponential(&mut self) -> f64 {

@@ -278,3 +278,80 @@ fn summarize(samples: &mut [f64], span_ns: Option<u64>, quantiles: &[f64]) -> Wi
         quantiles: quantiles.iter().map(|&q| (q, at(q))).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_window_has_no_figure() {
+        let want = WindowSummary {
+            quantiles: vec![(0.5, None)],
+            ..WindowSummary::default()
+        };
+        assert_eq!(CountWindow::new(5).summary(&[0.5]), want);
+        assert_eq!(TimeWindow::new(5, 5).summary(&[0.5]), want);
+    }
+
+    #[test]
+    fn one_and_two_samples_have_what_they_define() {
+        let mut window = CountWindow::new(5);
+        window.push(3.0);
+        let one = window.summary(&[0.0, 0.5, 1.5]);
+        assert_eq!(
+            (one.mean, one.std_dev, one.skewness),
+            (Some(3.0), None, None)
+        );
+        assert_eq!(
+            one.quantiles,
+            [(0.0, Some(3.0)), (0.5, Some(3.0)), (1.5, None)]
+        );
+        window.push(5.0);
+        let two = window.summary(&[]);
+        assert_eq!((two.skewness, two.excess_kurtosis), (Some(0.0), Some(-2.0)));
+    }
+
+    #[test]
+    fn a_window_of_nothing_holds_one_sample() {
+        let mut window = CountWindow::new(0);
+        window.extend_from_slice(&[1.0, 2.0]);
+        assert_eq!(
+            (window.capacity(), window.summary(&[]).mean),
+            (1, Some(2.0))
+        );
+        let mut window = TimeWindow::new(10, 0);
+        window.extend_from_slice(&[(0, 1.0), (1, 2.0)]);
+        assert_eq!(
+            (window.truncated(), window.summary(&[]).mean),
+            (1, Some(2.0))
+        );
+    }
+
+    #[test]
+    fn constant_input_at_an_offset_has_no_deviation() {
+        let mut window = CountWindow::new(1000);
+        window.extend_from_slice(&[1e9 + 0.1; 5000]);
+        let s = window.summary(&[0.99]);
+        assert_eq!((s.std_dev, s.skewness), (Some(0.0), None));
+        assert_eq!(s.quantiles, [(0.99, Some(1e9 + 0.1))]);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_counted_and_not_kept() {
+        let mut window = CountWindow::new(4);
+        window.extend_from_slice(&[1.0, f64::NAN, 2.0, f64::INFINITY]);
+        assert_eq!((window.len(), window.rejected()), (2, 2));
+        let mut window = TimeWindow::new(u64::MAX, 4);
+        window.push(u64::MAX, f64::NAN);
+        window.push(0, 1.0);
+        assert_eq!((window.rejected(), window.summary(&[]).count), (1, 1));
+    }
+
+    #[test]
+    fn time_that_steps_back_neither_panics_nor_revives_old_samples() {
+        let mut window = TimeWindow::new(100, 10);
+        window.extend_from_slice(&[(u64::MAX, 1.0), (0, 2.0), (u64::MAX - 99, 3.0)]);
+        let s = window.summary(&[]);
+        assert_eq!((s.count, s.mean, s.span_ns), (2, Some(2.0), Some(99)));
+    }
+}

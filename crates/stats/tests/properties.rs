@@ -3,6 +3,12 @@
 
 //! Properties that hold for any samples.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "test helpers and small numbers"
+)]
+
 use proptest::prelude::*;
 use punctual_stats::{
     CountWindow, LatencyHistogram, Moments, PSquare, PrecisionTarget, ThresholdCounter, TimeWindow,
