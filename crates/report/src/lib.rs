@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Runs as text, CSV, JSON, Parquet and HdrHistogram logs. Pure: values in, bytes out.
+//! Runs as text, CSV, JSON and Parquet. Pure: values in, bytes out.
+//!
+//! [`text`] is for people, [`export`] for programs. The HdrHistogram log of a run is written when
+//! the run is, and exported as it is.
 #![forbid(unsafe_code)]
+
+pub mod export;
+mod order;
+pub mod text;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Runs and their samples in formats that other programs read.
+//!
+//! Samples are streamed: memory does not grow with their number. An error leaves a part in the
+//! output; the caller writes to a name that it throws away then.
+
+mod csv;
+mod json;
+mod parquet;
+
+pub use self::csv::{csv_histogram, csv_samples, csv_summary};
+pub use self::json::{json_run, json_samples};
+pub use self::parquet::parquet_samples;
+
+use std::error::Error as StdError;
+use std::io;
+
+/// Samples could not be exported. `E` is what the source of the samples says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError<E: StdError + 'static> {
+    /// The samples cannot be read to their end.
+    #[error(transparent)]
+    Samples(E),
+    /// The output cannot be written.
+    #[error("write the exported samples")]
+    Write(#[from] io::Error),
+    /// The output cannot be written as Parquet.
+    #[error("write the exported samples as Parquet")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Comma-separated values: one header line, a dot in decimals, nothing for a missing figure.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::error::Error as StdError;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use punctual_model::{RunRecord, Series, ThreadSample};
+use punctual_stats::LatencyHistogram;
+
+use super::ExportError;
+use crate::order::in_order;
+
+/// Writes one row a sample, under `thread,cpu,t_ns,latency_ns`, and returns their number.
+///
+/// # Errors
+/// [`ExportError::Samples`] if the samples end in an error, [`ExportError::Write`].
+pub fn csv_samples<E: StdError>(
+    samples: impl IntoIterator<Item = Result<ThreadSample, E>>,
+    out: &mut dyn Write,
+) -> Result<u64, ExportError<E>> {
+    let mut out = io::BufWriter::new(out);
+    let mut count = 0;
+    writeln!(out, "thread,cpu,t_ns,latency_ns")?;
+    for sample in samples {
+        let ThreadSample {
+            thread,
+            cpu,
+            t_ns,
+            latency_ns,
+        } = sample.map_err(ExportError::Samples)?;
+        writeln!(out, "{thread},{cpu},{t_ns},{latency_ns}")?;
+        count += 1;
+    }
+    out.flush()?;
+    Ok(count)
+}
+
+/// Writes one row a thread and one for all of them, whose `thread` is `total`.
+///
+/// The columns are the keys of the series in run.json; a quantile is `p99_ns`, its P-square
+/// estimate `psquare_p99_ns`, and `above_100000_ns` the samples above that deadline. Every row
+/// says whether the run is valid.
+///
+/// # Errors
+/// What the output says.
+pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    let all = || run.series.iter().chain([&run.total]);
+    let quantiles = in_order(all().flat_map(|s| s.quantiles_ns.keys()));
+    let psquare = in_order(all().flat_map(|s| s.psquare_ns.keys()));
+    let deadlines: BTreeSet<_> = all()
+        .flat_map(|s| s.misses.iter().map(|m| m.deadline_ns))
+        .collect();
+
+    let mut header: Vec<String> = FIXED.map(ToOwned::to_owned).into();
+    header.extend(quantiles.iter().map(|name| format!("{name}_ns")));
+    header.extend(psquare.iter().map(|name| format!("psquare_{name}_ns")));
+    header.extend(deadlines.iter().map(|d| format!("above_{}_ns", d.get())));
+    write_row(&mut out, &header)?;
+    for series in all() {
+        let mut row = fixed_cells(run, series);
+        row.extend(
+            quantiles
+                .iter()
+                .map(|name| cell(series.quantiles_ns.get(name.as_str()).copied().flatten())),
+        );
+        row.extend(
+            psquare
+                .iter()
+                .map(|name| cell(series.psquare_ns.get(name.as_str()).copied().flatten())),
+        );
+        row.extend(deadlines.iter().map(|deadline| {
+            let misses = series.misses.iter().find(|m| m.deadline_ns == *deadline);
+            cell(misses.map(|m| m.count))
+        }));
+        write_row(&mut out, &row)?;
+    }
+    out.flush()
+}
+
+/// Writes one row a bucket that holds samples, under `thread,from_ns,to_ns,count`; both ends
+/// belong to the bucket.
+///
+/// # Errors
+/// What the output says.
+pub fn csv_histogram<'a>(
+    threads: impl IntoIterator<Item = (u32, &'a LatencyHistogram)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    writeln!(out, "thread,from_ns,to_ns,count")?;
+    for (thread, histogram) in threads {
+        for bucket in histogram.buckets() {
+            let (from, to) = (bucket.from_ns, bucket.to_ns);
+            writeln!(out, "{thread},{from},{to},{}", bucket.count)?;
+        }
+    }
+    out.flush()
+}
+
+const FIXED: [&str; 20] = [
+    "run",
+    "valid",
+    "thread",
+    "cpu",
+    "policy",
+    "interval_ns",
+    "count",
+    "min_ns",
+    "max_ns",
+    "mean_ns",
+    "mean_low_ns",
+    "mean_high_ns",
+    "stddev_ns",
+    "skewness",
+    "excess_kurtosis",
+    "effective_samples",
+    "overruns",
+    "lost",
+    "clamped",
+    "warm_up_samples",
+];
+
+fn fixed_cells(run: &RunRecord, series: &Series) -> Vec<String> {
+    let mean = series.mean_interval_ns;
+    let cells: [String; FIXED.len()] = [
+        run.id.clone(),
+        run.valid.to_string(),
+        series
+            .thread
+            .map_or_else(|| "total".to_owned(), |n| n.to_string()),
+        cell(series.cpu),
+        cell(series.policy.as_deref()),
+        cell(series.interval_ns.map(punctual_model::Nanos::get)),
+        series.count.to_string(),
+        cell(series.min_ns),
+        cell(series.max_ns),
+        cell(series.mean_ns),
+        cell(mean.map(|interval| interval.low)),
+        cell(mean.map(|interval| interval.high)),
+        cell(series.stddev_ns),
+        cell(series.skewness),
+        cell(series.excess_kurtosis),
+        cell(series.effective_samples),
+        series.overruns.to_string(),
+        series.lost.to_string(),
+        series.clamped.to_string(),
+        series.warm_up_samples.to_string(),
+    ];
+    cells.into()
+}
+
+/// Writes a figure as JSON does: the shortest decimal that reads back as the same number.
+fn cell(value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn write_row(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+    let row: Vec<_> = cells.iter().map(|cell| quoted(cell)).collect();
+    writeln!(out, "{}", row.join(","))
+}
+
+/// Quotes what would end a cell (RFC 4180).
+fn quoted(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(text)
+    }
+}

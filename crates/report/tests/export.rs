@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is exported is what was measured.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use std::convert::Infallible;
+use std::io;
+use std::process::Command;
+
+use common::{misses, run, sample, samples};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::RowAccessor as _;
+use punctual_model::{RunRecord, ThreadSample};
+use punctual_report::export::{
+    ExportError, csv_histogram, csv_samples, csv_summary, json_run, json_samples, parquet_samples,
+};
+use punctual_stats::LatencyHistogram;
+
+fn extremes() -> impl Iterator<Item = Result<ThreadSample, Infallible>> {
+    [sample(0, 0, 0), sample(u32::MAX, u64::MAX, u64::MAX)]
+        .map(Ok)
+        .into_iter()
+}
+
+#[test]
+fn samples_as_csv_have_the_documented_header() {
+    let mut out = Vec::new();
+    assert_eq!(csv_samples(samples(2), &mut out).unwrap(), 2);
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(
+        text,
+        "thread,cpu,t_ns,latency_ns\n0,0,0,1000\n1,1,500000,1001\n"
+    );
+}
+
+#[test]
+fn samples_as_json_are_one_array() {
+    for n in [0, 1, 3] {
+        let mut out = Vec::new();
+        assert_eq!(json_samples(samples(n), &mut out).unwrap(), n);
+        let read: Vec<ThreadSample> = serde_json::from_slice(&out).unwrap();
+        let written: Vec<_> = samples(n).map(Result::unwrap).collect();
+        assert_eq!(read, written);
+    }
+}
+
+#[test]
+fn samples_as_parquet_keep_every_bit() {
+    let mut out = Vec::new();
+    assert_eq!(parquet_samples(extremes(), &mut out).unwrap(), 2);
+    let file = SerializedFileReader::new(bytes(out)).unwrap();
+    let rows: Vec<_> = file
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[1].get_uint(0).unwrap(), u32::MAX);
+    assert_eq!(rows[1].get_uint(1).unwrap(), u32::MAX);
+    assert_eq!(rows[1].get_ulong(2).unwrap(), u64::MAX);
+    assert_eq!(rows[1].get_ulong(3).unwrap(), u64::MAX);
+}
+
+#[test]
+fn no_samples_are_a_whole_parquet_file() {
+    let mut out = Vec::new();
+    assert_eq!(parquet_samples(samples(0), &mut out).unwrap(), 0);
+    let file = SerializedFileReader::new(bytes(out)).unwrap();
+    assert_eq!(file.metadata().file_metadata().num_rows(), 0);
+}
+
+#[test]
+fn row_groups_bound_the_memory() {
+    let mut out = Vec::new();
+    parquet_samples(samples(300_000), &mut out).unwrap();
+    let file = SerializedFileReader::new(bytes(out)).unwrap();
+    assert_eq!(file.num_row_groups(), 2);
+}
+
+/// pyarrow is what users read it with. `PUNCTUAL_TEST_PYTHON` names a Python that has it.
+#[test]
+fn pyarrow_reads_the_parquet_file() {
+    let Ok(python) = std::env::var("PUNCTUAL_TEST_PYTHON") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("samples.parquet");
+    let mut file = std::fs::File::create(&path).unwrap();
+    parquet_samples(samples(300_000).chain(extremes()), &mut file).unwrap();
+    let script = "
+import sys, pyarrow.parquet as pq
+table = pq.read_table(sys.argv[1])
+print(table.num_rows, *[f'{f.name}:{f.type}' for f in table.schema])
+print(*[table.column(c)[-1] for c in table.column_names])
+print(table.column('latency_ns')[299999])
+";
+    let output = Command::new(python)
+        .arg("-c")
+        .arg(script)
+        .arg(&path)
+        .output()
+        .unwrap();
+    let expected = samples(300_000).last().unwrap().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!(
+            "300002 thread:uint32 cpu:uint32 t_ns:uint64 latency_ns:uint64\n{} {} {} {}\n{}\n",
+            u32::MAX,
+            u32::MAX,
+            u64::MAX,
+            u64::MAX,
+            expected.latency_ns
+        )
+    );
+}
+
+#[test]
+fn an_error_in_the_samples_ends_the_export() {
+    let broken = || {
+        let cut = io::Error::new(io::ErrorKind::UnexpectedEof, "cut short");
+        [Ok(sample(0, 0, 1)), Err(cut)]
+    };
+    let mut out = Vec::new();
+    let results = [
+        csv_samples(broken(), &mut out),
+        json_samples(broken(), &mut out),
+        parquet_samples(broken(), &mut out),
+    ];
+    for result in results {
+        let err = result.unwrap_err();
+        assert!(matches!(err, ExportError::Samples(_)), "{err:?}");
+        assert_eq!(err.to_string(), "cut short");
+    }
+}
+
+#[test]
+fn a_full_output_is_an_error() {
+    let mut small = [0; 64];
+    let err = csv_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    assert!(matches!(err, ExportError::Write(_)), "{err:?}");
+    let err = json_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    assert!(matches!(err, ExportError::Write(_)), "{err:?}");
+    let err = parquet_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    assert!(matches!(err, ExportError::Parquet(_)), "{err:?}");
+    assert!(csv_summary(&run(), &mut &mut small[..]).is_err());
+    assert!(json_run(&run(), &mut &mut small[..]).is_err());
+}
+
+#[test]
+fn the_summary_has_a_row_a_thread_and_the_total() {
+    let mut record = run();
+    record.total.misses = misses(&[(50, 7), (1_000, 0)]);
+    record.series[1].policy = Some("a,\"b".to_owned());
+    let mut out = Vec::new();
+    csv_summary(&record, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let rows: Vec<_> = text.lines().collect();
+    assert_eq!(rows.len(), 4);
+    assert!(rows[0].ends_with(
+        "warm_up_samples,p50_ns,p99_ns,p99.9_ns,p99.999_ns,psquare_p5_ns,psquare_p50_ns,\
+         psquare_p95_ns,psquare_p99_ns,above_50000_ns,above_1000000_ns"
+    ));
+    assert!(rows[1].starts_with(
+        "019aa0f0-1234-7abc-8def-0123456789ab,true,0,0,f:80,1000000,50000,1012,41870,2310.25,"
+    ));
+    assert!(rows[1].ends_with(",2101,9407,22015,,1400,2100.5,5000,9400.75,,"));
+    assert!(rows[2].contains(",1,1,\"a,\"\"b\",1000000,"));
+    assert!(rows[3].contains(",total,,,,100000,"));
+    assert!(rows[3].ends_with(",7,0"));
+    let columns = |row: &str| row.split(',').count();
+    assert_eq!(columns(rows[0]), columns(rows[1]));
+}
+
+#[test]
+fn the_histogram_has_a_row_a_bucket() {
+    let mut histogram = LatencyHistogram::default();
+    histogram.record_slice(&[5, 5, 100_000]);
+    let mut out = Vec::new();
+    csv_histogram([(0, &histogram), (3, &histogram)], &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let rows: Vec<_> = text.lines().collect();
+    assert_eq!(rows[..2], ["thread,from_ns,to_ns,count", "0,5,5,2"]);
+    assert_eq!(rows.len(), 5);
+    let bucket: Vec<u64> = rows[4].split(',').map(|n| n.parse().unwrap()).collect();
+    assert_eq!((bucket[0], bucket[3]), (3, 1));
+    assert!((bucket[1]..=bucket[2]).contains(&100_000));
+}
+
+#[test]
+fn the_record_round_trips_through_json() {
+    let mut out = Vec::new();
+    json_run(&run(), &mut out).unwrap();
+    assert!(out.ends_with(b"}\n"));
+    let read: RunRecord = serde_json::from_slice(&out).unwrap();
+    assert_eq!(read, run());
+}
+
+/// parquet reads from files or from its own shared bytes.
+fn bytes(out: Vec<u8>) -> std::fs::File {
+    use std::io::{Seek as _, Write as _};
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&out).unwrap();
+    file.rewind().unwrap();
+    file
+}
