@@ -1,4 +1,54 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Text for people.
+//! Runs as plain text of at most [`WIDTH`] columns, without colours.
+//!
+//! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
+//! lost, clamped or skipped is stated also when it is nothing.
+
+mod figures;
+mod layout;
+mod list;
+mod number;
+mod verdict;
+mod words;
+
+use punctual_model::RunRecord;
+
+pub use list::{ListFigures, ListLine, run_list};
+
+/// The width of the text in columns. Only what cannot be broken is longer.
+pub const WIDTH: usize = 100;
+
+/// How much is said about a run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Detail {
+    /// What decides: the figures, and the checks that did not pass.
+    #[default]
+    Summary,
+    /// All that the record has: shape, P-square, intervals and misses of each thread, every check.
+    Full,
+}
+
+/// Says what was measured, how, on what, and whether it may be believed.
+pub fn run(run: &RunRecord, detail: Detail) -> String {
+    let sections = [
+        verdict::invalid(run),
+        words::machine(run),
+        figures::table(run),
+        figures::shape(run, detail),
+        figures::intervals(run, detail),
+        figures::counts(run),
+        figures::misses(run, detail),
+        verdict::threshold(run, detail),
+        verdict::precision(run),
+        verdict::checks(run, detail),
+    ];
+    let mut text = sections
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n");
+    text.shrink_to_fit();
+    text
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The figures of a run.
+
+use std::collections::BTreeSet;
+
+use punctual_model::{Nanos, RunRecord, Series};
+
+use super::Detail;
+use super::layout::{Column, paragraph, table as layout};
+use super::number::{Micros, Missing, percent, policy, share, span};
+use crate::order::in_order;
+
+const NO_SAMPLES: &str = "there are no samples";
+const NO_QUANTILE: &str = "fewer than one sample lies beyond that quantile";
+const NO_INTERVAL: &str = "too few samples for an interval";
+const NO_SHAPE: &str = "not defined for so few or for equal samples";
+const NO_CPU: &str = "the thread could move between CPUs";
+const NOT_RECORDED: &str = "not recorded";
+
+/// Quantiles in the first table; the others are in the full text.
+const COLUMNS: [&str; 3] = ["p50", "p99", "p99.9"];
+
+/// The threads, and all of them together where that says something new.
+fn rows(run: &RunRecord) -> impl Iterator<Item = &Series> {
+    let total = (run.series.len() != 1).then_some(&run.total);
+    run.series.iter().chain(total)
+}
+
+/// The threads where all is asked for, and all of them together.
+fn rows_of(run: &RunRecord, detail: Detail) -> impl Iterator<Item = &Series> {
+    let threads = match detail {
+        Detail::Full if run.series.len() != 1 => run.series.as_slice(),
+        _ => &[],
+    };
+    threads.iter().chain([&run.total])
+}
+
+/// Chooses the decimals of a column.
+fn decimals<'a>(run: &'a RunRecord, figure: impl Fn(&'a Series) -> Option<u64>) -> Micros {
+    Micros::up_to(rows(run).filter_map(figure).max())
+}
+
+/// Chooses the decimals of a column of means or estimates.
+fn decimals_of<'a>(run: &'a RunRecord, figure: impl Fn(&'a Series) -> Option<f64>) -> Micros {
+    Micros::up_to_all(rows(run).filter_map(figure))
+}
+
+fn quantile(series: &Series, name: &str) -> Option<u64> {
+    series.quantiles_ns.get(name).copied().flatten()
+}
+
+fn name(series: &Series) -> String {
+    series
+        .thread
+        .map_or_else(|| "all".to_owned(), |n| n.to_string())
+}
+
+/// A row a thread, and one for all of them.
+pub(crate) fn table(run: &RunRecord) -> Option<String> {
+    let least = decimals(run, |s| s.min_ns);
+    let means = decimals_of(run, |s| s.mean_ns);
+    let quantiles = COLUMNS.map(|name| (name, decimals(run, |s| quantile(s, name))));
+    let most = decimals(run, |s| s.max_ns);
+    let mut missing = Missing::default();
+    let header = [
+        ("Thread", Column::Right),
+        ("CPU", Column::Right),
+        ("Policy", Column::Left),
+        ("Interval", Column::Right),
+        ("Samples", Column::Right),
+        ("Min", Column::Right),
+        ("Mean", Column::Right),
+        ("p50", Column::Right),
+        ("p99", Column::Right),
+        ("p99.9", Column::Right),
+        ("Max", Column::Right),
+        ("Overruns", Column::Right),
+    ];
+    let cells = rows(run).map(|series| {
+        let mut row = placement(series, &mut missing);
+        row.push(series.count.to_string());
+        row.push(missing.or(series.min_ns.map(|ns| least.whole(ns)), NO_SAMPLES));
+        row.push(missing.or(mean(series, means), NO_SAMPLES));
+        row.extend(quantiles.map(|(name, micros)| {
+            let figure = quantile(series, name).map(|ns| micros.whole(ns));
+            missing.or(figure, why(series, name))
+        }));
+        row.push(missing.or(series.max_ns.map(|ns| most.whole(ns)), NO_SAMPLES));
+        row.push(series.overruns.to_string());
+        row
+    });
+    let rows = cells.collect();
+    let mut text = "Latency in µs\n".to_owned();
+    text += &layout(&header, rows);
+    let confidence = rows_confidence(run);
+    if let Some(confidence) = confidence {
+        let confidence = percent(confidence);
+        let note = format!(" ±: half of the {confidence} interval of the mean\n");
+        text += &note;
+    }
+    text += &missing.note();
+    Some(text)
+}
+
+fn rows_confidence(run: &RunRecord) -> Option<f64> {
+    rows(run).find_map(|series| Some(series.mean_interval_ns?.confidence))
+}
+
+fn placement(series: &Series, missing: &mut Missing) -> Vec<String> {
+    // All threads together have no CPU, policy or interval of their own.
+    if series.thread.is_none() {
+        return vec![name(series), String::new(), String::new(), String::new()];
+    }
+    vec![
+        name(series),
+        missing.or(series.cpu.map(|cpu| cpu.to_string()), NO_CPU),
+        missing.or(series.policy.as_deref().map(policy), NOT_RECORDED),
+        missing.or(series.interval_ns.map(span), NOT_RECORDED),
+    ]
+}
+
+/// Says why a quantile is missing.
+fn why(series: &Series, quantile: &str) -> &'static str {
+    match (series.count, series.quantiles_ns.contains_key(quantile)) {
+        (0, _) => NO_SAMPLES,
+        (_, true) => NO_QUANTILE,
+        (_, false) => NOT_RECORDED,
+    }
+}
+
+fn mean(series: &Series, micros: Micros) -> Option<String> {
+    let mean = series.mean_ns?;
+    let text = micros.of(mean);
+    Some(match &series.mean_interval_ns {
+        Some(interval) => {
+            // The wider half, should the interval not be even.
+            let half = (interval.high - mean).max(mean - interval.low);
+            format!("{text} ±{}", micros.of(half))
+        }
+        None => text,
+    })
+}
+
+/// The shape of the distributions, and the P-square estimates.
+pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
+    if detail == Detail::Summary {
+        return None;
+    }
+    let deviations = decimals_of(run, |s| s.stddev_ns);
+    let estimate = |s: &Series, name: &str| s.psquare_ns.get(name).copied().flatten();
+    let mut missing = Missing::default();
+    let psquare: Vec<_> = in_order(rows(run).flat_map(|s| s.psquare_ns.keys()))
+        .into_iter()
+        .map(|name| (name, decimals_of(run, |s| estimate(s, name))))
+        .collect();
+    let titles: Vec<_> = psquare
+        .iter()
+        .map(|(name, _)| format!("P² {name}"))
+        .collect();
+    let mut header = vec![
+        ("Thread", Column::Right),
+        ("Deviation", Column::Right),
+        ("Skewness", Column::Right),
+        ("Excess kurtosis", Column::Right),
+        ("Independent samples", Column::Right),
+    ];
+    header.extend(titles.iter().map(|title| (title.as_str(), Column::Right)));
+    let cells = rows(run).map(|series| {
+        let plain = |figure: Option<f64>, decimals| figure.map(|x| format!("{x:.decimals$}"));
+        let mut row = vec![
+            name(series),
+            missing.or(series.stddev_ns.map(|ns| deviations.of(ns)), NO_SHAPE),
+            missing.or(plain(series.skewness, 3), NO_SHAPE),
+            missing.or(plain(series.excess_kurtosis, 3), NO_SHAPE),
+            missing.or(plain(series.effective_samples, 0), NO_INTERVAL),
+        ];
+        row.extend(psquare.iter().map(|(name, micros)| {
+            let reason = match series.psquare_ns.contains_key(name.as_str()) {
+                true => NO_SAMPLES,
+                false => NOT_RECORDED,
+            };
+            missing.or(estimate(series, name).map(|ns| micros.of(ns)), reason)
+        }));
+        row
+    });
+    let rows = cells.collect();
+    let mut text = "Shape and P-square estimates, latency in µs\n".to_owned();
+    text += &layout(&header, rows);
+    text += &missing.note();
+    Some(text)
+}
+
+/// The quantiles with their intervals: of all threads together, in full also of each.
+pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
+    let mut missing = Missing::default();
+    let mut lines = Vec::new();
+    for series in rows_of(run, detail) {
+        let keys = series.quantiles_ns.keys();
+        for name in in_order(keys.chain(series.quantile_intervals_ns.keys())) {
+            let ns = quantile(series, name);
+            let micros = Micros::up_to(ns);
+            let intervals = &series.quantile_intervals_ns;
+            let interval = intervals.get(name.as_str()).copied().flatten();
+            lines.push(vec![
+                super::layout::clean(name).into_owned(),
+                self::name(series),
+                missing.or(ns.map(|ns| micros.whole(ns)), why(series, name)),
+                missing.or(interval.map(|i| micros.interval(&i)), NO_INTERVAL),
+                interval.map(|i| percent(i.confidence)).unwrap_or_default(),
+            ]);
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let header = [
+        ("Quantile", Column::Left),
+        ("Thread", Column::Right),
+        ("Latency", Column::Right),
+        ("Interval", Column::Right),
+        ("Confidence", Column::Right),
+    ];
+    let error = run.total.quantile_relative_error;
+    let mut text = "Quantiles in µs".to_owned();
+    if error > 0.0 {
+        let bound = format!(", at most {} above the exact ones", percent(error));
+        text += &bound;
+    }
+    text.push('\n');
+    text += &layout(&header, lines);
+    text += &missing.note();
+    Some(text)
+}
+
+/// What is not in the figures, also when it is nothing.
+pub(crate) fn counts(run: &RunRecord) -> Option<String> {
+    let total = &run.total;
+    let text = format!(
+        "samples {}, lost {}, clamped {}, overruns {}, in the warm-up {} (in no figure)",
+        total.count, total.lost, total.clamped, total.overruns, total.warm_up_samples
+    );
+    Some(paragraph("Counted", &text))
+}
+
+/// How many samples were later than each deadline.
+pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
+    let deadlines: BTreeSet<Nanos> = run
+        .series
+        .iter()
+        .chain([&run.total])
+        .flat_map(|series| series.misses.iter().map(|m| m.deadline_ns))
+        .collect();
+    if deadlines.is_empty() {
+        return None;
+    }
+    let mut missing = Missing::default();
+    let mut lines = Vec::new();
+    for deadline in deadlines {
+        for series in rows_of(run, detail) {
+            let count = series.misses.iter().find(|m| m.deadline_ns == deadline);
+            let count = count.map(|m| m.count);
+            let share = count.and_then(|count| share(count, series.count));
+            lines.push(vec![
+                span(deadline),
+                name(series),
+                missing.or(count.map(|n| n.to_string()), NOT_RECORDED),
+                series.count.to_string(),
+                missing.or(share, NO_SAMPLES),
+            ]);
+        }
+    }
+    let header = [
+        ("Deadline", Column::Right),
+        ("Thread", Column::Right),
+        ("Later", Column::Right),
+        ("Samples", Column::Right),
+        ("Share", Column::Right),
+    ];
+    let mut text = "Samples later than a deadline\n".to_owned();
+    text += &layout(&header, lines);
+    text += &missing.note();
+    Some(text)
+}

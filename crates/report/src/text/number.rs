@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Figures in the unit of a table, and the reasons for those that are missing.
+
+use std::collections::BTreeSet;
+
+use punctual_model::{Interval, Nanos, Policy};
+
+/// Writes nanoseconds as microseconds with a fixed number of decimals.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Micros {
+    decimals: usize,
+}
+
+impl Micros {
+    /// Chooses the decimals for a column: whole nanoseconds while its figures are small, tenths of
+    /// a microsecond where the error of a quantile is larger than that anyway.
+    pub(crate) fn up_to(largest_ns: Option<u64>) -> Self {
+        let decimals = match largest_ns {
+            Some(100_000..) => 1,
+            _ => 3,
+        };
+        Self { decimals }
+    }
+
+    /// Chooses the decimals for means or estimates.
+    pub(crate) fn up_to_all(figures: impl Iterator<Item = f64>) -> Self {
+        let decimals = if figures.fold(0.0, f64::max) < 1e5 {
+            3
+        } else {
+            1
+        };
+        Self { decimals }
+    }
+
+    /// Writes whole nanoseconds.
+    pub(crate) fn whole(self, ns: u64) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "display only")]
+        self.of(ns as f64)
+    }
+
+    /// Writes a mean or an estimate.
+    pub(crate) fn of(self, ns: f64) -> String {
+        format!("{:.*}", self.decimals, ns / 1e3)
+    }
+
+    /// Writes `low .. high`.
+    pub(crate) fn interval(self, interval: &Interval) -> String {
+        format!("{} .. {}", self.of(interval.low), self.of(interval.high))
+    }
+}
+
+/// The reasons for the figures that a text shows as `-`.
+#[derive(Debug, Default)]
+pub(crate) struct Missing(BTreeSet<&'static str>);
+
+impl Missing {
+    /// Returns the text of a figure, or `-` and remembers why.
+    pub(crate) fn or(&mut self, figure: Option<String>, reason: &'static str) -> String {
+        figure.unwrap_or_else(|| {
+            self.0.insert(reason);
+            "-".to_owned()
+        })
+    }
+
+    /// Writes the footnote.
+    pub(crate) fn note(&self) -> String {
+        if self.0.is_empty() {
+            return String::new();
+        }
+        let reasons: Vec<_> = self.0.iter().copied().collect();
+        super::layout::wrapped(" -: ", 4, &reasons.join("; "))
+    }
+}
+
+/// Writes the confidence of an interval: `95 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text} %")
+}
+
+/// Writes the share that `count` is of `of`, so that few are not shown as none, nor most as all.
+pub(crate) fn share(count: u64, of: u64) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "display only")]
+    let percents = (of > 0).then(|| count as f64 / of as f64 * 100.0)?;
+    Some(match count {
+        0 => "0 %".to_owned(),
+        _ if count >= of => "100 %".to_owned(),
+        _ if percents > 99.99 => "> 99.99 %".to_owned(),
+        _ if percents >= 0.01 => percent(percents / 100.0),
+        // Two digits, wherever they begin: 20 decimals hold one of 2^64.
+        _ => {
+            let zeros = (1..20).find(|n| percents * 10_f64.powi(*n) >= 1.0);
+            let decimals = usize::try_from(zeros.unwrap_or(20)).unwrap_or(20) + 1;
+            let text = format!("{percents:.decimals$}");
+            format!("{} %", text.trim_end_matches('0'))
+        }
+    })
+}
+
+/// Writes a setting: `1.5 ms`, `1001 µs`, never rounded.
+pub(crate) fn span(span: Nanos) -> String {
+    let ns = span.get();
+    let (scale, unit) = match ns {
+        0 => return "0 ns".to_owned(),
+        1_000_000_000.. => (1_000_000_000_u64, "s"),
+        1_000_000.. => (1_000_000, "ms"),
+        1_000.. => (1_000, "µs"),
+        _ => (1, "ns"),
+    };
+    let digits = scale.ilog10() as usize;
+    let fraction = format!("{:0digits$}", ns % scale);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{} {unit}", ns / scale),
+        fraction => format!("{}.{fraction} {unit}", ns / scale),
+    }
+}
+
+/// Writes a policy as short as it can be read back: `d:500us:1ms` for `d:500000ns:1000000ns`.
+pub(crate) fn policy(text: &str) -> String {
+    match text.parse() {
+        Ok(Policy::Deadline { runtime, period }) => {
+            let short = |ns| span(ns).replace(' ', "").replace('µ', "u");
+            format!("d:{}:{}", short(runtime), short(period))
+        }
+        _ => super::layout::clean(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_follow_the_largest_figure() {
+        assert_eq!(Micros::up_to(Some(99_999)).whole(1_234), "1.234");
+        assert_eq!(Micros::up_to(Some(100_000)).whole(1_250), "1.2");
+        assert_eq!(Micros::up_to(None).whole(0), "0.000");
+    }
+
+    #[test]
+    fn settings_are_not_rounded() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_500_000, "1.5 ms"),
+            (1_001_000, "1.001 ms"),
+            (60_000_000_000, "60 s"),
+            (1_000_000_001, "1.000000001 s"),
+        ] {
+            assert_eq!(span(Nanos::new(ns)), text);
+        }
+        assert_eq!(policy("d:500000ns:1000000ns"), "d:500us:1ms");
+        assert_eq!(policy("f:80"), "f:80");
+    }
+
+    #[test]
+    fn few_are_not_none_and_most_are_not_all() {
+        for (count, of, text) in [
+            (0, 10, "0 %"),
+            (10, 10, "100 %"),
+            (1, 3, "33.33 %"),
+            (999_999, 1_000_000, "> 99.99 %"),
+            (3, 100_000, "0.003 %"),
+            (123, 10_000_000, "0.0012 %"),
+            (1, 100_000_000, "0.000001 %"),
+        ] {
+            assert_eq!(share(count, of).as_deref(), Some(text));
+        }
+        assert_eq!(share(0, 0), None);
+        assert!(share(1, u64::MAX).is_some_and(|text| text.contains('5')));
+    }
+
+    #[test]
+    fn shares_have_no_empty_decimals() {
+        assert_eq!(percent(0.95), "95 %");
+        assert_eq!(percent(0.999), "99.9 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(1.0), "100 %");
+    }
+}

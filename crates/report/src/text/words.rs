@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The run, its machine and its specification in words.
+
+use punctual_model::{Clock, Ended, HostFacts, Nanos, Pin, Policy, RunRecord, RunSpec, TimerKind};
+
+use super::layout::{clean, paragraph};
+use super::number::span;
+
+/// Says which run this is, on what and how.
+pub(crate) fn machine(run: &RunRecord) -> Option<String> {
+    let mut text = paragraph("Run", &identity(run));
+    if let Some(note) = &run.note {
+        text += &paragraph("Note", &clean(note));
+    }
+    text += &paragraph("Machine", &hardware(&run.host));
+    text += &paragraph("Kernel", &kernel(&run.host));
+    text += &paragraph("Measured", &spec(&run.spec));
+    Some(text)
+}
+
+fn identity(run: &RunRecord) -> String {
+    let name = run.name.as_ref().map(|name| format!(" `{name}`"));
+    let ended = match run.ended {
+        Ended::Completed => "completed",
+        Ended::Precision => "ended at the wanted precision",
+        Ended::Threshold => "ended by the threshold",
+        Ended::Interrupted => "ended by a signal",
+    };
+    let text = format!(
+        "{}{}, {}, started {}, {ended} after {}",
+        run.id,
+        name.unwrap_or_default(),
+        run.instrument,
+        seconds_of(&run.started),
+        run.duration_ns,
+    );
+    clean(&text).into_owned()
+}
+
+/// Cuts the fraction of a second off an RFC 3339 time.
+pub(crate) fn seconds_of(time: &str) -> String {
+    match (time.split_once('.'), time.strip_suffix('Z')) {
+        (Some((seconds, _)), Some(_)) => format!("{seconds}Z"),
+        _ => time.to_owned(),
+    }
+}
+
+fn hardware(host: &HostFacts) -> String {
+    let cpus = match host.cpus_online.len() {
+        0 => "CPUs unknown".to_owned(),
+        n => format!("{n} CPU{} online", plural(n)),
+    };
+    let mut facts = vec![
+        or_unknown(host.hostname.as_deref(), "name"),
+        or_unknown(host.cpu_model.as_deref(), "processor"),
+        cpus,
+    ];
+    if !host.cpus_isolated.is_empty() {
+        facts.push(format!("{} isolated", host.cpus_isolated));
+    }
+    if let Some(hypervisor) = &host.hypervisor {
+        facts.push(match hypervisor.as_str() {
+            "yes" => "virtual".to_owned(),
+            name => format!("virtual ({name})"),
+        });
+    }
+    clean(&facts.join(", ")).into_owned()
+}
+
+fn kernel(host: &HostFacts) -> String {
+    let mut facts = vec![
+        or_unknown(host.kernel_release.as_deref(), "release"),
+        match (host.preempt_rt, &host.preemption) {
+            (Some(true), _) => "PREEMPT_RT".to_owned(),
+            (_, Some(model)) => format!("preemption {model}"),
+            (_, None) => "preemption model unknown".to_owned(),
+        },
+        format!(
+            "clock source {}",
+            host.clocksource.as_deref().unwrap_or("unknown")
+        ),
+    ];
+    if !host.cpufreq_governors.is_empty() {
+        facts.push(format!("governor {}", host.cpufreq_governors.join(" ")));
+    }
+    clean(&facts.join(", ")).into_owned()
+}
+
+fn or_unknown(fact: Option<&str>, what: &str) -> String {
+    fact.map_or_else(|| format!("{what} unknown"), ToOwned::to_owned)
+}
+
+pub(crate) fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+fn spec(spec: &RunSpec) -> String {
+    let threads = spec.threads;
+    let mut parts = vec![
+        format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),
+        policy(spec),
+        match spec.pin {
+            Pin::Each => format!("one CPU of {} each", spec.cpus),
+            Pin::Set => format!("on CPUs {}", spec.cpus),
+            Pin::None => "not pinned".to_owned(),
+        },
+        interval(spec),
+        format!("{} on {}", timer(spec.timer), clock(spec.clock)),
+        limit(spec),
+        format!("warm-up {}", span(spec.warm_up_ns)),
+        spec.dma_latency_ns.map_or_else(
+            || "DMA latency left alone".to_owned(),
+            |ns| format!("DMA latency held at {}", span(ns)),
+        ),
+        if spec.mlock {
+            "memory locked"
+        } else {
+            "memory not locked"
+        }
+        .to_owned(),
+    ];
+    if !spec.loads.is_empty() {
+        parts.push(format!("beside load {}", spec.loads.join(" ")));
+    }
+    clean(&parts.join(", ")).into_owned()
+}
+
+fn policy(spec: &RunSpec) -> String {
+    let name = spec.priority.kernel_name();
+    let last = spec.policy_of(spec.threads.saturating_sub(1));
+    match (spec.priority, last) {
+        (
+            Policy::Fifo { priority } | Policy::RoundRobin { priority },
+            Policy::Fifo { priority: last } | Policy::RoundRobin { priority: last },
+        ) if priority != last => format!("{name} priority {priority} down to {last}"),
+        (Policy::Fifo { priority } | Policy::RoundRobin { priority }, _) => {
+            format!("{name} priority {priority}")
+        }
+        (Policy::Deadline { runtime, period }, _) => {
+            format!("{name} {} in {}", span(runtime), span(period))
+        }
+        (Policy::Other { nice }, _) if nice != 0 => {
+            format!("{name} nice {nice} (not real-time)")
+        }
+        _ => format!("{name} (not real-time)"),
+    }
+}
+
+fn interval(spec: &RunSpec) -> String {
+    let first = span(spec.interval_ns);
+    if spec.threads < 2 || spec.distance_ns == Nanos::ZERO {
+        format!("every {first}")
+    } else {
+        format!("every {first}, {} longer a thread", span(spec.distance_ns))
+    }
+}
+
+fn limit(spec: &RunSpec) -> String {
+    let mut limits = Vec::new();
+    limits.extend(spec.duration_ns.map(|ns| format!("for {}", span(ns))));
+    limits.extend(spec.samples.map(|n| format!("{n} samples a thread")));
+    limits.extend((!spec.until.is_empty()).then(|| format!("until {}", spec.until.join(" and "))));
+    if limits.is_empty() {
+        return "without an end".to_owned();
+    }
+    limits.join(" or ")
+}
+
+const fn timer(timer: TimerKind) -> &'static str {
+    match timer {
+        TimerKind::Nanosleep => "clock_nanosleep to absolute deadlines",
+        TimerKind::Relative => "clock_nanosleep for a span (measured minus requested time)",
+        TimerKind::Timerfd => "timerfd to absolute deadlines",
+        TimerKind::Posix => "POSIX timer to absolute deadlines",
+        TimerKind::Uring => "io_uring timeout to absolute deadlines",
+        TimerKind::Futex => "futex wait to absolute deadlines",
+    }
+}
+
+const fn clock(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Monotonic => "CLOCK_MONOTONIC",
+        Clock::Realtime => "CLOCK_REALTIME",
+        Clock::Tai => "CLOCK_TAI",
+        Clock::Boottime => "CLOCK_BOOTTIME",
+    }
+}

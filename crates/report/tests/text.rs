@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What people read, compared whole. `PUNCTUAL_TEST_BLESS=1` writes what is compared with.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use std::path::Path;
+
+use common::{misses, run, sample, series};
+use punctual_model::{
+    Check, Ended, Interval, Nanos, Policy, PrecisionState, RunRecord, Series, ThresholdHit,
+};
+use punctual_report::text::{self, Detail, ListFigures, ListLine, WIDTH};
+
+fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("PUNCTUAL_TEST_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
+    assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
+        assert_eq!(line, line.trim_end());
+    }
+}
+
+/// A run that went wrong in every way that has a text.
+fn invalid() -> RunRecord {
+    let mut record = run();
+    record.valid = false;
+    record.checks[1] = Check::fail("lost-samples", "12 samples found the ring full");
+    record.checks.push(Check::unknown(
+        "rt-throttling",
+        "sched_rt_runtime_us could not be read: permission denied; whether the kernel held the \
+         measuring threads back is therefore not known",
+    ));
+    record.name = None;
+    record.note = Some("beside a kernel build\x1b[31m".to_owned());
+    record.spec.threads = 3;
+    record.spec.priority_spread = true;
+    record.spec.distance_ns = Nanos::from_micros(500);
+    record.spec.on_threshold_ns = Some(Nanos::from_micros(100));
+    record.spec.deadlines_ns = vec![Nanos::from_micros(50), Nanos::from_millis(1)];
+    record.spec.loads = vec!["cpu:2".to_owned(), "memory".to_owned()];
+    record.spec.dma_latency_ns = None;
+    record.spec.mlock = false;
+    record.ended = Ended::Threshold;
+    record.host.preempt_rt = Some(false);
+    record.host.preemption = Some("voluntary (/sys/kernel/debug/sched/preempt)".to_owned());
+    record.host.hypervisor = Some("kvm".to_owned());
+    record.host.cpufreq_governors =
+        vec!["performance (0-1)".to_owned(), "powersave (2-3)".to_owned()];
+    record.series[1].max_ns = Some(1_123_456);
+    record.series[1].misses = misses(&[(50, 3), (1_000, 1)]);
+    record.series[0].misses = misses(&[(50, 0), (1_000, 0)]);
+    record.series[1].overruns = 1;
+    record.total.misses = misses(&[(50, 3), (1_000, 1)]);
+    record.total.max_ns = Some(1_123_456);
+    record.total.lost = 12;
+    record.total.overruns = 1;
+    record.threshold = Some(ThresholdHit {
+        threshold_ns: Nanos::from_micros(100),
+        sample: sample(1, 12_345_678_901, 1_123_456),
+        around: (0..12)
+            .map(|i| sample(i % 2, 12_343_178_901 + u64::from(i) * 500_000, 2_000))
+            .map(|s| {
+                if s.t_ns == 12_345_678_901 {
+                    sample(1, s.t_ns, 1_123_456)
+                } else {
+                    s
+                }
+            })
+            .collect(),
+    });
+    let state = |target: &str, met| PrecisionState {
+        target: target.to_owned(),
+        thread: 0,
+        estimate_ns: Some(9_407.0),
+        interval_ns: Some(Interval {
+            low: 9_200.0,
+            high: 9_650.0,
+            confidence: 0.95,
+        }),
+        effective_samples: Some(31_234.5),
+        met,
+    };
+    record.precision = vec![
+        state("p99:2%", true),
+        PrecisionState {
+            interval_ns: None,
+            effective_samples: None,
+            ..state("p99.99:1us", false)
+        },
+        PrecisionState {
+            estimate_ns: None,
+            ..state("mean:1%", false)
+        },
+    ];
+    record
+}
+
+/// A run that ended before it had a sample.
+fn empty() -> RunRecord {
+    let mut record = run();
+    let none = |thread| Series {
+        thread,
+        quantiles_ns: ["p50", "p99", "p99.9"].map(|q| (q.to_owned(), None)).into(),
+        psquare_ns: ["p5", "p99"].map(|q| (q.to_owned(), None)).into(),
+        ..Series::default()
+    };
+    record.series = vec![none(Some(0))];
+    record.total = none(None);
+    record.host = punctual_model::HostFacts::default();
+    record.spec.threads = 1;
+    record.spec.priority = Policy::Other { nice: 0 };
+    record.spec.pin = punctual_model::Pin::None;
+    record.ended = Ended::Interrupted;
+    record.duration_ns = Nanos::new(850);
+    record.checks.clear();
+    record
+}
+
+#[test]
+fn a_valid_run() {
+    compare("valid", &text::run(&run(), Detail::Summary));
+    compare("valid-full", &text::run(&run(), Detail::Full));
+}
+
+#[test]
+fn an_invalid_run_says_so_before_any_figure() {
+    let text = text::run(&invalid(), Detail::Summary);
+    assert!(text.starts_with("INVALID run: lost-samples, rt-throttling\n"));
+    compare("invalid", &text);
+    compare("invalid-full", &text::run(&invalid(), Detail::Full));
+}
+
+#[test]
+fn an_empty_run_has_no_figures_and_says_why() {
+    compare("empty", &text::run(&empty(), Detail::Summary));
+    compare("empty-full", &text::run(&empty(), Detail::Full));
+}
+
+#[test]
+fn a_record_that_calls_itself_valid_is_not_believed_beside_a_failed_check() {
+    let mut record = run();
+    record.checks[0] = Check::fail("policy", "thread 1 ran as SCHED_OTHER");
+    assert!(text::run(&record, Detail::Summary).starts_with("INVALID run: policy\n"));
+    let mut record = run();
+    record.valid = false;
+    assert!(text::run(&record, Detail::Summary).starts_with("INVALID run: "));
+}
+
+#[test]
+fn wide_figures_stay_within_the_page() {
+    let mut record = run();
+    for series in record.series.iter_mut().chain([&mut record.total]) {
+        series.policy = Some("d:500000ns:1000000ns".to_owned());
+        series.interval_ns = Some(Nanos::new(1_000_001));
+        series.count = u64::MAX;
+        series.overruns = u64::MAX;
+        (series.min_ns, series.max_ns) = (Some(u64::MAX), Some(u64::MAX));
+        series.mean_ns = Some(1e19);
+    }
+    record.series = (0..3).map(series).chain(record.series).collect();
+    for line in text::run(&record, Detail::Full).lines() {
+        assert!(line.chars().count() <= WIDTH, "{line}");
+    }
+}
+
+#[test]
+fn an_even_smaller_share_is_not_none() {
+    let mut record = run();
+    record.total.count = 100_000_000;
+    record.total.misses = misses(&[(100, 1), (200, 0)]);
+    let text = text::run(&record, Detail::Summary);
+    assert!(text.contains("0.000001 %"), "{text}");
+    assert!(text.contains(" 0 %"), "{text}");
+}
+
+#[test]
+fn a_list_of_runs() {
+    let line = |id: &str, name: Option<&str>, max_ns| ListLine {
+        id: id.to_owned(),
+        figures: Ok(ListFigures {
+            started: "2026-11-20T09:35:48.123456789Z".to_owned(),
+            name: name.map(ToOwned::to_owned),
+            instrument: "wakeup".to_owned(),
+            count: 100_000,
+            p50_ns: Some(2_101),
+            p99_ns: None,
+            max_ns,
+            valid: name.is_some(),
+        }),
+    };
+    let lines = [
+        line("019aa0f0-1234-7abc-8def-0123456789ab", Some("idle"), Some(41_870)),
+        line("019aa0f0-1299-7abc-8def-0123456789ab", None, Some(1_123_456)),
+        line(
+            "019aa0f1-1234-7abc-8def-0123456789ab",
+            Some("a name that is longer than what one line of a list holds"),
+            None,
+        ),
+        ListLine {
+            id: "019aa0f2-1234-7abc-8def-0123456789ab".to_owned(),
+            figures: Err("read /srv/punctual/runs/019aa0f2-1234-7abc-8def-0123456789ab/run.json: EOF while parsing a value at line 1 column 0".to_owned()),
+        },
+    ];
+    compare("list", &text::run_list(&lines, &["notes.txt".to_owned()]));
+    assert_eq!(text::run_list(&[], &[]), "No runs\n");
+}
