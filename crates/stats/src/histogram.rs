@@ -10,7 +10,7 @@
 //! exchange formats; the counts are our own, because a record then is one shift and one addition,
 //! a third of its cost.
 //!
-//! All memory is taken when the histogram is made: 8 bytes a bucket, 254 KiB for the default range
+//! All memory is taken when the histogram is made: 8 bytes a bucket, 248 KiB for the default range
 //! of 2⁴⁰ ns, about 18 minutes. A value above the range is counted at its end and in
 //! [`clamped`](LatencyHistogram::clamped), never dropped.
 

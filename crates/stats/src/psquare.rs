@@ -36,7 +36,7 @@
 //!
 //! # Memory
 //!
-//! Here a quantile takes 72 bytes, and the set 80 more. On a microcontroller: three heights and three
+//! Here a quantile takes 72 bytes, and the set 96 more. On a microcontroller: three heights and three
 //! positions a quantile (24 bytes with `f32` and `u32`), and once for all the count, the minimum and
 //! the maximum; p/2, p and (1+p)/2 are constants. `examples/online_quantiles.rs` shows the class.
 
@@ -202,14 +202,17 @@ impl PSquare {
         for &x in first {
             self.push_first(x);
         }
-        let Some(&x) = rest.first() else { return };
+        if rest.is_empty() {
+            return;
+        }
         let last = (self.count - 1) as f64;
+        let mut extremes = (self.min, self.max);
         let (fours, others) = self.markers.as_chunks_mut::<4>();
         for group in fours {
-            run(group, rest, last, self.min, self.max);
+            extremes = run(group, rest, last, self.min, self.max);
         }
         for markers in others {
-            run(
+            extremes = run(
                 std::array::from_mut(markers),
                 rest,
                 last,
@@ -217,9 +220,8 @@ impl PSquare {
                 self.max,
             );
         }
+        (self.min, self.max) = extremes;
         self.count += rest.len() as u64;
-        self.min = rest.iter().copied().fold(self.min.min(x), f64::min);
-        self.max = rest.iter().copied().fold(self.max.max(x), f64::max);
     }
 
     fn push_first(&mut self, x: f64) {
@@ -251,9 +253,9 @@ impl Markers {
         let [q1, q2, q3] = &mut self.height;
         let [n1, n2, n3] = &mut self.position;
         // The search for the cell, without a branch: a marker above the sample moves up.
-        *n1 += f64::from(u8::from(x < *q1));
-        *n2 += f64::from(u8::from(x < *q2));
-        *n3 += f64::from(u8::from(x < *q3));
+        *n1 += if x < *q1 { 1.0 } else { 0.0 };
+        *n2 += if x < *q2 { 1.0 } else { 0.0 };
+        *n3 += if x < *q3 { 1.0 } else { 0.0 };
         let (d1, d2, d3) = (last * f1 - *n1, last * f2 - *n2, last * f3 - *n3);
         if d1.abs() >= 1.0 {
             (*q1, *n1) = adjusted(d1, [min, *q1, *q2], [0.0, *n1, *n2]);
@@ -267,7 +269,8 @@ impl Markers {
     }
 }
 
-/// Feeds `xs` to `N` quantiles, given the position of the maximum and the extremes before them.
+/// Feeds `xs` to `N` quantiles, given the position of the maximum and the extremes before them;
+/// returns the extremes after them.
 ///
 /// Sample by sample through all of the group: whether a marker moves is as good as random, and while
 /// one quantile waits for its wrongly guessed branch the others have work that is already known.
@@ -277,7 +280,7 @@ fn run<const N: usize>(
     mut last: f64,
     mut min: f64,
     mut max: f64,
-) {
+) -> (f64, f64) {
     for &x in xs {
         last += 1.0;
         min = if x < min { x } else { min };
@@ -286,6 +289,7 @@ fn run<const N: usize>(
             markers.step(x, last, min, max);
         }
     }
+    (min, max)
 }
 
 /// The height and position of the middle of three markers after it moved one step towards `d`, if
