@@ -148,12 +148,15 @@ fn scheduling(e: &Evidence<'_>) -> Check {
         .map(|t| t.asked_policy.to_string())
         .collect();
     policies.dedup();
+    let policies = policies.join(", ");
+    let slack = e.threads.iter().find_map(|t| t.ready.timer_slack);
+    let slack = match slack.filter(|_| !e.spec.priority.is_real_time()) {
+        Some(slack) => format!("; the kernel may wake these threads {slack} late (timer slack)"),
+        None => String::new(),
+    };
     Check::pass(
         id,
-        format!(
-            "read back as asked at start and end: {}",
-            policies.join(", ")
-        ),
+        format!("read back as asked at start and end: {policies}{slack}"),
     )
 }
 

@@ -12,7 +12,7 @@ const CPU: &str = "/sys/devices/system/cpu";
 
 /// The settings and counters of a machine at one moment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Conditions {
+pub(crate) struct Conditions {
     /// Online CPUs, as the kernel lists them.
     pub cpus_online: Option<String>,
     /// Governor and frequency limits by CPU: `performance 800000..3500000 kHz`.
@@ -31,7 +31,7 @@ pub struct Conditions {
 
 /// CPU time of one CPU since boot, in clock ticks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Ticks {
+pub(crate) struct Ticks {
     /// All of it.
     pub total: u64,
     /// What the hypervisor gave to others while this CPU had work.
@@ -40,7 +40,7 @@ pub struct Ticks {
 
 impl Conditions {
     /// Reads them for `cpus`.
-    pub fn read(sys: &SysRoot, cpus: &CpuSet) -> Self {
+    pub(crate) fn read(sys: &SysRoot, cpus: &CpuSet) -> Self {
         Self {
             cpus_online: sys.read(&format!("{CPU}/online")).ok(),
             frequency: cpus

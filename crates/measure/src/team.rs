@@ -144,7 +144,7 @@ impl Team {
             })
             .map_err(MeasureError::Spawn)?;
         // Set once, here; a thread that is done before wakes nobody and is found done.
-        let _ = self.recorder.set(handle.thread().clone());
+        drop(self.recorder.set(handle.thread().clone()));
         Ok(handle)
     }
 }

@@ -3,6 +3,7 @@
 
 //! Fails when the measuring loop allocates. One test in the file: the counter is per thread.
 #![expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
+#![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -51,7 +51,7 @@ impl Drop for LoadRun {
 ///
 /// Fails when a thread cannot be started, or with `OutOfMemory` when the memory load would take
 /// more than half of what is available.
-pub fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<LoadRun> {
+fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<LoadRun> {
     check_memory(sys, loads, cpus)?;
     let mut run = LoadRun {
         stop: Arc::default(),
