@@ -13,6 +13,7 @@
 pub mod clock;
 pub mod memory;
 pub mod sched;
+pub mod terminal;
 pub mod thread;
 pub mod timer;
 

@@ -119,6 +119,11 @@ fn interrupt_signal() -> libc::c_int {
     libc::SIGRTMIN() + 2
 }
 
+/// Whether the process runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Asks the kernel to kill this process when the thread that started it ends.
 ///
 /// # Errors
