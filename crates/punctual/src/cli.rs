@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use punctual_measure::loads::LoadSpec;
+use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
+use punctual_stats::PrecisionTarget;
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  fine
+  1  failed, or the run is invalid: a validity check did not pass
+  2  wrong command line
+  3  a threshold was passed, or a requirement or comparison was not met
+  4  the machine could not be put back completely
+  5  this kernel, privilege or hardware cannot do it
+
+Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are the kernel's: 0-3,5.";
+
+/// A workbench for real-time Linux: measures how late a machine wakes up, and says so honestly
+#[derive(Debug, Parser)]
+#[command(name = "punctual", version, propagate_version = true, after_help = EXIT_STATUS)]
+pub struct Cli {
+    /// Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]
+    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME")]
+    pub home: Option<PathBuf>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Assess this machine in about a minute: wake-up latency idle and under load, and what it allows
+    Assess(AssessArgs),
+    /// Measure with one instrument, record the run, print its summary
+    Measure {
+        /// The instrument
+        #[command(subcommand)]
+        instrument: Instrument,
+    },
+    /// Run only the loads, until Ctrl-C or for a time
+    Load(LoadArgs),
+    /// List, show, export and remove recorded runs
+    Runs {
+        /// What to do with them
+        #[command(subcommand)]
+        action: RunsAction,
+    },
+}
+
+/// What makes samples
+#[derive(Debug, Subcommand)]
+pub enum Instrument {
+    /// Measure how late threads wake up that sleep to a deadline
+    Wakeup(Box<WakeupArgs>),
+}
+
+/// Options of `measure wakeup`
+#[derive(Args, Debug)]
+pub struct WakeupArgs {
+    /// Number of measuring threads [default: one for each CPU]
+    #[arg(long, short = 't', value_name = "N", help_heading = "Threads",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+
+    /// CPUs to measure [default: all that are online and allowed]
+    #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
+    pub cpus: Option<CpuSet>,
+
+    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
+          value_parser = one_of(Pin::ALL, Pin::name))]
+    pub pin: Pin,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:80",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Give each further thread a priority lower by one
+    #[arg(long, help_heading = "Threads")]
+    pub priority_spread: bool,
+
+    /// Time between the deadlines of a thread
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        default_value = "1ms",
+        help_heading = "Sampling"
+    )]
+    pub interval: Nanos,
+
+    /// What each further thread's interval is longer by
+    #[arg(
+        long,
+        short = 'd',
+        value_name = "TIME",
+        default_value = "0",
+        help_heading = "Sampling"
+    )]
+    pub distance: Nanos,
+
+    /// What the threads sleep with; `relative` sleeps for a span, all others to a deadline
+    #[arg(long, value_name = "KIND", default_value = "nanosleep", help_heading = "Sampling",
+          value_parser = one_of(TimerKind::ALL, TimerKind::name))]
+    pub timer: TimerKind,
+
+    /// Clock of the deadlines and time stamps
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", help_heading = "Sampling",
+          value_parser = one_of(Clock::ALL, Clock::name))]
+    pub clock: Clock,
+
+    /// Store every sample, not only the figures
+    #[arg(long, help_heading = "Sampling")]
+    pub raw: bool,
+
+    /// Measure for this time [default: 60s, or without limit when --samples is given]
+    #[arg(long, short = 'D', value_name = "TIME", help_heading = "End")]
+    pub duration: Option<Nanos>,
+
+    /// Take this many samples with each thread
+    #[arg(long, short = 'n', value_name = "N", help_heading = "End",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub samples: Option<u64>,
+
+    /// Do not record the first TIME; its samples are counted and shown
+    #[arg(long, value_name = "TIME", default_value = "0", help_heading = "End")]
+    pub warm_up: Nanos,
+
+    /// End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
+    #[arg(long, value_name = "FIGURE:WIDTH", help_heading = "End")]
+    pub until: Vec<PrecisionTarget>,
+
+    /// End at a sample above TIME, keep the samples around it, exit 3
+    #[arg(long, value_name = "TIME", help_heading = "End")]
+    pub on_threshold: Option<Nanos>,
+
+    /// Count the samples later than TIME exactly (can be repeated)
+    #[arg(long, value_name = "TIME", help_heading = "End")]
+    pub deadline: Vec<Nanos>,
+
+    /// Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]
+    #[arg(long, value_name = "TIME|off", help_heading = "System")]
+    pub dma_latency: Option<DmaLatency>,
+
+    /// Lock the memory of the process [default: on]
+    #[arg(long, value_name = "on|off", help_heading = "System")]
+    pub mlock: Option<Switch>,
+
+    /// CPUs of all that is not a measuring thread [default: those not measured, if there are any]
+    #[arg(long, value_name = "LIST", help_heading = "System")]
+    pub housekeeping: Option<CpuSet>,
+
+    /// Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)
+    #[arg(
+        long,
+        value_name = "LOAD",
+        value_delimiter = ',',
+        help_heading = "System"
+    )]
+    pub load: Vec<LoadSpec>,
+
+    /// Name of the run, for `punctual runs`
+    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
+    pub name: Option<String>,
+
+    /// Remark kept with the run
+    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
+    pub note: Option<String>,
+
+    /// Print the run record as JSON instead of the summary
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q', help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Options of `assess`
+#[derive(Args, Debug)]
+pub struct AssessArgs {
+    /// Judge this deadline [default: a table from 50us to 10ms] (can be repeated)
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Vec<Nanos>,
+
+    /// CPUs to measure [default: all that are online and allowed]
+    #[arg(long, short = 'c', value_name = "LIST")]
+    pub cpus: Option<CpuSet>,
+
+    /// Time to measure, half of it idle and half under load
+    #[arg(long, short = 'D', value_name = "TIME", default_value = "50s")]
+    pub duration: Nanos,
+
+    /// Print the assessment as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Options of `load`
+#[derive(Args, Debug)]
+pub struct LoadArgs {
+    /// Loads to run: cpu[:N], memory[:SIZE]
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<LoadSpec>,
+
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long, short = 'D', value_name = "TIME")]
+    pub duration: Option<Nanos>,
+
+    /// Number of CPUs that the loads are sized for [default: all that are allowed]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+
+    /// Report for a measurement, and end with the process that has this number
+    #[arg(long, value_name = "PID", hide = true)]
+    pub report_to: Option<u32>,
+}
+
+/// What to do with runs
+#[derive(Debug, Subcommand)]
+pub enum RunsAction {
+    /// List the runs, newest first
+    List {
+        /// Only runs of this name
+        #[arg(long, value_name = "TEXT")]
+        name: Option<String>,
+
+        /// Only valid runs
+        #[arg(long, conflicts_with = "invalid")]
+        valid: bool,
+
+        /// Only invalid runs
+        #[arg(long)]
+        invalid: bool,
+
+        /// Only the newest N
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one run with all its figures and checks
+    Show {
+        /// The run: an id, its first 4 or more characters, a name, or `last`
+        #[arg(default_value = "last")]
+        run: String,
+
+        /// Print the run record as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a run's samples, histograms or record in another format
+    Export {
+        /// The run: an id, its first 4 or more characters, a name, or `last`
+        run: String,
+
+        /// Format of the output
+        #[arg(long, short = 'f', value_name = "FORMAT", value_enum)]
+        format: ExportFormat,
+
+        /// What to export [default: the samples if they were stored, else the summary or histogram]
+        #[arg(long, value_name = "DATA", value_enum)]
+        data: Option<ExportData>,
+
+        /// File to write, which must not exist; `-` is standard output
+        #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+
+        /// Overwrite the file
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove runs
+    Rm {
+        /// The runs: ids, their first 4 or more characters, names, or `last`
+        #[arg(required = true)]
+        runs: Vec<String>,
+    },
+}
+
+/// Formats of `runs export`
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum ExportFormat {
+    /// Comma-separated values with a heading
+    Csv,
+    /// JSON
+    Json,
+    /// `HdrHistogram` interval log, a tagged histogram a thread
+    Hdr,
+    /// Parquet, samples only
+    Parquet,
+}
+
+/// What `runs export` writes
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum ExportData {
+    /// Every sample: thread, cpu, `t_ns`, `latency_ns`
+    Samples,
+    /// The figures of each thread and of all together
+    Summary,
+    /// The histogram's buckets
+    Histogram,
+    /// What the run said while it went on
+    Events,
+}
+
+/// A value of `--dma-latency`
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DmaLatency {
+    /// Leave the file alone
+    Off,
+    /// Hold this value
+    Hold(Nanos),
+}
+
+impl std::str::FromStr for DmaLatency {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        if s == "off" {
+            return Ok(Self::Off);
+        }
+        let bound: Nanos = s.parse().map_err(|err| format!("{err}, or `off`"))?;
+        if !bound.get().is_multiple_of(1_000)
+            || bound.get() / 1_000 > i32::MAX.unsigned_abs().into()
+        {
+            return Err("the kernel takes whole microseconds, up to 2147s".to_owned());
+        }
+        Ok(Self::Hold(bound))
+    }
+}
+
+/// `on` or `off`
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Switch {
+    /// Yes
+    On,
+    /// No
+    Off,
+}
+
+/// Returns the command, for manual pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// One of a few names. The model knows them; clap shows them in the help and in errors.
+fn one_of<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + std::str::FromStr + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all.iter().copied().map(name)).try_map(|name| name.parse::<T>())
+}
+
+/// A name or note: it is shown in tables, so it has no control characters.
+fn label(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.chars().count() > 200 {
+        return Err("must have 1 to 200 characters".to_owned());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("must not have control characters".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn dma_latency_takes_whole_microseconds_or_off() {
+        assert_eq!("off".parse(), Ok(DmaLatency::Off));
+        assert_eq!("0us".parse(), Ok(DmaLatency::Hold(Nanos::ZERO)));
+        assert!("1ns".parse::<DmaLatency>().is_err());
+        assert!("1h".parse::<DmaLatency>().is_err());
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure`.
+
+pub(crate) mod plan;
+
+use std::path::Path;
+
+use punctual_model::{CheckStatus, CpuSet, Ended, RunRecord};
+use punctual_report::text;
+use punctual_store::Store;
+use punctual_sys::{SysRoot, sched};
+
+use self::plan::Cpus;
+use crate::cli::WakeupArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{print, remark};
+use crate::recording::{self, Job, Recorded};
+use crate::signals::StopRequest;
+use crate::view::View;
+use crate::{home, output};
+
+/// Measures wake-up latency as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
+    let sys = SysRoot::live();
+    let spec = plan::plan(args, &cpus(&sys)?)?;
+    let store = Store::open(home::find(home)?)?;
+    recording::check_room(&store, &spec)?;
+    let stop = StopRequest::on_signals()?;
+    let job = Job {
+        spec,
+        name: args.name.clone(),
+        note: args.note.clone(),
+        loads: args.load.clone(),
+        insist_on_mlock: args.mlock.is_some(),
+        insist_on_dma_latency: args.dma_latency.is_some(),
+    };
+    let recorded = recording::record(&sys, &store, &job, &stop, View::pick(args.quiet))?;
+    let record = &recorded.record;
+    if args.json {
+        output::write(|out| punctual_report::export::json_run(record, out))?;
+    } else {
+        print(&text::run(record, text::Detail::Summary))?;
+    }
+    finish(&recorded, args.json, args.quiet)
+}
+
+/// Says where the run is, and turns it into an exit status.
+fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError> {
+    let record = &recorded.record;
+    let path = recorded.kept()?;
+    if !quiet && !json {
+        print(&format!(
+            "\nRecorded as {} in {}\n",
+            record.id,
+            path.display()
+        ))?;
+    }
+    if json && !record.valid {
+        remark(&format!("Invalid run: {}", failed_checks(record)));
+    }
+    Ok(exit_of(record))
+}
+
+/// A threshold that was passed is the answer to the question asked, also where the run is invalid.
+pub(crate) fn exit_of(record: &RunRecord) -> Exit {
+    if record.ended == Ended::Threshold {
+        Exit::Verdict
+    } else if record.valid {
+        Exit::Fine
+    } else {
+        Exit::Failed
+    }
+}
+
+/// Lists the checks that did not pass.
+pub(crate) fn failed_checks(record: &RunRecord) -> String {
+    let failed = record.checks.iter().filter(|c| !c.passed());
+    let say = |check: &punctual_model::Check| {
+        let status = match check.status {
+            CheckStatus::Unknown => " (unknown)",
+            _ => "",
+        };
+        format!("{}{status}: {}", check.id, check.detail)
+    };
+    failed.map(say).collect::<Vec<_>>().join("; ")
+}
+
+/// Reads which CPUs there are.
+pub(crate) fn cpus(sys: &SysRoot) -> Result<Cpus, CliError> {
+    let allowed = sched::affinity()
+        .map_err(|err| CliError::failed_to("read the CPUs of this process").because(err))?;
+    // Without sysfs the affinity is all that is known, and what can be used.
+    let online: CpuSet = sys
+        .fact("/sys/devices/system/cpu/online")
+        .unwrap_or_else(|| allowed.clone());
+    Ok(Cpus {
+        allowed: allowed.common(&online),
+        online,
+    })
+}

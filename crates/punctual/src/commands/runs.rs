@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual runs`.
+
+mod export;
+
+use std::path::Path;
+
+use punctual_report::text::{self, ListFigures, ListLine};
+use punctual_store::{Filter, FindError, RunRow, Store, StoredRun};
+use serde_json::json;
+
+use crate::cli::RunsAction;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{self, print, remark};
+
+/// Does what `action` says.
+pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliError> {
+    let home = home::find(home)?;
+    match action {
+        RunsAction::List {
+            name,
+            valid,
+            invalid,
+            limit,
+            json,
+        } => {
+            let valid = (valid || invalid).then_some(valid);
+            list(&home, &Filter { name, valid, limit }, json)
+        }
+        RunsAction::Show { run, json } => show(&home, &run, json),
+        RunsAction::Export {
+            run,
+            format,
+            data,
+            output,
+            force,
+        } => {
+            let run = find(&Store::open_existing(home)?, &run)?;
+            export::run(&run, format, data, &output, force)
+        }
+        RunsAction::Rm { runs } => remove(&home, &runs),
+    }
+}
+
+fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
+    // Opened for writing where that is possible: the index is kept, and leftovers are cleaned.
+    let store = match Store::open(home) {
+        Err(err) if err.is_read_only() || err.is_permission() => Store::open_existing(home)?,
+        other => other?,
+    };
+    let failed = |err| CliError::failed_to("list the runs").because(err);
+    let index = store.index().map_err(failed)?;
+    let rows = index.list(filter).map_err(failed)?;
+    let foreign: Vec<String> = index
+        .foreign()
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    if json {
+        let rows: Vec<_> = rows.iter().map(row_json).collect();
+        let value = json!({"format": "punctual.runs/1", "runs": rows, "foreign": foreign});
+        output::write(|out| writeln!(out, "{value:#}"))?;
+    } else {
+        let lines: Vec<ListLine> = rows.into_iter().map(line).collect();
+        print(&text::run_list(&lines, &foreign))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn row_json(row: &RunRow) -> serde_json::Value {
+    match &row.figures {
+        Ok(f) => json!({
+            "id": row.id.to_string(),
+            "started": f.started,
+            "name": f.name,
+            "instrument": f.instrument,
+            "valid": f.valid,
+            "host": f.host,
+            "kernel": f.kernel,
+            "threads": f.threads,
+            "count": f.count,
+            "p50_ns": f.p50_ns,
+            "p99_ns": f.p99_ns,
+            "max_ns": f.max_ns,
+            "duration_ns": f.duration_ns,
+            "ended": f.ended,
+        }),
+        Err(reason) => json!({"id": row.id.to_string(), "unreadable": reason}),
+    }
+}
+
+fn line(row: RunRow) -> ListLine {
+    ListLine {
+        id: row.id.to_string(),
+        figures: row.figures.map(|f| ListFigures {
+            started: f.started,
+            name: f.name,
+            instrument: f.instrument,
+            count: f.count,
+            p50_ns: f.p50_ns,
+            p99_ns: f.p99_ns,
+            max_ns: f.max_ns,
+            valid: f.valid,
+        }),
+    }
+}
+
+fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
+    let run = find(&Store::open_existing(home)?, selector)?;
+    if json {
+        output::write(|out| punctual_report::export::json_run(run.record(), out))?;
+    } else {
+        print(&text::run(run.record(), text::Detail::Full))?;
+        let size = run
+            .size_bytes()
+            .map_or_else(|_| "?".to_owned(), |b| b.to_string());
+        let samples = if run.has_samples() {
+            "every sample is stored"
+        } else {
+            "samples are not stored, only their histogram and figures"
+        };
+        print(&format!(
+            "\nRun {} in {}: {size} bytes, {samples}\n",
+            run.record().id,
+            run.path().display()
+        ))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Finds a run, or says which there are.
+pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError> {
+    store.find(selector).map_err(|err| {
+        let hint = match &err {
+            FindError::NotFound { .. } => {
+                Some("`punctual runs list` lists the runs of the store".to_owned())
+            }
+            FindError::Ambiguous { candidates, .. } => {
+                let ids: Vec<String> = candidates.iter().map(|c| c.id.to_string()).collect();
+                Some(format!("say which: {}", ids.join(", ")))
+            }
+            FindError::Unreadable { .. } => Some(
+                "`punctual runs rm` removes a run that cannot be read; its files are left alone until then"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+        let error = CliError::failed_to(format!(
+            "find a run in store {}",
+            store.home().display()
+        ))
+        .because(err);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    })
+}
+
+fn remove(home: &Path, selectors: &[String]) -> Result<Exit, CliError> {
+    let store = Store::open(home)?;
+    // All are found before the first is removed: a mistake in the list removes nothing.
+    let mut ids = Vec::new();
+    for selector in selectors {
+        let id = match store.find(selector) {
+            Ok(run) => run.record().id.parse().ok(),
+            // A run that cannot be read can still be removed, by its whole id.
+            Err(FindError::Unreadable { .. }) => selector.parse().ok(),
+            Err(_) => None,
+        };
+        match id {
+            Some(id) if !ids.contains(&id) => ids.push(id),
+            Some(_) => {}
+            None => {
+                find(&store, selector)?;
+            }
+        }
+    }
+    for id in ids {
+        store.remove(id)?;
+        remark(&format!("Removed run {id}."));
+    }
+    Ok(Exit::Fine)
+}

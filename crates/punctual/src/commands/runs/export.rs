@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual runs export`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use punctual_report::export;
+use punctual_stats::{HistogramLog, read_hlog};
+use punctual_store::StoredRun;
+
+use crate::cli::{ExportData, ExportFormat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::recording::HISTOGRAM_LOG;
+
+/// Writes `run` to `output` in `format`.
+pub(super) fn run(
+    run: &StoredRun,
+    format: ExportFormat,
+    data: Option<ExportData>,
+    output: &Path,
+    force: bool,
+) -> Result<Exit, CliError> {
+    let data = choose(run, format, data)?;
+    let mut target = Target::open(output, force)?;
+    let written = write(run, format, data, &mut target.out);
+    match written {
+        Ok(()) => target.finish().map(|()| Exit::Fine),
+        Err(err) if err.is_closed_pipe() && target.part.is_none() => Ok(Exit::Fine),
+        Err(err) => {
+            Err(CliError::failed_to(format!("export run {}", run.record().id)).because(err))
+        }
+    }
+}
+
+/// Picks what to export, and refuses what does not go together.
+fn choose(
+    run: &StoredRun,
+    format: ExportFormat,
+    data: Option<ExportData>,
+) -> Result<ExportData, CliError> {
+    let data = data.unwrap_or_else(|| match format {
+        ExportFormat::Hdr => ExportData::Histogram,
+        ExportFormat::Parquet => ExportData::Samples,
+        ExportFormat::Csv | ExportFormat::Json if run.has_samples() => ExportData::Samples,
+        ExportFormat::Csv | ExportFormat::Json => ExportData::Summary,
+    });
+    let possible = match data {
+        ExportData::Samples => format != ExportFormat::Hdr,
+        ExportData::Summary => matches!(format, ExportFormat::Csv | ExportFormat::Json),
+        ExportData::Histogram => matches!(format, ExportFormat::Csv | ExportFormat::Hdr),
+        ExportData::Events => format == ExportFormat::Json,
+    };
+    if !possible {
+        return Err(CliError::usage(format!(
+            "--data {}: not available with --format {}",
+            name(&data),
+            name(&format)
+        ))
+        .hint(
+            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr; events: json",
+        ));
+    }
+    if data == ExportData::Samples && !run.has_samples() {
+        return Err(CliError::failed_to(format!(
+            "export run {}: its samples are not stored",
+            run.record().id
+        ))
+        .hint("measure with --raw to store them, or export --data histogram or summary"));
+    }
+    Ok(data)
+}
+
+fn name(value: &impl clap::ValueEnum) -> String {
+    value
+        .to_possible_value()
+        .map_or_else(String::new, |v| v.get_name().to_owned())
+}
+
+/// Why nothing, or not all, was exported.
+#[derive(Debug)]
+struct ExportFailure(Box<dyn std::error::Error + Send + Sync>);
+
+impl ExportFailure {
+    fn is_closed_pipe(&self) -> bool {
+        let mut cause: Option<&dyn std::error::Error> = Some(self.0.as_ref());
+        while let Some(err) = cause {
+            let kind = err.downcast_ref::<io::Error>().map(io::Error::kind);
+            if kind == Some(io::ErrorKind::BrokenPipe) {
+                return true;
+            }
+            cause = err.source();
+        }
+        false
+    }
+}
+
+impl std::fmt::Display for ExportFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for ExportFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<ExportErrorOf<E>> for ExportFailure {
+    fn from(err: ExportErrorOf<E>) -> Self {
+        Self(Box::new(err.0))
+    }
+}
+
+/// Wraps any error, so that one `?` serves them all.
+struct ExportErrorOf<E>(E);
+
+fn any<E>(err: E) -> ExportErrorOf<E> {
+    ExportErrorOf(err)
+}
+
+fn write(
+    run: &StoredRun,
+    format: ExportFormat,
+    data: ExportData,
+    out: &mut (dyn Write + Send),
+) -> Result<(), ExportFailure> {
+    match (data, format) {
+        (ExportData::Samples, ExportFormat::Csv) => {
+            export::csv_samples(run.samples().map_err(any)?, &mut *out).map_err(any)?;
+        }
+        (ExportData::Samples, ExportFormat::Parquet) => {
+            export::parquet_samples(run.samples().map_err(any)?, out).map_err(any)?;
+        }
+        (ExportData::Samples, _) => {
+            export::json_samples(run.samples().map_err(any)?, &mut *out).map_err(any)?;
+        }
+        (ExportData::Summary, ExportFormat::Csv) => {
+            export::csv_summary(run.record(), &mut *out).map_err(any)?;
+        }
+        (ExportData::Summary, _) => export::json_run(run.record(), &mut *out).map_err(any)?,
+        (ExportData::Histogram, ExportFormat::Csv) => {
+            let log = histograms(run)?;
+            let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
+            export::csv_histogram(threads, &mut *out).map_err(any)?;
+        }
+        (ExportData::Histogram, _) => out.write_all(&histogram_log(run)?).map_err(any)?,
+        (ExportData::Events, _) => {
+            for event in run.events().map_err(any)? {
+                let event = event.map_err(any)?;
+                serde_json::to_writer(&mut *out, &event).map_err(any)?;
+                out.write_all(b"\n").map_err(any)?;
+            }
+        }
+    }
+    out.flush().map_err(any)?;
+    Ok(())
+}
+
+fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "the run has no histograms");
+    let log = run.artifact(HISTOGRAM_LOG).map_err(any)?;
+    Ok(log.ok_or_else(missing).map_err(any)?)
+}
+
+fn histograms(run: &StoredRun) -> Result<HistogramLog, ExportFailure> {
+    Ok(read_hlog(&mut histogram_log(run)?.as_slice()).map_err(any)?)
+}
+
+/// Where an export goes: standard output, or a file that is there whole or not at all.
+struct Target {
+    out: Box<dyn Write + Send>,
+    part: Option<(PathBuf, PathBuf)>,
+}
+
+impl Target {
+    fn open(output: &Path, force: bool) -> Result<Self, CliError> {
+        if output == Path::new("-") {
+            return Ok(Self {
+                out: Box::new(io::BufWriter::new(io::stdout())),
+                part: None,
+            });
+        }
+        let failed = |err: io::Error| {
+            CliError::failed_to(format!("write {}", output.display())).because(err)
+        };
+        if output.exists() && !force {
+            return Err(failed(io::ErrorKind::AlreadyExists.into())
+                .hint("name another file, or overwrite it with --force"));
+        }
+        let Some(file_name) = output.file_name() else {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        };
+        let mut part = file_name.to_owned();
+        part.push(format!(".part-{}", std::process::id()));
+        let part = output.with_file_name(part);
+        let file: File = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)
+            .map_err(failed)?;
+        Ok(Self {
+            out: Box::new(io::BufWriter::new(file)),
+            part: Some((part, output.to_owned())),
+        })
+    }
+
+    fn finish(mut self) -> Result<(), CliError> {
+        let Some((part, output)) = self.part.take() else {
+            return Ok(());
+        };
+        fs::rename(&part, &output).map_err(|err| {
+            // Already failing: a left part file is said by the error's path.
+            drop(fs::remove_file(&part));
+            CliError::failed_to(format!("write {}", output.display())).because(err)
+        })
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.part {
+            // Half an export is none; if it cannot be removed, its name says what it is.
+            drop(fs::remove_file(part));
+        }
+    }
+}

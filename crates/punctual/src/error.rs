@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The errors that users see: one line of what failed, its causes, and what to do.
+
+use std::error::Error;
+use std::io::{self, Write as _};
+use std::iter::successors;
+
+use punctual_measure::MeasureError;
+use punctual_store::StoreError;
+
+use crate::exit::Exit;
+
+/// An error for the user, with hints.
+#[derive(Debug)]
+pub struct CliError {
+    exit: Exit,
+    what: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    hints: Vec<String>,
+}
+
+impl CliError {
+    /// Makes an error that reads "failed to WHAT".
+    pub(crate) fn failed_to(what: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, format!("failed to {}", what.into()))
+    }
+
+    /// Makes an error of the command line.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, what.into())
+    }
+
+    fn new(exit: Exit, what: String) -> Self {
+        Self {
+            exit,
+            what,
+            source: None,
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds a hint.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Changes the exit status.
+    #[must_use]
+    pub(crate) const fn exiting(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
+    }
+
+    /// Returns the exit status.
+    pub const fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Prints the error, its causes and its hints to standard error.
+    pub(crate) fn print(&self) {
+        let mut lines = vec![format!("Error: {}", self.what)];
+        let mut said = self.what.clone();
+        let first = self.source.as_deref().map(|err| err as &dyn Error);
+        for cause in successors(first, |err: &&dyn Error| (*err).source()) {
+            let cause = cause.to_string();
+            // Transparent errors repeat what they wrap.
+            if cause != said {
+                lines.push(format!("  caused by: {cause}"));
+                said = cause;
+            }
+        }
+        lines.extend(self.hints.iter().map(|hint| format!("Hint: {hint}")));
+        // Nobody is left to tell when even this cannot be printed.
+        drop(writeln!(io::stderr(), "{}", lines.join("\n")));
+    }
+}
+
+/// How to get the privilege to measure.
+pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or give the program the capability once: \
+     sudo setcap cap_sys_nice,cap_ipc_lock+ep \"$(command -v punctual)\"";
+
+impl From<StoreError> for CliError {
+    fn from(err: StoreError) -> Self {
+        let newer = matches!(err, StoreError::NewerStore { .. });
+        let hint = if err.is_full() {
+            Some("make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
+        } else if err.is_read_only() || err.is_permission() {
+            Some("name a directory that you may write to with --home DIR or PUNCTUAL_HOME")
+        } else if newer {
+            Some("use the newer program, or another store with --home DIR")
+        } else {
+            None
+        };
+        let error = Self::failed_to("use the store").because(err);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl From<MeasureError> for CliError {
+    fn from(err: MeasureError) -> Self {
+        if let MeasureError::Spec { option, reason } = &err {
+            return Self::usage(format!("{option}: {reason}"));
+        }
+        // What the store says of itself is clearer than that it was listening to a run.
+        let err = match err {
+            MeasureError::Sink(source) => match source.downcast::<StoreError>() {
+                Ok(store) => return (*store).into(),
+                Err(source) => MeasureError::Sink(source),
+            },
+            other => other,
+        };
+        let exit = if err.is_unsupported() {
+            Exit::Unsupported
+        } else {
+            Exit::Failed
+        };
+        let hints = hints(&err);
+        let mut error = Self::failed_to("measure").because(err).exiting(exit);
+        error.hints = hints;
+        error
+    }
+}
+
+fn hints(err: &MeasureError) -> Vec<String> {
+    let mut hints = Vec::new();
+    let deadline = matches!(
+        err,
+        MeasureError::Policy {
+            policy: punctual_model::Policy::Deadline { .. },
+            ..
+        }
+    );
+    if deadline {
+        hints.push(
+            "the kernel admits SCHED_DEADLINE only with --pin none, or inside an exclusive cpuset, \
+             and only while there is bandwidth left"
+                .to_owned(),
+        );
+    }
+    if err.is_denied() {
+        hints.push(PRIVILEGE_HINT.to_owned());
+        match err {
+            MeasureError::Policy { .. } => hints.push(
+                "to measure an ordinary thread instead, which is no real-time measurement, add \
+                 --priority o"
+                    .to_owned(),
+            ),
+            MeasureError::Lock(_) => {
+                hints.push("or leave the memory unlocked with --mlock off".to_owned());
+            }
+            MeasureError::DmaLatency(_) => {
+                hints.push("or leave the idle states alone with --dma-latency off".to_owned());
+            }
+            _ => {}
+        }
+    }
+    hints
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Measuring, with the store and the view listening, and making a record of it.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use punctual_measure::loads::{LoadProcess, LoadSpec};
+use punctual_measure::wakeup::{self, Options, Outcome};
+use punctual_measure::{MeasureError, Sink, SinkError};
+use punctual_model::{Check, Event, HostFacts, Nanos, RUN_FORMAT, RunRecord, RunSpec, Sample};
+use punctual_stats::{TaggedHistogram, write_hlog};
+use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
+use punctual_sys::SysRoot;
+use uuid::Uuid;
+
+use crate::error::CliError;
+use crate::signals::StopRequest;
+use crate::view::View;
+
+/// Progress is stored this often at most.
+const STORE_PROGRESS_EVERY: Nanos = Nanos::from_secs(1);
+
+/// The name of the histograms in the store: an interval log that other HDR tools read.
+pub(crate) const HISTOGRAM_LOG: &str = "latency.hlog";
+
+/// Bytes that a stored sample takes before compression.
+const SAMPLE_BYTES: u64 = 28;
+
+/// What to measure and record.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) spec: RunSpec,
+    pub(crate) name: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) loads: Vec<LoadSpec>,
+    /// Whether the user asked for the lock in so many words.
+    pub(crate) insist_on_mlock: bool,
+    /// Whether the user asked for the bound in so many words.
+    pub(crate) insist_on_dma_latency: bool,
+}
+
+/// A finished run. The figures are there even if the store could not take them.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) record: RunRecord,
+    stored: Result<PathBuf, StoreError>,
+}
+
+impl Recorded {
+    /// Returns where the run is stored, or why it is not.
+    pub(crate) fn kept(&self) -> Result<&PathBuf, CliError> {
+        self.stored.as_ref().map_err(|err| {
+            let error = CliError::failed_to(format!(
+                "keep the run: the figures above are all that is left of it ({err})"
+            ));
+            let full = err.is_full();
+            error.hint(if full {
+                "make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME"
+            } else {
+                "put the store elsewhere with --home DIR or PUNCTUAL_HOME"
+            })
+        })
+    }
+}
+
+/// Fails when the samples of a run that stores them cannot fit on the disk.
+pub(crate) fn check_room(store: &Store, spec: &RunSpec) -> Result<(), CliError> {
+    if !spec.raw {
+        return Ok(());
+    }
+    let samples_of = |index: u32| {
+        let by_time = spec
+            .duration_ns
+            .map(|d| d.get() / spec.interval_of(index).get().max(1));
+        match (by_time, spec.samples) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or(0),
+        }
+    };
+    let samples: u64 = (0..spec.threads)
+        .map(samples_of)
+        .fold(0, u64::saturating_add);
+    let wanted = samples.saturating_mul(SAMPLE_BYTES);
+    let free = free_bytes(store.home()).map_err(|err| CliError::from(StoreError::from(err)))?;
+    // Compression makes them about half as large; a disk that just fits them is too full anyway.
+    if wanted / 2 > free {
+        return Err(CliError::failed_to(format!(
+            "start: {samples} samples take about {} MB in the store, and {} has {} MB free",
+            wanted / 2_000_000,
+            store.home().display(),
+            free / 1_000_000
+        ))
+        .hint("measure without --raw or for a shorter time, or name another --home"));
+    }
+    Ok(())
+}
+
+/// Measures, and stores what was measured.
+pub(crate) fn record(
+    sys: &SysRoot,
+    store: &Store,
+    job: &Job,
+    stop: &StopRequest,
+    view: View,
+) -> Result<Recorded, CliError> {
+    let id = Uuid::now_v7();
+    let raw = if job.spec.raw { Raw::Keep } else { Raw::Drop };
+    let mut listener = Listener {
+        progress_every: view.every(),
+        writer: store.begin(id, raw)?,
+        view,
+        next_stored: Nanos::ZERO,
+    };
+    let mut load = start_load(job)?;
+    let options = Options {
+        id: id.to_string(),
+        stop: stop.flag(),
+        insist_on_mlock: job.insist_on_mlock,
+        insist_on_dma_latency: job.insist_on_dma_latency,
+        progress_every: listener.progress_every,
+    };
+    let started = SystemTime::now();
+    let outcome = wakeup::run(sys, &job.spec, &options, load.as_mut(), &mut listener);
+    drop(load);
+    listener.view.clear();
+    let outcome = outcome?;
+    let host = punctual_host::inspect(sys);
+    let histograms = histogram_log(&outcome, started);
+    let record = to_record(id, job, host, started, outcome);
+    let writer = listener.writer;
+    let stored = histograms.and_then(|log| keep(writer, &log, &record));
+    Ok(Recorded { record, stored })
+}
+
+fn keep(
+    mut writer: RunWriter,
+    histograms: &[u8],
+    record: &RunRecord,
+) -> Result<PathBuf, StoreError> {
+    writer.artifact(HISTOGRAM_LOG, histograms)?;
+    writer.finish(record)
+}
+
+/// Starts the loads in a process of their own, out of reach of the terminal's Ctrl-C: they end
+/// after the measurement, not before it.
+fn start_load(job: &Job) -> Result<Option<LoadProcess>, CliError> {
+    if job.loads.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<String> = job.loads.iter().map(ToString::to_string).collect();
+    // Our own program, also where the file was replaced since we started.
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg("load")
+        .args(["--report-to", &std::process::id().to_string()])
+        .args(&names)
+        .process_group(0);
+    let load =
+        LoadProcess::start(command, job.loads.clone()).map_err(|source| MeasureError::Load {
+            load: names.join(","),
+            source,
+        })?;
+    Ok(Some(load))
+}
+
+fn to_record(
+    id: Uuid,
+    job: &Job,
+    host: HostFacts,
+    started: SystemTime,
+    outcome: Outcome,
+) -> RunRecord {
+    RunRecord {
+        format: RUN_FORMAT.to_owned(),
+        id: id.to_string(),
+        valid: outcome.checks.iter().all(Check::passed),
+        checks: outcome.checks,
+        instrument: "wakeup".to_owned(),
+        name: job.name.clone(),
+        note: job.note.clone(),
+        program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
+        spec: outcome.spec,
+        host,
+        started: Timestamp::try_from(started).map_or_else(|_| String::new(), |t| t.to_string()),
+        duration_ns: outcome.duration,
+        ended: outcome.ended,
+        series: outcome.series,
+        total: outcome.total,
+        threshold: outcome.hit,
+        precision: outcome.precision,
+    }
+}
+
+fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, StoreError> {
+    let entries: Vec<TaggedHistogram> = (0_u32..)
+        .zip(&outcome.histograms)
+        .map(|(thread, histogram)| TaggedHistogram {
+            tag: Some(thread.to_string()),
+            start: Duration::ZERO,
+            duration: outcome.duration.into(),
+            histogram: histogram.clone(),
+        })
+        .collect();
+    let mut log = Vec::new();
+    // Memory takes everything, and these tags are sound: an error would be a defect of ours, and
+    // the reader of the run would say that the histograms are missing.
+    drop(write_hlog(&mut log, started, &entries));
+    Ok(log)
+}
+
+/// Passes what a run says to the store and to the view.
+struct Listener {
+    writer: RunWriter,
+    view: View,
+    progress_every: Nanos,
+    next_stored: Nanos,
+}
+
+impl Sink for Listener {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.view.event(event);
+        if let Event::Progress(progress) = event {
+            if progress.t_ns < self.next_stored {
+                return Ok(());
+            }
+            // A little early, so that progress of four times a second is stored every fourth time.
+            self.next_stored = progress.t_ns + STORE_PROGRESS_EVERY - Nanos::from_millis(50);
+        }
+        Ok(self.writer.event(event)?)
+    }
+
+    fn samples(&mut self, thread: u32, samples: &[Sample]) -> Result<(), SinkError> {
+        Ok(self.writer.samples(thread, samples)?)
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Signals that ask for the end: the run stops cleanly and is recorded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::error::CliError;
+
+/// What the signals have asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct StopRequest(Arc<AtomicBool>);
+
+impl StopRequest {
+    /// Takes SIGINT, SIGTERM and SIGHUP. The first asks for a clean end; a second one, when that
+    /// takes too long for its sender, ends the program at once.
+    pub(crate) fn on_signals() -> Result<Self, CliError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // The order matters: a set flag of the first signal arms the second.
+            flag::register_conditional_default(signal, Arc::clone(&stop))
+                .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+                .map_err(|err| CliError::failed_to("take signals").because(err))?;
+        }
+        Ok(Self(stop))
+    }
+
+    /// Returns the flag itself.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// Whether the end was asked for.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

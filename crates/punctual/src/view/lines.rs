@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Progress as plain lines, for logs and pipes: after 1, 2, 5 and 10 s, then every 10 s.
+
+use punctual_model::{Ended, Event, Nanos, Progress};
+
+use super::frame::clock;
+
+/// Which line comes next.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    title: Option<String>,
+    shown: Nanos,
+}
+
+impl Lines {
+    /// Adds a heading to every line.
+    pub(super) fn titled(self, text: &str) -> Self {
+        Self {
+            title: Some(text.to_owned()),
+            ..self
+        }
+    }
+
+    /// Returns the line for an event, if it is time for one.
+    pub(super) fn line(&mut self, event: &Event) -> Option<String> {
+        let text = match event {
+            Event::Started { threads, .. } => {
+                format!("measuring with {threads} threads")
+            }
+            Event::Progress(progress) => {
+                let next = [1, 2, 5, 10]
+                    .map(Nanos::from_secs)
+                    .into_iter()
+                    .find(|at| *at > self.shown)
+                    .unwrap_or(self.shown + Nanos::from_secs(10));
+                // Progress comes about every second: not always just behind it.
+                if progress.t_ns + Nanos::from_millis(100) < next {
+                    return None;
+                }
+                self.shown = progress.t_ns + Nanos::from_millis(100);
+                figures(progress)
+            }
+            Event::Threshold(hit) => format!(
+                "threshold {} passed by thread {} on CPU {}: {}",
+                hit.threshold_ns,
+                hit.sample.thread,
+                hit.sample.cpu,
+                Nanos::new(hit.sample.latency_ns)
+            ),
+            Event::Ended { reason, t_ns } => format!(
+                "{} after {t_ns}",
+                match reason {
+                    Ended::Completed => "completed",
+                    Ended::Precision => "precise enough",
+                    Ended::Threshold => "stopped at the threshold",
+                    Ended::Interrupted => "interrupted",
+                }
+            ),
+        };
+        Some(match &self.title {
+            Some(title) => format!("{title}: {text}"),
+            None => text,
+        })
+    }
+}
+
+fn figures(progress: &Progress) -> String {
+    let sum = |of: fn(&punctual_model::SeriesProgress) -> u64| -> u64 {
+        progress.series.iter().map(of).sum()
+    };
+    let worst = progress.series.iter().max_by_key(|s| s.max_ns);
+    let max = worst.and_then(|s| Some((s.thread, Nanos::new(s.max_ns?))));
+    let left = progress
+        .left_ns
+        .map_or_else(String::new, |left| format!(", {} left", clock(left)));
+    let max = max.map_or_else(String::new, |(thread, max)| {
+        format!(", max {max} (thread {thread})")
+    });
+    format!(
+        "{}{left}: {} samples{max}, {} overruns, {} lost",
+        clock(progress.t_ns),
+        sum(|s| s.count),
+        sum(|s| s.overruns),
+        sum(|s| s.lost)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_get_rarer() {
+        let mut lines = Lines::default();
+        let mut shown = Vec::new();
+        for second in 1..=35 {
+            let progress = Progress {
+                t_ns: Nanos::from_secs(second) + Nanos::from_millis(3),
+                ..Progress::default()
+            };
+            if lines.line(&Event::Progress(progress)).is_some() {
+                shown.push(second);
+            }
+        }
+        assert_eq!(shown, [1, 2, 5, 10, 20, 30]);
+    }
+}
