@@ -7,6 +7,7 @@
 //! be read, checked against its schema and shown on any machine.
 #![forbid(unsafe_code)]
 
+mod assessment;
 mod check;
 mod cpu;
 mod event;
@@ -16,6 +17,9 @@ mod run;
 mod spec;
 mod units;
 
+pub use assessment::{
+    ASSESSMENT_FORMAT, Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass,
+};
 pub use check::{Check, CheckStatus};
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use event::{Event, Progress, SeriesProgress, WindowFigures};

@@ -194,7 +194,7 @@ pub struct WakeupArgs {
 /// Options of `assess`
 #[derive(Args, Debug)]
 pub struct AssessArgs {
-    /// Judge this deadline [default: a table from 50us to 10ms] (can be repeated)
+    /// Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)
     #[arg(long, value_name = "TIME")]
     pub deadline: Vec<Nanos>,
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use punctual_sys::SysRoot;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -21,6 +22,11 @@ impl StopRequest {
     pub(crate) fn on_signals() -> Result<Self, CliError> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // nohup(1) asks that a hangup ends nothing. The others are taken also where a shell
+            // has set them to be ignored, as it does for `punctual ... &` in a script.
+            if signal == SIGHUP && hangup_is_ignored() {
+                continue;
+            }
             // The order matters: a set flag of the first signal arms the second.
             flag::register_conditional_default(signal, Arc::clone(&stop))
                 .and_then(|_| flag::register(signal, Arc::clone(&stop)))
@@ -38,4 +44,14 @@ impl StopRequest {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Reads the mask of ignored signals (proc(5), `SigIgn`); bit 0 is signal 1.
+fn hangup_is_ignored() -> bool {
+    let status = SysRoot::live()
+        .read("/proc/self/status")
+        .unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }

@@ -7,6 +7,7 @@
 //! the run is, and exported as it is.
 #![forbid(unsafe_code)]
 
+pub mod assessment;
 pub mod export;
 mod order;
 pub mod text;

@@ -6,6 +6,7 @@
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
 
+mod assessment;
 mod figures;
 mod layout;
 mod list;
@@ -15,6 +16,7 @@ mod words;
 
 use punctual_model::RunRecord;
 
+pub use assessment::assessment;
 pub use list::{ListFigures, ListLine, run_list};
 
 /// The width of the text in columns. Only what cannot be broken is longer.

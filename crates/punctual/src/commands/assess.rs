@@ -1,7 +1,191 @@
-use crate::cli::AssessArgs;
-use crate::error::CliError;
-use crate::exit::Exit;
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual assess`: the main job.
+//!
+//! Two runs, one with nothing of ours beside it and one beside a plain CPU and memory load, and
+//! what they allow to be said about deadlines.
+
 use std::path::Path;
-pub(crate) fn run(_: Option<&Path>, _: &AssessArgs) -> Result<Exit, CliError> {
+
+use punctual_measure::loads::LoadSpec;
+use punctual_model::{Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RunSpec};
+use punctual_report::assessment::assess;
+use punctual_report::text;
+use punctual_store::Store;
+use punctual_sys::{SysRoot, sched};
+
+use super::measure::{self, plan};
+use crate::cli::AssessArgs;
+use crate::error::{CliError, PRIVILEGE_HINT};
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{self, print, remark};
+use crate::recording::{self, Job};
+use crate::signals::StopRequest;
+use crate::view::View;
+
+/// The deadlines of the table, where none is asked for.
+const DEADLINES: [Nanos; 8] = [
+    Nanos::from_micros(50),
+    Nanos::from_micros(100),
+    Nanos::from_micros(200),
+    Nanos::from_micros(500),
+    Nanos::from_millis(1),
+    Nanos::from_millis(2),
+    Nanos::from_millis(5),
+    Nanos::from_millis(10),
+];
+
+/// The policy to measure with.
+const POLICY: Policy = Policy::Fifo { priority: 80 };
+
+/// Below this the load has hardly begun, and the figures say nothing.
+const LEAST: Nanos = Nanos::from_secs(1);
+
+/// Assesses this machine.
+pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliError> {
+    if args.duration < LEAST {
+        return Err(CliError::usage(format!(
+            "--duration {}: must be at least 1s",
+            args.duration
+        )));
+    }
+    if args.deadline.iter().any(|deadline| deadline.is_zero()) {
+        return Err(CliError::usage("--deadline 0: must be at least 1ns"));
+    }
+    let sys = SysRoot::live();
+    let cpus = measure::cpus(&sys)?;
+    let obstacle = obstacle();
+    let spec = spec(args, &cpus, obstacle.is_some())?;
+    let store = Store::open(home::find(home)?)?;
+    let stop = StopRequest::on_signals()?;
+    if let Some(obstacle) = obstacle.as_ref().filter(|_| !args.quiet && !args.json) {
+        // Said before the wait too: who wants a real-time measurement need not wait for another.
+        remark(&format!("NOT a real-time measurement: {obstacle}"));
+    }
+    let loads = vec![
+        LoadSpec::Cpu { threads: None },
+        "memory"
+            .parse()
+            .map_err(|err| CliError::failed_to("choose the loads").because(err))?,
+    ];
+    let mut conditions = Vec::new();
+    let mut unstored = None;
+    for (name, loads) in [("idle", Vec::new()), ("loaded", loads)] {
+        if stop.is_set() {
+            break;
+        }
+        let job = Job {
+            spec: RunSpec {
+                loads: loads.iter().map(ToString::to_string).collect(),
+                ..spec.clone()
+            },
+            name: Some(format!("assess {name}")),
+            note: None,
+            loads,
+            insist_on_mlock: false,
+            insist_on_dma_latency: false,
+        };
+        let view = View::pick(args.quiet).titled(&format!("assess, {name}"));
+        let recorded = recording::record(&sys, &store, &job, &stop, view)?;
+        if let Err(err) = recorded.kept() {
+            unstored = Some(err);
+        }
+        conditions.push(Condition {
+            name: name.to_owned(),
+            run: recorded.record,
+        });
+    }
+    let interrupted = stop.is_set();
+    let assessment = assess(conditions, &spec.deadlines_ns, obstacle);
+    show(&assessment, args.json)?;
+    match unstored {
+        Some(err) => Err(err),
+        None => exit(&assessment, args, interrupted),
+    }
+}
+
+fn show(assessment: &Assessment, json: bool) -> Result<(), CliError> {
+    if json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, assessment)?;
+            writeln!(out)
+        })
+    } else {
+        print(&text::assessment(assessment))
+    }
+}
+
+/// An assessment that was cut short, or whose runs are invalid, has failed. A deadline that was
+/// asked for and missed is a verdict.
+fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result<Exit, CliError> {
+    if interrupted {
+        remark("Interrupted: the runs so far are recorded, the assessment is not complete.");
+        return Ok(Exit::Failed);
+    }
+    if !assessment.valid {
+        return Ok(Exit::Failed);
+    }
+    let kept = |class: Option<RealTimeClass>| class == Some(RealTimeClass::HundredPercent);
+    if !args.deadline.is_empty() && !assessment.deadlines.iter().all(|d| kept(d.class)) {
+        return Ok(Exit::Verdict);
+    }
     Ok(Exit::Fine)
+}
+
+fn spec(args: &AssessArgs, cpus: &plan::Cpus, ordinary: bool) -> Result<RunSpec, CliError> {
+    let cpus_measured = match &args.cpus {
+        Some(asked) => plan::usable("--cpus", asked, cpus)?,
+        None => cpus.allowed.clone(),
+    };
+    let free = cpus.allowed.without(&cpus_measured);
+    Ok(RunSpec {
+        threads: u32::try_from(cpus_measured.len()).unwrap_or(u32::MAX),
+        cpus: cpus_measured,
+        pin: Pin::Each,
+        priority: if ordinary {
+            Policy::Other { nice: 0 }
+        } else {
+            POLICY
+        },
+        priority_spread: false,
+        interval_ns: Nanos::from_millis(1),
+        distance_ns: Nanos::ZERO,
+        duration_ns: Some(Nanos::new(args.duration.get() / 2)),
+        samples: None,
+        warm_up_ns: Nanos::from_millis(100),
+        timer: punctual_model::TimerKind::Nanosleep,
+        clock: punctual_model::Clock::Monotonic,
+        dma_latency_ns: Some(Nanos::ZERO),
+        mlock: true,
+        housekeeping: if free.is_empty() {
+            cpus.allowed.clone()
+        } else {
+            free
+        },
+        raw: false,
+        until: Vec::new(),
+        on_threshold_ns: None,
+        deadlines_ns: if args.deadline.is_empty() {
+            DEADLINES.to_vec()
+        } else {
+            args.deadline.clone()
+        },
+        loads: Vec::new(),
+    })
+}
+
+/// Tries the policy on a thread of its own, and says why it cannot be had.
+fn obstacle() -> Option<String> {
+    let tried = std::thread::spawn(|| sched::set_policy(POLICY)).join();
+    match tried {
+        Ok(Ok(())) => None,
+        Ok(Err(err)) => Some(format!(
+            "the threads run as SCHED_OTHER, because {} was refused ({err}) for lack of \
+             CAP_SYS_NICE; for a real-time measurement {PRIVILEGE_HINT}",
+            POLICY.kernel_name()
+        )),
+        Err(_) => Some("the policy could not be tried".to_owned()),
+    }
 }

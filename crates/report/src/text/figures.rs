@@ -130,7 +130,8 @@ fn why(series: &Series, quantile: &str) -> &'static str {
     }
 }
 
-fn mean(series: &Series, micros: Micros) -> Option<String> {
+/// Writes the mean and half of its interval.
+pub(crate) fn mean(series: &Series, micros: Micros) -> Option<String> {
     let mean = series.mean_ns?;
     let text = micros.of(mean);
     Some(match &series.mean_interval_ns {

@@ -14,10 +14,14 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
     if let Some(note) = &run.note {
         text += &paragraph("Note", &clean(note));
     }
-    text += &paragraph("Machine", &hardware(&run.host));
-    text += &paragraph("Kernel", &kernel(&run.host));
+    text += &host(run);
     text += &paragraph("Measured", &spec(&run.spec));
     Some(text)
+}
+
+/// Says what machine and kernel it was.
+pub(crate) fn host(run: &RunRecord) -> String {
+    paragraph("Machine", &hardware(&run.host)) + &paragraph("Kernel", &kernel(&run.host))
 }
 
 fn identity(run: &RunRecord) -> String {
@@ -96,7 +100,8 @@ pub(crate) fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-fn spec(spec: &RunSpec) -> String {
+/// Says how it was measured.
+pub(crate) fn spec(spec: &RunSpec) -> String {
     let threads = spec.threads;
     let mut parts = vec![
         format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),

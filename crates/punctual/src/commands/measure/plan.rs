@@ -104,7 +104,8 @@ fn check_times(args: &WakeupArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
+/// Returns the CPUs that `option` asked for, if they can be used.
+pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
     let offline = asked.without(&cpus.online);
     let denied = asked.without(&cpus.allowed);
     if asked.is_empty() {

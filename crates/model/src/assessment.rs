@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a machine can be relied on for, as far as its runs tell.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::RunRecord;
+use crate::units::Nanos;
+
+/// The name and major version of the format that this program writes.
+pub const ASSESSMENT_FORMAT: &str = "punctual.assessment/1";
+
+/// The runs of an assessment and what follows from them.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Assessment {
+    /// `punctual.assessment/1`.
+    pub format: String,
+    /// Whether the threads ran with a real-time policy. Else nothing here is a real-time figure.
+    pub real_time: bool,
+    /// Why they did not, and what would help.
+    pub obstacle: Option<String>,
+    /// Whether every run is valid.
+    pub valid: bool,
+    /// One verdict a deadline, shortest first.
+    pub deadlines: Vec<DeadlineVerdict>,
+    /// The runs.
+    pub conditions: Vec<Condition>,
+}
+
+/// A run under one condition.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Condition {
+    /// `idle` or `loaded`.
+    pub name: String,
+    /// The run.
+    pub run: RunRecord,
+}
+
+/// How a deadline was kept.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeadlineVerdict {
+    /// The deadline.
+    pub deadline_ns: Nanos,
+    /// The strictest class that no condition contradicts. Null where no run counted its misses.
+    pub class: Option<RealTimeClass>,
+    /// One entry a condition.
+    pub misses: Vec<MissRate>,
+}
+
+/// How often a deadline was missed under one condition.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MissRate {
+    /// `idle` or `loaded`.
+    pub condition: String,
+    /// Samples later than the deadline.
+    pub missed: u64,
+    /// All samples.
+    pub samples: u64,
+    /// Upper end of the one-sided 95 % interval of the share of samples that miss
+    /// (Clopper-Pearson; misses taken as independent). Null without samples.
+    pub share_at_most: Option<f64>,
+}
+
+/// Real-time classes after Bridgers (2015). The class *safe*, where a miss injures, is never given:
+/// no measurement shows it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RealTimeClass {
+    /// The deadline is missed more often than the system could make up for.
+    Soft,
+    /// The deadline is met at least 95 % of the time, with 95 % confidence.
+    NinetyFivePercent,
+    /// No sample missed the deadline. What that allows to be claimed depends on their number.
+    HundredPercent,
+}

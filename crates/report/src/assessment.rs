@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From runs to verdicts on deadlines.
+//!
+//! The classes are those of V. Bridgers, "Real Time Linux Scheduling Comparison" (2015). A class is
+//! given for what was seen under the worst condition. The 95 % class is a claim about the share of
+//! misses and so takes the upper end of an interval (Clopper-Pearson, *Biometrika* 26, 1934), not
+//! the share seen. The 100 % class says only that no sample contradicts it; `share_at_most` says
+//! how little that may be.
+
+use punctual_model::{
+    ASSESSMENT_FORMAT, Assessment, Check, Condition, DeadlineVerdict, MissRate, Nanos,
+    RealTimeClass,
+};
+use punctual_stats::exceedance_upper_bound;
+
+/// Confidence of the miss rates.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The share of misses that the 95 % class allows.
+const NINETY_FIVE: f64 = 0.05;
+
+/// Judges `deadlines` by the runs under `conditions`.
+///
+/// `obstacle` says why the threads had no real-time policy, where they had none.
+pub fn assess(
+    conditions: Vec<Condition>,
+    deadlines: &[Nanos],
+    obstacle: Option<String>,
+) -> Assessment {
+    let mut deadlines = deadlines.to_vec();
+    deadlines.sort_unstable();
+    deadlines.dedup();
+    Assessment {
+        format: ASSESSMENT_FORMAT.to_owned(),
+        real_time: conditions
+            .iter()
+            .all(|c| c.run.spec.priority.is_real_time()),
+        obstacle,
+        valid: conditions
+            .iter()
+            .all(|c| c.run.valid && c.run.checks.iter().all(Check::passed)),
+        deadlines: deadlines
+            .into_iter()
+            .map(|deadline| verdict(deadline, &conditions))
+            .collect(),
+        conditions,
+    }
+}
+
+fn verdict(deadline_ns: Nanos, conditions: &[Condition]) -> DeadlineVerdict {
+    let misses: Vec<MissRate> = conditions
+        .iter()
+        .filter_map(|condition| rate(deadline_ns, condition))
+        .collect();
+    // The worst condition decides; a condition that counted nothing leaves no verdict.
+    let class = (misses.len() == conditions.len())
+        .then(|| misses.iter().filter_map(class).min())
+        .flatten();
+    DeadlineVerdict {
+        deadline_ns,
+        class,
+        misses,
+    }
+}
+
+fn rate(deadline: Nanos, condition: &Condition) -> Option<MissRate> {
+    let total = &condition.run.total;
+    let counted = total.misses.iter().find(|m| m.deadline_ns == deadline)?;
+    Some(MissRate {
+        condition: condition.name.clone(),
+        missed: counted.count,
+        samples: total.count,
+        share_at_most: exceedance_upper_bound(counted.count, total.count, CONFIDENCE)
+            .filter(|_| total.count > 0),
+    })
+}
+
+fn class(rate: &MissRate) -> Option<RealTimeClass> {
+    let at_most = rate.share_at_most?;
+    Some(if rate.missed == 0 {
+        RealTimeClass::HundredPercent
+    } else if at_most <= NINETY_FIVE {
+        RealTimeClass::NinetyFivePercent
+    } else {
+        RealTimeClass::Soft
+    })
+}

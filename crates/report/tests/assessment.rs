@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Verdicts on deadlines.
+
+mod common;
+
+use punctual_model::{Condition, Misses, Nanos, RealTimeClass};
+use punctual_report::assessment::assess;
+use punctual_report::text;
+
+fn condition(name: &str, missed: u64, samples: u64) -> Condition {
+    let mut run = common::run();
+    run.total.count = samples;
+    run.total.misses = vec![Misses {
+        deadline_ns: Nanos::from_micros(100),
+        count: missed,
+    }];
+    Condition {
+        name: name.to_owned(),
+        run,
+    }
+}
+
+fn class_of(idle: (u64, u64), loaded: (u64, u64)) -> Option<RealTimeClass> {
+    let conditions = vec![
+        condition("idle", idle.0, idle.1),
+        condition("loaded", loaded.0, loaded.1),
+    ];
+    assess(conditions, &[Nanos::from_micros(100)], None).deadlines[0].class
+}
+
+#[test]
+fn the_worst_condition_decides() {
+    let hundred = RealTimeClass::HundredPercent;
+    let ninety_five = RealTimeClass::NinetyFivePercent;
+    assert_eq!(class_of((0, 1_000), (0, 1_000)), Some(hundred));
+    assert_eq!(class_of((0, 1_000), (1, 1_000)), Some(ninety_five));
+    assert_eq!(class_of((1, 1_000), (0, 1_000)), Some(ninety_five));
+    assert_eq!(class_of((0, 1_000), (51, 1_000)), Some(RealTimeClass::Soft));
+}
+
+#[test]
+fn a_share_within_five_percent_is_not_enough_from_few_samples() {
+    // 4 of 100 is below 5 %, but the interval reaches far beyond.
+    assert_eq!(class_of((0, 100), (4, 100)), Some(RealTimeClass::Soft));
+    assert_eq!(
+        class_of((0, 10_000), (400, 10_000)),
+        Some(RealTimeClass::NinetyFivePercent)
+    );
+}
+
+#[test]
+fn no_samples_and_uncounted_deadlines_have_no_class() {
+    assert_eq!(class_of((0, 0), (0, 0)), None);
+    let other = Nanos::from_micros(50);
+    let verdicts = assess(vec![condition("idle", 0, 9)], &[other], None);
+    assert_eq!(verdicts.deadlines[0].class, None);
+    assert!(verdicts.deadlines[0].misses.is_empty());
+}
+
+#[test]
+fn the_text_says_first_what_cannot_be_believed() {
+    let idle = condition("idle", 0, 1_000);
+    let mut loaded = condition("loaded", 3, 1_000);
+    loaded.run.valid = false;
+    let obstacle = Some("SCHED_FIFO is not permitted".to_owned());
+    let deadline = [Nanos::from_micros(100)];
+    let text = text::assessment(&assess(vec![idle, loaded], &deadline, obstacle));
+    let mut lines = text.lines();
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("NOT a real-time measurement"), "{text}");
+    assert!(text.contains("INVALID"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= text::WIDTH));
+}
+
+#[test]
+fn safe_is_never_claimed() {
+    let conditions = vec![condition("idle", 0, 10_000_000)];
+    let text = text::assessment(&assess(conditions, &[Nanos::from_micros(100)], None));
+    assert!(!text.to_lowercase().contains("is safe"), "{text}");
+    assert!(text.contains("100 %"), "{text}");
+}
