@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle, Thread};
 
-use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
+use punctual_model::{CpuSet, Pin, RunSpec};
 use punctual_stats::{PrecisionTarget, StopRule};
 use punctual_sys::sched;
 
@@ -15,7 +15,7 @@ use crate::cyclic::{Counts, Shared};
 use crate::error::MeasureError;
 use crate::recorder::{Recorded, Recorder, Source, ring_slots};
 use crate::series::ThreadStats;
-use crate::worker::{self, Gate, Ready, Role};
+use crate::worker::{self, Gate, Ready, Role, Start};
 
 /// Measuring threads that are ready and wait at the gate.
 #[derive(Debug)]
@@ -127,10 +127,10 @@ impl Team {
     /// Opens the gate and starts the recorder.
     pub(crate) fn go(
         &self,
-        origin: Nanos,
+        start: Start,
         recorder: Recorder,
     ) -> Result<JoinHandle<Recorded>, MeasureError> {
-        self.gate.open(origin);
+        self.gate.open(start);
         let handle = Builder::new()
             .name("recorder".to_owned())
             .spawn(move || {

@@ -30,10 +30,15 @@ use crate::recorder::{Message, Recorder};
 use crate::sink::{Sink, SinkError};
 use crate::team::Team;
 use crate::throttling;
+use crate::worker::Start;
 
 /// Time from the opening of the gate to time zero: the threads must be asleep by the first
 /// deadline, one interval later.
 const HEAD_START: Nanos = Nanos::from_micros(500);
+
+/// The same where the threads rehearse first: they fault their memory in, one after the other
+/// where they share CPUs.
+const REHEARSAL: Nanos = Nanos::from_millis(20);
 
 /// How a run is done beyond its specification.
 #[derive(Debug)]
@@ -105,7 +110,9 @@ pub fn run(
 
     let tids: Vec<Tid> = team.ready.iter().map(|r| r.tid).collect();
     let (out, messages) = channel();
-    let origin = clock::read(spec.clock) + HEAD_START;
+    let rehearse = !matches!(locking, Locking::Locked);
+    let head_start = if rehearse { REHEARSAL } else { HEAD_START };
+    let origin = clock::read(spec.clock) + head_start;
     let recorder = Recorder {
         spec: Arc::clone(&spec),
         sources: std::mem::take(&mut team.sources),
@@ -116,7 +123,7 @@ pub fn run(
         origin,
         progress_every: options.progress_every,
     };
-    let recorder = team.go(origin, recorder)?;
+    let recorder = team.go(Start { origin, rehearse }, recorder)?;
     // After the start, so that it costs no start-up time.
     let foreign_before = throttling::foreign_rt_ticks(sys, &tids);
     let started = Event::Started {

@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, Thread};
 
 use punctual_model::{CpuSet, Nanos, Policy, RunSpec, Sample, TimerKind};
-use punctual_sys::sched;
 use punctual_sys::thread::{self, Tid};
 use punctual_sys::timer::{Errno, Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
+use punctual_sys::{clock, sched};
 use rtrb::Producer;
 
 use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
@@ -34,16 +34,23 @@ pub(crate) struct Gate {
 enum GateState {
     #[default]
     Closed,
-    Open {
-        origin: Nanos,
-    },
+    Open(Start),
     CalledOff,
 }
 
+/// How the threads start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// Time zero on the run's clock.
+    pub(crate) origin: Nanos,
+    /// Whether the threads touch what they will need first, since it is not locked in memory.
+    pub(crate) rehearse: bool,
+}
+
 impl Gate {
-    /// Lets the threads measure, with time zero at `origin` on the run's clock.
-    pub(crate) fn open(&self, origin: Nanos) {
-        self.set(GateState::Open { origin });
+    /// Lets the threads measure.
+    pub(crate) fn open(&self, start: Start) {
+        self.set(GateState::Open(start));
     }
 
     /// Sends the threads home.
@@ -56,12 +63,12 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Waits; returns time zero, or nothing when the run is called off.
-    fn wait(&self) -> Option<Nanos> {
+    /// Waits; returns how to start, or nothing when the run is called off.
+    fn wait(&self) -> Option<Start> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match *state {
-                GateState::Open { origin } => return Some(origin),
+                GateState::Open(start) => return Some(start),
                 GateState::CalledOff => return None,
                 GateState::Closed => {
                     state = self
@@ -191,8 +198,11 @@ fn measure<S: Sleeper>(
             return None;
         }
     };
-    let origin = role.gate.wait()?;
-    let cycle = cycle(role, origin);
+    let start = role.gate.wait()?;
+    let cycle = cycle(role, start.origin);
+    if start.rehearse {
+        rehearse(role, &cycle, &mut sleeper, &mut ring);
+    }
     let before = thread::usage();
     let outcome = cyclic::run(&cycle, &mut sleeper, &mut ring, &role.shared, &role.counts);
     let after = thread::usage();
@@ -204,6 +214,35 @@ fn measure<S: Sleeper>(
         cpu_time: after.cpu_time - before.cpu_time,
         failure: outcome.err(),
     })
+}
+
+/// Goes through the loop once, so that its code, its stack and the ring are in memory before the
+/// first deadline. The deadlines are over, so that no timer sleeps; a relative sleep does, once.
+fn rehearse<S: Sleeper>(role: &Role, cycle: &Cycle, sleeper: &mut S, ring: &mut Producer<Sample>) {
+    let past = Cycle {
+        origin: clock::read(cycle.clock) - cycle.interval - Nanos::from_millis(1),
+        samples: 1,
+        record_from: Nanos::ZERO,
+        end: Nanos::MAX,
+        threshold: Nanos::MAX,
+        ..*cycle
+    };
+    let (mut own, _taken) = rtrb::RingBuffer::new(1);
+    // A timer that fails here fails in the measurement too, where it is reported.
+    let _ = cyclic::run(&past, sleeper, &mut own, &role.shared, &Counts::default());
+    touch(ring);
+}
+
+/// Writes to each page of an empty ring, and leaves it empty.
+fn touch(ring: &mut Producer<Sample>) {
+    let slots = ring.slots();
+    if let Ok(mut chunk) = ring.write_chunk_uninit(slots) {
+        let (first, second) = chunk.as_mut_slices();
+        for slot in first.iter_mut().chain(second) {
+            slot.write(Sample::default());
+        }
+        // Dropped without a commit: nothing was written as far as the reader is concerned.
+    }
 }
 
 /// Binds the thread, sets its policy, and reads both back.

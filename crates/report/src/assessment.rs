@@ -34,9 +34,10 @@ pub fn assess(
     deadlines.dedup();
     Assessment {
         format: ASSESSMENT_FORMAT.to_owned(),
-        real_time: conditions
-            .iter()
-            .all(|c| c.run.spec.priority.is_real_time()),
+        real_time: obstacle.is_none()
+            && conditions
+                .iter()
+                .all(|c| c.run.spec.priority.is_real_time()),
         obstacle,
         valid: conditions
             .iter()
