@@ -3,8 +3,7 @@
 
 //! The one place that names the command line of the binary.
 
-/// Returns the command that man pages and completions describe; `None` while the binary has no library.
-pub(crate) fn command() -> Option<clap::Command> {
-    // PLUG: `punctual.workspace = true` in xtask/Cargo.toml, and here `Some(punctual::cli::command())`.
-    None
+/// Returns the command that man pages and completions describe.
+pub(crate) fn command() -> clap::Command {
+    punctual::cli::command()
 }

@@ -86,13 +86,11 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             )?;
         }
         Chore::Man(options) => {
-            let pages =
-                app::command().map_or_else(|| Ok(Vec::new()), |command| man::files(&command))?;
+            let pages = man::files(&app::command())?;
             generated::apply(&root.join("docs/man"), &pages, options.mode())?;
         }
         Chore::Completions(options) => {
-            let scripts =
-                app::command().map_or_else(Vec::new, |command| completions::files(&command));
+            let scripts = completions::files(&app::command());
             generated::apply(&root.join("docs/completions"), &scripts, options.mode())?;
         }
         Chore::Bench(options) => return bench::run(&root, &options),

@@ -4,15 +4,18 @@
 //! The JSON Schemas of what Punctual prints and stores.
 
 use anyhow::Context as _;
-use schemars::Schema;
+use schemars::{Schema, schema_for};
 
 use crate::generated::Generated;
 
 /// Every schema: the name of its file in docs/schemas, without `.json`, and the schema.
 fn table() -> Vec<(&'static str, Schema)> {
-    // PLUG: `punctual-model = { workspace = true, features = ["schema"] }` in xtask/Cargo.toml, and here rows such as
-    // ("run", schemars::schema_for!(punctual_model::RunRecord)).
-    vec![]
+    vec![
+        ("run.schema", schema_for!(punctual_model::RunRecord)),
+        ("runs.schema", schema_for!(punctual_model::RunList)),
+        ("assessment.schema", schema_for!(punctual_model::Assessment)),
+        ("event.schema", schema_for!(punctual_model::Event)),
+    ]
 }
 
 /// Returns the files of docs/schemas.

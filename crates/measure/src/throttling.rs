@@ -24,17 +24,21 @@ const SAFE_SHARE: f64 = 0.5;
 /// Threads of the kernel's stop class (`migration/N`) are listed as real-time and cost nothing
 /// here. Threads that end during the run are missed.
 pub(crate) fn foreign_rt_ticks(sys: &SysRoot, ours: &[Tid]) -> u64 {
+    let is_ours = |task: u32| ours.iter().any(|tid| tid.get().cast_unsigned() == task);
     let mut sum = 0;
     for process in numbers(sys, "/proc") {
+        let main = Stat::read(sys, &format!("/proc/{process}/stat"));
+        // Most processes have one thread: one file to read, and no directory.
+        if main.is_some_and(|main| main.threads == 1) {
+            sum += main.filter(|_| !is_ours(process)).map_or(0, Stat::rt_ticks);
+            continue;
+        }
         let tasks = format!("/proc/{process}/task");
-        for task in numbers(sys, &tasks) {
-            if ours.iter().any(|tid| tid.get().cast_unsigned() == task) {
-                continue;
-            }
-            let stat = sys
-                .read(&format!("{tasks}/{task}/stat"))
-                .unwrap_or_default();
-            sum += rt_ticks(&stat).unwrap_or(0);
+        for task in numbers(sys, &tasks)
+            .into_iter()
+            .filter(|task| !is_ours(*task))
+        {
+            sum += Stat::read(sys, &format!("{tasks}/{task}/stat")).map_or(0, Stat::rt_ticks);
         }
     }
     sum
@@ -45,16 +49,40 @@ fn numbers(sys: &SysRoot, path: &str) -> Vec<u32> {
     names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Returns user plus system time of a real-time thread from its `stat` line, else nothing.
-fn rt_ticks(stat: &str) -> Option<u64> {
-    // The name, in parentheses, may hold blanks and parentheses; fields count from behind it.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    // proc(5): policy is field 41, utime 14, stime 15; field 3 is the first behind the name.
-    let policy: u32 = fields.get(38)?.parse().ok()?;
-    let ticks = |n: usize| fields.get(n).and_then(|f| f.parse::<u64>().ok());
-    // SCHED_FIFO 1, SCHED_RR 2, SCHED_DEADLINE 6.
-    matches!(policy, 1 | 2 | 6).then(|| ticks(11).zip(ticks(12)).map(|(u, s)| u + s))?
+/// What matters here of a thread's `stat` file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Stat {
+    threads: u32,
+    policy: u32,
+    ticks: u64,
+}
+
+impl Stat {
+    fn read(sys: &SysRoot, path: &str) -> Option<Self> {
+        Self::parse(&sys.read(path).ok()?)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        // The name, in parentheses, may hold blanks and parentheses; fields count from behind it.
+        let (_, rest) = line.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        // proc(5): the first behind the name is field 3.
+        let field = |n: usize| fields.get(n - 3).and_then(|f| f.parse::<u64>().ok());
+        Some(Self {
+            threads: u32::try_from(field(20)?).ok()?,
+            policy: u32::try_from(field(41)?).ok()?,
+            ticks: field(14)?.saturating_add(field(15)?),
+        })
+    }
+
+    /// Returns user plus system time of a real-time thread.
+    const fn rt_ticks(self) -> u64 {
+        // SCHED_FIFO 1, SCHED_RR 2, SCHED_DEADLINE 6.
+        match self.policy {
+            1 | 2 | 6 => self.ticks,
+            _ => 0,
+        }
+    }
 }
 
 /// What is known of the real-time load of a run.
@@ -183,13 +211,13 @@ mod tests {
     fn stat_lines_are_read_behind_the_name() {
         let mut fields = vec!["S"; 1];
         fields.extend(["0"; 49]);
-        fields[11] = "7";
-        fields[12] = "5";
-        fields[38] = "1";
+        (fields[11], fields[12], fields[17], fields[38]) = ("7", "5", "1", "1");
         let line = format!("12 (evil ) name) {}", fields.join(" "));
-        assert_eq!(rt_ticks(&line), Some(12));
+        let stat = Stat::parse(&line).unwrap();
+        assert_eq!((stat.threads, stat.rt_ticks()), (1, 12));
         fields[38] = "0";
-        assert_eq!(rt_ticks(&format!("12 (x) {}", fields.join(" "))), None);
-        assert_eq!(rt_ticks("garbage"), None);
+        let ordinary = Stat::parse(&format!("12 (x) {}", fields.join(" "))).unwrap();
+        assert_eq!(ordinary.rt_ticks(), 0);
+        assert_eq!(Stat::parse("garbage"), None);
     }
 }

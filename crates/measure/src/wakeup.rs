@@ -32,8 +32,8 @@ use crate::team::Team;
 use crate::throttling;
 use crate::worker::Start;
 
-/// Time from the opening of the gate to time zero: the threads must be asleep by the first
-/// deadline, one interval later.
+/// Time from the opening of the gate to the first deadline, at least: the threads must be asleep
+/// by then.
 const HEAD_START: Nanos = Nanos::from_micros(500);
 
 /// The same where the threads rehearse first: they fault their memory in, one after the other
@@ -111,7 +111,7 @@ pub fn run(
     let tids: Vec<Tid> = team.ready.iter().map(|r| r.tid).collect();
     let (out, messages) = channel();
     let rehearse = !matches!(locking, Locking::Locked);
-    let head_start = if rehearse { REHEARSAL } else { HEAD_START };
+    let head_start = if rehearse { REHEARSAL } else { HEAD_START } - spec.interval_ns;
     let origin = clock::read(spec.clock) + head_start;
     let recorder = Recorder {
         spec: Arc::clone(&spec),

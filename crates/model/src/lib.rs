@@ -14,6 +14,7 @@ mod event;
 mod host;
 mod policy;
 mod run;
+mod run_list;
 mod spec;
 mod units;
 
@@ -29,5 +30,6 @@ pub use run::{
     Ended, Interval, Misses, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
     ThresholdHit,
 };
+pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};
 pub use units::{Nanos, ParseNanosError};

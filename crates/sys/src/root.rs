@@ -8,6 +8,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// What most kernel files fit in.
+const PAGE: usize = 4_096;
+
 /// A view of the kernel's file interfaces.
 ///
 /// [`SysRoot::live`] is the running system. [`SysRoot::at`] is a captured tree, so the same code
@@ -41,9 +44,11 @@ impl SysRoot {
     /// not UTF-8.
     pub fn read(&self, path: &str) -> Result<String, SysError> {
         let full = self.full(path);
-        let mut text = String::new();
+        let mut text = String::with_capacity(PAGE);
         File::open(&full)
-            .and_then(|mut file| file.read_to_string(&mut text))
+            // Kernel files state no size, or a false one: the limit only keeps the library from
+            // asking for it, and from reading a few bytes at a time.
+            .and_then(|file| file.take(u64::MAX).read_to_string(&mut text))
             .map_err(|source| SysError::new("read", &full, source))?;
         text.truncate(text.trim_end_matches('\n').len());
         Ok(text)

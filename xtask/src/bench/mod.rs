@@ -68,14 +68,14 @@ const BUDGETS: &[Budget] = &[
     Budget {
         name: "start-to-first-sample",
         unit: Unit::Nanos,
-        limit: Limit::Ratio(0.3),
+        limit: Limit::Ratio(1.0),
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
         measure: start::to_first_sample,
     },
     Budget {
         name: "one-sample-run",
         unit: Unit::Nanos,
-        limit: Limit::None,
+        limit: Limit::Ratio(0.3),
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
         measure: start::one_sample_run,
     },

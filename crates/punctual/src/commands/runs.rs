@@ -7,9 +7,9 @@ mod export;
 
 use std::path::Path;
 
+use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 use punctual_report::text::{self, ListFigures, ListLine};
 use punctual_store::{Filter, FindError, RunRow, Store, StoredRun};
-use serde_json::json;
 
 use crate::cli::RunsAction;
 use crate::error::CliError;
@@ -61,9 +61,15 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         .map(|path| path.display().to_string())
         .collect();
     if json {
-        let rows: Vec<_> = rows.iter().map(row_json).collect();
-        let value = json!({"format": "punctual.runs/1", "runs": rows, "foreign": foreign});
-        output::write(|out| writeln!(out, "{value:#}"))?;
+        let list = RunList {
+            format: RUN_LIST_FORMAT.to_owned(),
+            runs: rows.into_iter().map(entry).collect(),
+            foreign,
+        };
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &list)?;
+            writeln!(out)
+        })?;
     } else {
         let lines: Vec<ListLine> = rows.into_iter().map(line).collect();
         print(&text::run_list(&lines, &foreign))?;
@@ -71,25 +77,29 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn row_json(row: &RunRow) -> serde_json::Value {
-    match &row.figures {
-        Ok(f) => json!({
-            "id": row.id.to_string(),
-            "started": f.started,
-            "name": f.name,
-            "instrument": f.instrument,
-            "valid": f.valid,
-            "host": f.host,
-            "kernel": f.kernel,
-            "threads": f.threads,
-            "count": f.count,
-            "p50_ns": f.p50_ns,
-            "p99_ns": f.p99_ns,
-            "max_ns": f.max_ns,
-            "duration_ns": f.duration_ns,
-            "ended": f.ended,
+fn entry(row: RunRow) -> RunListEntry {
+    let (figures, unreadable) = match row.figures {
+        Ok(figures) => (Some(figures), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    RunListEntry {
+        id: row.id.to_string(),
+        figures: figures.map(|f| RunListFigures {
+            started: f.started,
+            name: f.name,
+            instrument: f.instrument,
+            valid: f.valid,
+            host: f.host,
+            kernel: f.kernel,
+            threads: f.threads,
+            count: f.count,
+            p50_ns: f.p50_ns,
+            p99_ns: f.p99_ns,
+            max_ns: f.max_ns,
+            duration_ns: Nanos::new(f.duration_ns),
+            ended: f.ended,
         }),
-        Err(reason) => json!({"id": row.id.to_string(), "unreadable": reason}),
+        unreadable,
     }
 }
 

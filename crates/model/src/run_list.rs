@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A list of runs, as `runs list --json` prints it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Nanos;
+
+/// The name and major version of the format that this program writes.
+pub const RUN_LIST_FORMAT: &str = "punctual.runs/1";
+
+/// The runs of a store, newest first.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunList {
+    /// `punctual.runs/1`.
+    pub format: String,
+    /// The runs that the filter let through.
+    pub runs: Vec<RunListEntry>,
+    /// What lies among the runs and is none.
+    pub foreign: Vec<String>,
+}
+
+/// One run in a list.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunListEntry {
+    /// Identity of the run.
+    pub id: String,
+    /// Its figures. Null for a run that cannot be read.
+    pub figures: Option<RunListFigures>,
+    /// Why it cannot be read. Null for a run that can.
+    pub unreadable: Option<String>,
+}
+
+/// What a list says about a run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunListFigures {
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// Name given by the user.
+    pub name: Option<String>,
+    /// What made the samples.
+    pub instrument: String,
+    /// Whether every check passed.
+    pub valid: bool,
+    /// Name of the machine.
+    pub host: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Measuring threads.
+    pub threads: u64,
+    /// Samples of all threads.
+    pub count: u64,
+    /// Median of all samples.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of all samples.
+    pub p99_ns: Option<u64>,
+    /// Largest sample.
+    pub max_ns: Option<u64>,
+    /// Time measured.
+    pub duration_ns: Nanos,
+    /// Why the run ended.
+    pub ended: String,
+}

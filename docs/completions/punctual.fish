@@ -1,0 +1,144 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_punctual_global_optspecs
+    string join \n home= h/help V/version
+end
+
+function __fish_punctual_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_punctual_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_punctual_using_subcommand
+    set -l cmd (__fish_punctual_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c punctual -n "__fish_punctual_needs_command" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, half of it idle and half under load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l json -d 'Print the assessment as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s t -l threads -d 'Number of measuring threads [default: one for each CPU]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l pin -d 'How threads are bound: each to one CPU of the set, all to the set, or none at all' -r -f -a "each\t''
+set\t''
+none\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s i -l interval -d 'Time between the deadlines of a thread' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s d -l distance -d 'What each further thread\'s interval is longer by' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l timer -d 'What the threads sleep with; `relative` sleeps for a span, all others to a deadline' -r -f -a "nanosleep\t''
+relative\t''
+timerfd\t''
+posix\t''
+uring\t''
+futex\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l clock -d 'Clock of the deadlines and time stamps' -r -f -a "monotonic\t''
+realtime\t''
+tai\t''
+boottime\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s D -l duration -d 'Measure for this time [default: 60s, or without limit when --samples is given]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s n -l samples -d 'Take this many samples with each thread' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l warm-up -d 'Do not record the first TIME; its samples are counted and shown' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l until -d 'End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l on-threshold -d 'End at a sample above TIME, keep the samples around it, exit 3' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on]' -r -f -a "on\t'Yes'
+off\t'No'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l priority-spread -d 'Give each further thread a priority lower by one'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l raw -d 'Store every sample, not only the figures'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l json -d 'Print the run record as JSON instead of the summary'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs that the loads are sized for [default: all that are allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report for a measurement, and end with the process that has this number' -r
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "list" -d 'List the runs, newest first'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "show" -d 'Show one run with all its figures and checks'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "rm" -d 'Remove runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l name -d 'Only runs of this name' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Only the newest N' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l valid -d 'Only valid runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l invalid -d 'Only invalid runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l json -d 'Print the run record as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s f -l format -d 'Format of the output' -r -f -a "csv\t'Comma-separated values with a heading'
+json\t'JSON'
+hdr\t'`HdrHistogram` interval log, a tagged histogram a thread'
+parquet\t'Parquet, samples only'"
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
+summary\t'The figures of each thread and of all together'
+histogram\t'The histogram\'s buckets'
+events\t'What the run said while it went on'"
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l force -d 'Overwrite the file'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs, newest first'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one run with all its figures and checks'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "runs" -d 'List, show, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'
