@@ -187,6 +187,7 @@ fn measure<S: Sleeper>(
             source: errno.into(),
         })
         .and_then(|sleeper| prepare(role).map(|facts| (sleeper, facts)));
+    touch(&mut ring);
     let mut sleeper = match prepared {
         Ok((sleeper, facts)) => {
             // The coordinator listens until every thread has answered.
@@ -263,6 +264,13 @@ fn prepare(role: &Role) -> ReadyResult {
         affinity: sched::affinity().map_err(read_back)?,
         timer_slack: sched::timer_slack(),
     })
+}
+
+/// Makes the ring's memory present: locking does that too, but it may be off or refused, and then
+/// every page would fault in the loop. Done here, so that it lies near this thread's CPU.
+fn touch(ring: &mut Producer<Sample>) {
+    // What is written is not committed, so nobody reads it.
+    drop(ring.write_chunk(ring.slots()));
 }
 
 fn cycle(role: &Role, origin: Nanos) -> Cycle {
