@@ -24,7 +24,7 @@ pub struct Cycle {
     pub origin: Nanos,
     /// Time between deadlines.
     pub interval: Nanos,
-    /// Samples whose deadline is before this are counted, not recorded.
+    /// Samples whose deadline is not after this are counted, not recorded.
     pub record_from: Nanos,
     /// No deadline after this is waited for.
     pub end: Nanos,
@@ -38,6 +38,16 @@ pub struct Cycle {
     pub pinned_to: Option<CpuId>,
     /// How the thread asks to be woken.
     pub asked: Asked,
+}
+
+impl Cycle {
+    /// Returns how many of the `skipped` deadlines after `deadline` belong to the time that is
+    /// recorded: not to the warm-up, and not past the end.
+    fn recorded_of(&self, deadline: Nanos, skipped: u64) -> u64 {
+        let index = |at: Nanos| at.since(self.origin).get() / self.interval.get();
+        let last = (deadline + self.interval.times(skipped)).min(self.end);
+        index(last).saturating_sub(index(deadline.max(self.record_from)))
+    }
 }
 
 /// How a thread asks to be woken.
@@ -75,7 +85,7 @@ impl Shared {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Counts {
-    /// Deadlines that passed while the thread was late for an earlier one.
+    /// Deadlines of the recorded time that passed while the thread was late for an earlier one.
     pub overruns: AtomicU64,
     /// Samples that found the ring full.
     pub lost: AtomicU64,
@@ -131,12 +141,12 @@ pub fn run<S: Sleeper>(
         let mut skipped = 0;
         if late >= cycle.interval && cycle.asked == Asked::Deadline {
             skipped = late.get() / cycle.interval.get();
-            add(&counts.overruns, skipped);
+            add(&counts.overruns, cycle.recorded_of(deadline, skipped));
         }
         if woke < deadline {
             add(&counts.early, 1);
         }
-        if deadline >= cycle.record_from {
+        if deadline > cycle.record_from {
             left -= 1;
             let sample = Sample {
                 t_ns: woke.since(cycle.origin).get(),
@@ -251,6 +261,20 @@ mod tests {
     }
 
     #[test]
+    fn overruns_are_those_of_the_recorded_time() {
+        let mut cycle = cycle(u64::MAX);
+        cycle.record_from = cycle.origin + Nanos::from_millis(20);
+        cycle.end = cycle.origin + Nanos::from_millis(60);
+        // The first wake-up misses the deadlines at 20 and 30 ms, the next one those at 50 to 90:
+        // of these, 30, 50 and 60 ms are neither warm-up nor past the end.
+        let (taken, counts) = samples(&cycle, &[24, 54], 8);
+        let overruns = counts.overruns.load(Ordering::Relaxed);
+        assert_eq!(taken.len() as u64 + overruns, 4);
+        assert!(overruns >= 3);
+        assert_eq!(counts.warm_up.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
     fn a_sample_above_the_threshold_ends_the_run_after_those_that_follow() {
         let mut cycle = cycle(100);
         cycle.threshold = Nanos::from_millis(5);
@@ -267,7 +291,7 @@ mod tests {
         cycle.end = cycle.origin + Nanos::from_millis(40);
         let (taken, counts) = samples(&cycle, &[], 128);
         let overruns = counts.overruns.load(Ordering::Relaxed);
-        assert!(taken.len() as u64 + overruns >= 4);
+        assert_eq!(taken.len() as u64 + overruns, 4);
         assert!(taken.iter().all(|s| s.t_ns - s.latency_ns <= 40_000_000));
     }
 }
