@@ -225,6 +225,8 @@ mod tests {
     #[test]
     fn a_load_that_dies_is_told() {
         let mut load = shell("echo ready; echo work cpu 5").unwrap();
+        // It may still be about to end.
+        std::thread::sleep(Duration::from_millis(200));
         assert!(load.evidence()[0].fault.as_ref().unwrap().contains("ended"));
     }
 
