@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_measure::loads::LoadSpec;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
@@ -27,7 +27,8 @@ Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are the kernel's: 0-
 #[command(name = "punctual", version, propagate_version = true, after_help = EXIT_STATUS)]
 pub struct Cli {
     /// Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]
-    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME")]
+    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub home: Option<PathBuf>,
 
     /// What to do
@@ -99,6 +100,7 @@ pub struct WakeupArgs {
         long,
         short = 'i',
         value_name = "TIME",
+        allow_hyphen_values = true,
         default_value = "1ms",
         help_heading = "Sampling"
     )]
@@ -109,6 +111,7 @@ pub struct WakeupArgs {
         long,
         short = 'd',
         value_name = "TIME",
+        allow_hyphen_values = true,
         default_value = "0",
         help_heading = "Sampling"
     )]
@@ -129,7 +132,13 @@ pub struct WakeupArgs {
     pub raw: bool,
 
     /// Measure for this time [default: 60s, or without limit when --samples is given]
-    #[arg(long, short = 'D', value_name = "TIME", help_heading = "End")]
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
     pub duration: Option<Nanos>,
 
     /// Take this many samples with each thread
@@ -138,7 +147,13 @@ pub struct WakeupArgs {
     pub samples: Option<u64>,
 
     /// Do not record the first TIME; its samples are counted and shown
-    #[arg(long, value_name = "TIME", default_value = "0", help_heading = "End")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "0",
+        help_heading = "End"
+    )]
     pub warm_up: Nanos,
 
     /// End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
@@ -146,15 +161,30 @@ pub struct WakeupArgs {
     pub until: Vec<PrecisionTarget>,
 
     /// End at a sample above TIME, keep the samples around it, exit 3
-    #[arg(long, value_name = "TIME", help_heading = "End")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
     pub on_threshold: Option<Nanos>,
 
     /// Count the samples later than TIME exactly (can be repeated)
-    #[arg(long, value_name = "TIME", help_heading = "End")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
     pub deadline: Vec<Nanos>,
 
     /// Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]
-    #[arg(long, value_name = "TIME|off", help_heading = "System")]
+    #[arg(
+        long,
+        value_name = "TIME|off",
+        allow_hyphen_values = true,
+        help_heading = "System"
+    )]
     pub dma_latency: Option<DmaLatency>,
 
     /// Lock the memory of the process [default: on]
@@ -195,7 +225,7 @@ pub struct WakeupArgs {
 #[derive(Args, Debug)]
 pub struct AssessArgs {
     /// Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub deadline: Vec<Nanos>,
 
     /// CPUs to measure [default: all that are online and allowed]
@@ -203,7 +233,13 @@ pub struct AssessArgs {
     pub cpus: Option<CpuSet>,
 
     /// Time to measure, half of it idle and half under load
-    #[arg(long, short = 'D', value_name = "TIME", default_value = "50s")]
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "50s"
+    )]
     pub duration: Nanos,
 
     /// Print the assessment as JSON
@@ -223,7 +259,7 @@ pub struct LoadArgs {
     pub loads: Vec<LoadSpec>,
 
     /// Stop after this time [default: at Ctrl-C]
-    #[arg(long, short = 'D', value_name = "TIME")]
+    #[arg(long, short = 'D', value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Nanos>,
 
     /// Number of CPUs that the loads are sized for [default: all that are allowed]

@@ -4,7 +4,8 @@
 //! The errors that users see: one line of what failed, its causes, and what to do.
 
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::iter::successors;
 
 use punctual_measure::MeasureError;
@@ -84,6 +85,41 @@ impl CliError {
         // Nobody is left to tell when even this cannot be printed.
         drop(writeln!(io::stderr(), "{}", lines.join("\n")));
     }
+}
+
+/// Prints an error of the command line as clap found it in `args`, in our words: `Error:`, and the
+/// option by its name also where a value is not text.
+pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
+    let text = err.render();
+    let text = if io::stderr().is_terminal() {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
+    let text = match not_text(args).filter(|_| err.kind() == clap::error::ErrorKind::InvalidUtf8) {
+        Some(what) => format!("Error: {what}: not valid UTF-8\n"),
+        None => text.replacen("error:", "Error:", 1),
+    };
+    // Nobody is left to tell when even this cannot be printed.
+    drop(io::stderr().write_all(text.as_bytes()));
+}
+
+/// Returns the first argument that is no text and would have to be: a path need not.
+fn not_text(args: &[OsString]) -> Option<String> {
+    const PATHS: [&str; 3] = ["--home", "--output", "-o"];
+    let (before, arg) = args.iter().zip(args.iter().skip(1)).find(|(before, arg)| {
+        let lossy = arg.to_string_lossy();
+        let path = PATHS
+            .iter()
+            .any(|name| *before == name || lossy.starts_with(&format!("{name}=")));
+        arg.to_str().is_none() && !path
+    })?;
+    let arg = arg.to_string_lossy();
+    let named = arg.starts_with('-');
+    let option = before
+        .to_str()
+        .filter(|before| before.starts_with('-') && !named);
+    Some(option.map_or_else(|| arg.to_string(), |option| format!("{option} {arg}")))
 }
 
 /// How to get the privilege to measure.

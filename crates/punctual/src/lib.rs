@@ -26,16 +26,21 @@ pub use exit::Exit;
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     punctual_sys::memory::use_one_heap();
-    let cli = match cli::Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match cli::Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(err) => {
             let wanted = matches!(
                 err.kind(),
                 clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
             );
-            // Nobody is left to tell when even this cannot be printed.
-            drop(err.print());
-            return if wanted { Exit::Fine } else { Exit::Usage };
+            if wanted {
+                // Nobody is left to tell when even this cannot be printed.
+                drop(err.print());
+                return Exit::Fine;
+            }
+            error::print_usage(&err, &args);
+            return Exit::Usage;
         }
     };
     match commands::run(cli) {
