@@ -3,6 +3,8 @@
 
 //! Measuring, with the store and the view listening, and making a record of it.
 
+use std::error::Error;
+use std::iter::successors;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -55,9 +57,15 @@ impl Recorded {
     /// Returns where the run is stored, or why it is not.
     pub(crate) fn kept(&self) -> Result<&PathBuf, CliError> {
         self.stored.as_ref().map_err(|err| {
-            let error = CliError::failed_to(format!(
-                "keep the run: the figures above are all that is left of it ({err})"
-            ));
+            // The causes go along as text: the error stays here.
+            let causes: Vec<String> =
+                successors(err.source(), |cause: &&dyn Error| (*cause).source())
+                    .map(ToString::to_string)
+                    .collect();
+            let why = [vec![err.to_string()], causes].concat().join(": ");
+            let error =
+                CliError::failed_to("keep the run: the figures above are all that is left of it")
+                    .because(why);
             let full = err.is_full();
             error.hint(if full {
                 "make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME"

@@ -39,10 +39,13 @@ pub(crate) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliErr
     };
     let recorded = recording::record(&sys, &store, &job, &stop, View::pick(args.quiet))?;
     let record = &recorded.record;
-    if args.json {
-        output::write(|out| punctual_report::export::json_run(record, out))?;
+    let printed = if args.json {
+        output::write(|out| punctual_report::export::json_run(record, out))
     } else {
-        print(&text::run(record, text::Detail::Summary))?;
+        print(&text::run(record, text::Detail::Summary))
+    };
+    if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
+        return Err(err.hint(format!("the run is recorded in {}", path.display())));
     }
     finish(&recorded, args.json, args.quiet)
 }

@@ -45,7 +45,8 @@ fn choose(
     let data = data.unwrap_or_else(|| match format {
         ExportFormat::Hdr => ExportData::Histogram,
         ExportFormat::Parquet => ExportData::Samples,
-        ExportFormat::Csv | ExportFormat::Json if run.has_samples() => ExportData::Samples,
+        // Where they were stored and are gone, the summary would pass for them.
+        ExportFormat::Csv | ExportFormat::Json if run.record().spec.raw => ExportData::Samples,
         ExportFormat::Csv | ExportFormat::Json => ExportData::Summary,
     });
     let possible = match data {
@@ -64,7 +65,7 @@ fn choose(
             "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr; events: json",
         ));
     }
-    if data == ExportData::Samples && !run.has_samples() {
+    if data == ExportData::Samples && !run.record().spec.raw && !run.has_samples() {
         return Err(CliError::failed_to(format!(
             "export run {}: its samples are not stored",
             run.record().id
