@@ -202,7 +202,7 @@ fn measure<S: Sleeper>(
     let start = role.gate.wait()?;
     let cycle = cycle(role, start.origin);
     if start.rehearse {
-        rehearse(role, &cycle, &mut sleeper, &mut ring);
+        rehearse(role, &cycle, &mut sleeper);
     }
     let before = thread::usage();
     let outcome = cyclic::run(&cycle, &mut sleeper, &mut ring, &role.shared, &role.counts);
@@ -217,9 +217,9 @@ fn measure<S: Sleeper>(
     })
 }
 
-/// Goes through the loop once, so that its code, its stack and the ring are in memory before the
+/// Goes through the loop once, so that its code and its stack are in memory before the
 /// first deadline. The deadlines are over, so that no timer sleeps; a relative sleep does, once.
-fn rehearse<S: Sleeper>(role: &Role, cycle: &Cycle, sleeper: &mut S, ring: &mut Producer<Sample>) {
+fn rehearse<S: Sleeper>(role: &Role, cycle: &Cycle, sleeper: &mut S) {
     let past = Cycle {
         origin: clock::read(cycle.clock) - cycle.interval - Nanos::from_millis(1),
         samples: 1,
@@ -231,19 +231,6 @@ fn rehearse<S: Sleeper>(role: &Role, cycle: &Cycle, sleeper: &mut S, ring: &mut 
     let (mut own, _taken) = rtrb::RingBuffer::new(1);
     // A timer that fails here fails in the measurement too, where it is reported.
     let _ = cyclic::run(&past, sleeper, &mut own, &role.shared, &Counts::default());
-    touch(ring);
-}
-
-/// Writes to each page of an empty ring, and leaves it empty.
-fn touch(ring: &mut Producer<Sample>) {
-    let slots = ring.slots();
-    if let Ok(mut chunk) = ring.write_chunk_uninit(slots) {
-        let (first, second) = chunk.as_mut_slices();
-        for slot in first.iter_mut().chain(second) {
-            slot.write(Sample::default());
-        }
-        // Dropped without a commit: nothing was written as far as the reader is concerned.
-    }
 }
 
 /// Binds the thread, sets its policy, and reads both back.
