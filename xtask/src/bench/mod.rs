@@ -68,7 +68,7 @@ const BUDGETS: &[Budget] = &[
     Budget {
         name: "start-to-first-sample",
         unit: Unit::Nanos,
-        limit: Limit::Ratio(1.0),
+        limit: Limit::None,
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
         measure: start::to_first_sample,
     },
