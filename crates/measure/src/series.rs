@@ -99,6 +99,8 @@ pub(crate) struct ThreadStats {
     exceedances: Vec<Exceedances>,
     renew_at: u64,
     misses: ThresholdCounter,
+    /// Overruns later than each deadline, in the order of the counter.
+    late_overruns: Vec<u64>,
     /// Watches the precision targets, if there are any.
     rule: Option<StopRule>,
     precise: bool,
@@ -111,6 +113,7 @@ impl ThreadStats {
     /// Takes the memory for `role`'s figures.
     pub(crate) fn new(role: Role, rule: Option<StopRule>) -> Result<Self, QuantileSetError> {
         let deadlines: Vec<u64> = role.spec.deadlines_ns.iter().map(|d| d.get()).collect();
+        let misses = ThresholdCounter::new(&deadlines);
         Ok(Self {
             counts: Arc::clone(&role.counts),
             moments: Moments::new(),
@@ -128,7 +131,8 @@ impl ThreadStats {
                 })
                 .collect(),
             renew_at: 0,
-            misses: ThresholdCounter::new(&deadlines),
+            late_overruns: vec![0; misses.counts().count()],
+            misses,
             rule,
             precise: false,
             last: None,
@@ -166,9 +170,20 @@ impl ThreadStats {
             }
             total.extend_from_slice(values);
         }
+        for stall in samples.iter().filter(|sample| sample.skipped > 0) {
+            self.count_overruns(stall);
+        }
         self.last = samples.last().copied().or(self.last);
         if let Some(threshold) = self.role.spec.on_threshold_ns {
             self.watch(samples, threshold);
+        }
+    }
+
+    /// Counts the deadlines that passed before a late wake-up by how late it came for them.
+    fn count_overruns(&mut self, stall: &Sample) {
+        let interval = self.role.interval.get().max(1);
+        for ((deadline, _), count) in self.misses.counts().zip(&mut self.late_overruns) {
+            *count += late_overruns(stall, interval, deadline);
         }
     }
 
@@ -320,7 +335,7 @@ impl ThreadStats {
         series.lost = self.counts.lost.load(Ordering::Relaxed);
         series.clamped += self.counts.early.load(Ordering::Relaxed);
         series.warm_up_samples = self.counts.warm_up.load(Ordering::Relaxed);
-        series.misses = misses(&self.misses);
+        series.misses = misses(&self.misses, &self.late_overruns);
         series
     }
 }
@@ -330,14 +345,8 @@ impl ThreadStats {
 pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquare) -> Series {
     let parts: Vec<Moments> = threads.iter().map(|t| t.moments).collect();
     let mut histogram = LatencyHistogram::default();
-    let mut missed: Option<ThresholdCounter> = None;
     for thread in threads {
         histogram.merge(&thread.histogram);
-        match &mut missed {
-            // All threads have the deadlines of one specification.
-            Some(all) => drop(all.merge(&thread.misses)),
-            None => missed = Some(thread.misses.clone()),
-        }
     }
     // Threads measure different CPUs: their samples count as independent of each other.
     let effective = threads
@@ -358,24 +367,47 @@ pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquar
         effective,
         &by_quantile.unwrap_or_default(),
     );
-    total.misses = missed.as_ref().map(misses).unwrap_or_default();
     for part in series {
         total.overruns += part.overruns;
         total.lost += part.lost;
         total.warm_up_samples += part.warm_up_samples;
+        add_misses(&mut total.misses, &part.misses);
     }
     total.clamped = series.iter().map(|part| part.clamped).sum();
     total
 }
 
-fn misses(counter: &ThresholdCounter) -> Vec<Misses> {
+fn misses(counter: &ThresholdCounter, late_overruns: &[u64]) -> Vec<Misses> {
     counter
         .counts()
-        .map(|(deadline, count)| Misses {
+        .zip(late_overruns)
+        .map(|((deadline, count), overruns)| Misses {
             deadline_ns: Nanos::new(deadline),
             count,
+            overruns: *overruns,
         })
         .collect()
+}
+
+/// Adds one thread's misses; all threads have the deadlines of one specification.
+fn add_misses(total: &mut Vec<Misses>, part: &[Misses]) {
+    if total.is_empty() {
+        total.extend_from_slice(part);
+        return;
+    }
+    for (sum, misses) in total.iter_mut().zip(part) {
+        sum.count += misses.count;
+        sum.overruns += misses.overruns;
+    }
+}
+
+/// Returns how many of the deadlines that `stall` skipped were served more than `deadline` late.
+///
+/// The first one skipped was due one interval after the sample's own: it waited `interval` less.
+fn late_overruns(stall: &Sample, interval: u64, deadline: u64) -> u64 {
+    // The number of n >= 1 with latency - n * interval > deadline.
+    let beyond = stall.latency_ns.saturating_sub(deadline);
+    u64::from(stall.skipped).min(beyond.saturating_sub(1) / interval)
 }
 
 fn figures(
@@ -441,5 +473,31 @@ const fn interval(low: u64, high: u64) -> Interval {
         low: low as f64,
         high: high as f64,
         confidence: CONFIDENCE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_counts_every_deadline_that_it_made_late() {
+        let stall = Sample {
+            latency_ns: 3_500,
+            skipped: 3,
+            ..Sample::default()
+        };
+        // Due 1000, 2000 and 3000 after the sample's own deadline: 2500, 1500 and 500 late.
+        for (deadline, late) in [
+            (0, 3),
+            (499, 3),
+            (500, 2),
+            (1_500, 1),
+            (2_499, 1),
+            (2_500, 0),
+        ] {
+            assert_eq!(late_overruns(&stall, 1_000, deadline), late, "{deadline}");
+        }
+        assert_eq!(late_overruns(&stall, 1_000, u64::MAX), 0);
     }
 }

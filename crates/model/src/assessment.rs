@@ -57,12 +57,12 @@ pub struct DeadlineVerdict {
 pub struct MissRate {
     /// `idle` or `loaded`.
     pub condition: String,
-    /// Samples later than the deadline.
+    /// Wake-ups later than the deadline: samples, and overruns that were served too late.
     pub missed: u64,
-    /// All samples.
-    pub samples: u64,
-    /// Upper end of the one-sided 95 % interval of the share of samples that miss
-    /// (Clopper-Pearson; misses taken as independent). Null without samples.
+    /// Wake-ups asked for: samples plus overruns.
+    pub wakeups: u64,
+    /// Upper end of the one-sided 95 % interval of the share of wake-ups that miss
+    /// (Clopper-Pearson; misses taken as independent). Null without wake-ups.
     pub share_at_most: Option<f64>,
 }
 

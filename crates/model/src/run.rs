@@ -139,7 +139,11 @@ pub struct Series {
     pub misses: Vec<Misses>,
 }
 
-/// How many samples were later than a deadline.
+/// How many wake-ups were later than a deadline.
+///
+/// A stall is one sample, and the deadlines of the grid that passed meanwhile are overruns: nobody
+/// was woken for them. To count the sample alone would make one long stall as good as one short one
+/// ("coordinated omission", G. Tene), so `overruns` counts those that would have been too late too.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
@@ -147,6 +151,15 @@ pub struct Misses {
     pub deadline_ns: Nanos,
     /// Samples strictly later.
     pub count: u64,
+    /// Overruns that were served later than that after their own deadline.
+    pub overruns: u64,
+}
+
+impl Misses {
+    /// Returns the number of wake-ups that missed the deadline, sampled or not.
+    pub const fn all(&self) -> u64 {
+        self.count + self.overruns
+    }
 }
 
 /// An interval estimate.

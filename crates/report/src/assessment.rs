@@ -6,7 +6,7 @@
 //! The classes are those of V. Bridgers, "Real Time Linux Scheduling Comparison" (2015). A class is
 //! given for what was seen under the worst condition. The 95 % class is a claim about the share of
 //! misses and so takes the upper end of an interval (Clopper-Pearson, *Biometrika* 26, 1934), not
-//! the share seen. The 100 % class says only that no sample contradicts it; `share_at_most` says
+//! the share seen. The 100 % class says only that no wake-up contradicts it; `share_at_most` says
 //! how little that may be.
 
 use punctual_model::{
@@ -69,12 +69,13 @@ fn verdict(deadline_ns: Nanos, conditions: &[Condition]) -> DeadlineVerdict {
 fn rate(deadline: Nanos, condition: &Condition) -> Option<MissRate> {
     let total = &condition.run.total;
     let counted = total.misses.iter().find(|m| m.deadline_ns == deadline)?;
+    let wakeups = total.count + total.overruns;
     Some(MissRate {
         condition: condition.name.clone(),
-        missed: counted.count,
-        samples: total.count,
-        share_at_most: exceedance_upper_bound(counted.count, total.count, CONFIDENCE)
-            .filter(|_| total.count > 0),
+        missed: counted.all(),
+        wakeups,
+        share_at_most: exceedance_upper_bound(counted.all(), wakeups, CONFIDENCE)
+            .filter(|_| wakeups > 0),
     })
 }
 

@@ -15,6 +15,7 @@ fn condition(name: &str, missed: u64, samples: u64) -> Condition {
     run.total.misses = vec![Misses {
         deadline_ns: Nanos::from_micros(100),
         count: missed,
+        overruns: 0,
     }];
     Condition {
         name: name.to_owned(),

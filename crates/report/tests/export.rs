@@ -167,15 +167,16 @@ fn the_summary_has_a_row_a_thread_and_the_total() {
     assert_eq!(rows.len(), 4);
     assert!(rows[0].ends_with(
         "warm_up_samples,p50_ns,p99_ns,p99.9_ns,p99.999_ns,psquare_p5_ns,psquare_p50_ns,\
-         psquare_p95_ns,psquare_p99_ns,above_50000_ns,above_1000000_ns"
+         psquare_p95_ns,psquare_p99_ns,above_50000_ns,overruns_above_50000_ns,\
+         above_1000000_ns,overruns_above_1000000_ns"
     ));
     assert!(rows[1].starts_with(
         "019aa0f0-1234-7abc-8def-0123456789ab,true,0,0,f:80,1000000,50000,1012,41870,2310.25,"
     ));
-    assert!(rows[1].ends_with(",2101,9407,22015,,1400,2100.5,5000,9400.75,,"));
+    assert!(rows[1].ends_with(",2101,9407,22015,,1400,2100.5,5000,9400.75,,,,"));
     assert!(rows[2].contains(",1,1,\"a,\"\"b\",1000000,"));
     assert!(rows[3].contains(",total,,,,100000,"));
-    assert!(rows[3].ends_with(",7,0"));
+    assert!(rows[3].ends_with(",7,0,0,0"));
     let columns = |row: &str| row.split(',').count();
     assert_eq!(columns(rows[0]), columns(rows[1]));
 }

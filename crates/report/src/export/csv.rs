@@ -60,7 +60,10 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = FIXED.map(ToOwned::to_owned).into();
     header.extend(quantiles.iter().map(|name| format!("{name}_ns")));
     header.extend(psquare.iter().map(|name| format!("psquare_{name}_ns")));
-    header.extend(deadlines.iter().map(|d| format!("above_{}_ns", d.get())));
+    for deadline in &deadlines {
+        header.push(format!("above_{}_ns", deadline.get()));
+        header.push(format!("overruns_above_{}_ns", deadline.get()));
+    }
     write_row(&mut out, &header)?;
     for series in all() {
         let mut row = fixed_cells(run, series);
@@ -74,10 +77,11 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
                 .iter()
                 .map(|name| cell(series.psquare_ns.get(name.as_str()).copied().flatten())),
         );
-        row.extend(deadlines.iter().map(|deadline| {
+        for deadline in &deadlines {
             let misses = series.misses.iter().find(|m| m.deadline_ns == *deadline);
-            cell(misses.map(|m| m.count))
-        }));
+            row.push(cell(misses.map(|m| m.count)));
+            row.push(cell(misses.map(|m| m.overruns)));
+        }
         write_row(&mut out, &row)?;
     }
     out.flush()

@@ -148,14 +148,14 @@ fn deadlines(assessment: &Assessment) -> String {
     header.extend(names.iter().map(|name| (name.as_str(), Column::Right)));
     header.push(("Missed at most", Column::Right));
     header.push(("Class", Column::Left));
-    let mut text = "Deadlines, in samples that missed them\n".to_owned();
+    let mut text = "Deadlines, in wake-ups that missed them (overruns included)\n".to_owned();
     text += &table(&header, rows);
     text += &wrapped(
         " ",
         1,
         "Missed at most: the share under the worse condition, with 95 % confidence, if misses are \
-         independent. Classes after Bridgers 2015, by the worse condition: 100 %: no sample missed; \
-         95 %: at most 5 % miss; soft: more, or too few samples to say. Safe is not a class that \
+         independent. Classes after Bridgers 2015, by the worse condition: 100 %: none missed; \
+         95 %: at most 5 % miss; soft: more, or too few wake-ups to say. Safe is not a class that \
          a measurement can give.",
     );
     text += &missing.note();
@@ -204,14 +204,14 @@ fn claims(assessment: &Assessment) -> String {
         .filter(|n| *n > 0)
         .and_then(|n| Some((n, exceedance_upper_bound(0, n, CONFIDENCE)?)))
     else {
-        return paragraph("Claims", "none: there are no samples");
+        return paragraph("Claims", "none: there are no wake-ups");
     };
     let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE)
         .map_or_else(String::new, |needed| {
             format!(" To claim less than one in a million takes {needed} without a miss.")
         });
     let text = format!(
-        "{fewest} samples without a miss allow to claim, with 95 % confidence, that fewer than one \
+        "{fewest} wake-ups without a miss allow to claim, with 95 % confidence, that fewer than one \
          wake-up in {:.0} misses: under these conditions, on this boot, no more.{needed}",
         (1.0 / bound).floor()
     );

@@ -260,14 +260,15 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
     let mut lines = Vec::new();
     for deadline in deadlines {
         for series in rows_of(run, detail) {
-            let count = series.misses.iter().find(|m| m.deadline_ns == deadline);
-            let count = count.map(|m| m.count);
-            let share = count.and_then(|count| share(count, series.count));
+            let misses = series.misses.iter().find(|m| m.deadline_ns == deadline);
+            let wakeups = series.count + series.overruns;
+            let share = misses.and_then(|m| share(m.all(), wakeups));
             lines.push(vec![
                 span(deadline),
                 name(series),
-                missing.or(count.map(|n| n.to_string()), NOT_RECORDED),
-                series.count.to_string(),
+                missing.or(misses.map(|m| m.count.to_string()), NOT_RECORDED),
+                missing.or(misses.map(|m| m.overruns.to_string()), NOT_RECORDED),
+                wakeups.to_string(),
                 missing.or(share, NO_SAMPLES),
             ]);
         }
@@ -275,11 +276,12 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
     let header = [
         ("Deadline", Column::Right),
         ("Thread", Column::Right),
-        ("Later", Column::Right),
-        ("Samples", Column::Right),
+        ("Later samples", Column::Right),
+        ("Later overruns", Column::Right),
+        ("Wake-ups", Column::Right),
         ("Share", Column::Right),
     ];
-    let mut text = "Samples later than a deadline\n".to_owned();
+    let mut text = "Wake-ups later than a deadline\n".to_owned();
     text += &layout(&header, lines);
     text += &missing.note();
     Some(text)

@@ -114,10 +114,14 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
         interval(spec),
         format!("{} on {}", timer(spec.timer), clock(spec.clock)),
         limit(spec),
-        format!("warm-up {}", span(spec.warm_up_ns)),
+        if spec.warm_up_ns.is_zero() {
+            "no warm-up".to_owned()
+        } else {
+            format!("after a warm-up of {}", span(spec.warm_up_ns))
+        },
         spec.dma_latency_ns.map_or_else(
-            || "DMA latency left alone".to_owned(),
-            |ns| format!("DMA latency held at {}", span(ns)),
+            || "/dev/cpu_dma_latency left alone".to_owned(),
+            |ns| format!("/dev/cpu_dma_latency held at {} µs", ns.get() / 1_000),
         ),
         if spec.mlock {
             "memory locked"

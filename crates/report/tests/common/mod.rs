@@ -138,6 +138,7 @@ pub(crate) fn misses(pairs: &[(u64, u64)]) -> Vec<Misses> {
         .map(|&(us, count)| Misses {
             deadline_ns: Nanos::from_micros(us),
             count,
+            overruns: 0,
         })
         .collect()
 }
