@@ -107,6 +107,7 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
         format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),
         policy(spec),
         match spec.pin {
+            Pin::Each if spec.cpus.len() == 1 => format!("on CPU {}", spec.cpus),
             Pin::Each => format!("one CPU of {} each", spec.cpus),
             Pin::Set => format!("on CPUs {}", spec.cpus),
             Pin::None => "not pinned".to_owned(),
