@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The machine as the tests see it, from outside of the program.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether `what` must be there, because `PUNCTUAL_TEST_REQUIRE` names it.
+fn required(what: &str) -> bool {
+    std::env::var("PUNCTUAL_TEST_REQUIRE")
+        .is_ok_and(|list| list.split(',').any(|name| name.trim() == what))
+}
+
+/// Says that a test is skipped, unless what it needs is required.
+pub(crate) fn skip(what: &str, why: &str) {
+    assert!(
+        !required(what),
+        "{why}, and PUNCTUAL_TEST_REQUIRE names {what}"
+    );
+    eprintln!("skipped: {why}");
+}
+
+/// Whether the tests run as root; if not, says that this one is skipped.
+pub(crate) fn root() -> bool {
+    let root = status("/proc/self/status", "Uid")
+        .split_whitespace()
+        .all(|id| id == "0");
+    if !root {
+        skip("root", "not root");
+    }
+    root
+}
+
+/// Returns a Python with scipy and pyarrow; if there is none, says that the test is skipped.
+pub(crate) fn python() -> Option<PathBuf> {
+    let python = std::env::var_os("PUNCTUAL_PYTHON").map(PathBuf::from);
+    if python.is_none() {
+        skip("scipy", "PUNCTUAL_PYTHON names no Python with scipy");
+    }
+    python
+}
+
+/// A turn on the machine. Some tests look at what all programs share, such as the bound on idle
+/// latency; those run alone. Locks are files, so that it holds between processes too.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _lock: File,
+}
+
+impl Turn {
+    /// Waits until no test runs alone.
+    pub(crate) fn beside_others() -> Self {
+        Self::take(File::lock_shared)
+    }
+
+    /// Waits until no other test runs.
+    pub(crate) fn alone() -> Self {
+        Self::take(File::lock)
+    }
+
+    fn take(lock: fn(&File) -> std::io::Result<()>) -> Self {
+        let open = |name: &str| {
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .unwrap()
+        };
+        // All pass the same gate, so that whoever wants to be alone is not overtaken for ever.
+        let gate = open("turn.gate");
+        gate.lock().unwrap();
+        let turn = open("turn");
+        lock(&turn).unwrap();
+        Self { _lock: turn }
+    }
+}
+
+/// A thread of a process as /proc shows it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Thread {
+    pub(crate) name: String,
+    /// SCHED_OTHER is 0, FIFO 1, RR 2, BATCH 3, IDLE 5, DEADLINE 6 (sched(7)).
+    pub(crate) policy: u32,
+    pub(crate) priority: u32,
+    pub(crate) nice: i32,
+    pub(crate) cpus: String,
+}
+
+/// Reads the threads of a process, as far as they are there.
+pub(crate) fn threads(pid: u32) -> Vec<Thread> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let mut threads: Vec<Thread> = tasks
+        .filter_map(|task| thread(&task.ok()?.path()))
+        .collect();
+    threads.sort_by(|a, b| a.name.cmp(&b.name));
+    threads
+}
+
+fn thread(task: &Path) -> Option<Thread> {
+    let stat = read(&task.join("stat"))?;
+    // The name, in parentheses, may hold spaces: fields are counted from behind it (proc(5)).
+    let (head, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Thread {
+        name: head.split_once('(')?.1.to_owned(),
+        policy: field(41)?.parse().ok()?,
+        priority: field(40)?.parse().ok()?,
+        nice: field(19)?.parse().ok()?,
+        cpus: status(task.join("status"), "Cpus_allowed_list"),
+    })
+}
+
+/// Reads a line of a `status` file of /proc; nothing if it is not there.
+pub(crate) fn status(path: impl AsRef<Path>, key: &str) -> String {
+    let text = read(path.as_ref()).unwrap_or_default();
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    value.unwrap_or_default().trim().to_owned()
+}
+
+/// Reads a file as text, if it is there.
+pub(crate) fn read(path: &Path) -> Option<String> {
+    String::from_utf8(fs::read(path).ok()?).ok()
+}
+
+/// Returns the processes whose environment has `PUNCTUAL_HOME` of this store: the program, and
+/// the loads that it started.
+pub(crate) fn processes_of(store: &Path) -> Vec<u32> {
+    let wanted = format!("PUNCTUAL_HOME={}", store.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
+            continue;
+        };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == wanted.as_bytes())
+        {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Reads the bound on idle latency, in microseconds, that all holders together ask for.
+pub(crate) fn dma_latency() -> Option<i32> {
+    use std::io::Read as _;
+    let mut bytes = [0; 4];
+    let mut file = File::open("/dev/cpu_dma_latency").ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    Some(i32::from_ne_bytes(bytes))
+}
+
+/// Whether a process has /dev/cpu_dma_latency open.
+pub(crate) fn holds_dma_latency(pid: u32) -> bool {
+    let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    links
+        .filter_map(|link| fs::read_link(link.path()).ok())
+        .any(|target| target == Path::new("/dev/cpu_dma_latency"))
+}
+
+/// Sends a signal to a process, or to a group if `target` begins with a minus.
+pub(crate) fn signal(signal: &str, target: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", signal, "--", target])
+        .status();
+    assert!(sent.unwrap().success(), "kill -s {signal} {target}");
+}
+
+/// A small file system in memory, gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    /// Mounts one of `size`, such as `64k`, at `path`.
+    pub(crate) fn mount(path: &Path, size: &str) -> Self {
+        fs::create_dir_all(path).unwrap();
+        let options = format!("size={size},mode=755");
+        run("mount", &["-t", "tmpfs", "-o", &options, "tmpfs"], path);
+        Self(path.to_owned())
+    }
+
+    /// Makes it read-only.
+    pub(crate) fn make_read_only(&self) {
+        run("mount", &["-o", "remount,ro"], &self.0);
+    }
+
+    /// Fills it with a file, and returns that.
+    pub(crate) fn fill(&self) -> PathBuf {
+        use std::io::Write as _;
+        let path = self.0.join("fill");
+        let mut file = File::create(&path).unwrap();
+        while file.write_all(&[0; 4_096]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        // Lazily: a test that failed may have left a process in it.
+        run("umount", &["--lazy"], &self.0);
+    }
+}
+
+fn run(program: &str, args: &[&str], path: &Path) {
+    let status = Command::new(program).args(args).arg(path).status().unwrap();
+    assert!(status.success(), "{program} {args:?} {}", path.display());
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the tests of the program share: a store of their own, the program's answers, the machine.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+pub(crate) mod machine;
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::machine::Turn;
+
+/// A start of the program that takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A quick measurement that needs no privilege and holds nothing.
+pub(crate) const QUICK: [&str; 8] = [
+    "measure",
+    "wakeup",
+    "--priority=o",
+    "--dma-latency=off",
+    "--threads=1",
+    "--samples=20",
+    "--quiet",
+    "--json",
+];
+
+/// A store of a test's own. It, and what it wrote, is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Home {
+    dir: TempDir,
+    _turn: Turn,
+}
+
+impl Home {
+    /// Makes a store beside which other tests may run.
+    pub(crate) fn new() -> Self {
+        Self::with(Turn::beside_others())
+    }
+
+    /// Makes a store of a test that must have the machine to itself, as far as our tests go.
+    pub(crate) fn alone() -> Self {
+        Self::with(Turn::alone())
+    }
+
+    fn with(turn: Turn) -> Self {
+        Self {
+            dir: tempfile::Builder::new()
+                .prefix("punctual-test-")
+                .permissions(std::fs::Permissions::from_mode(0o755))
+                .tempdir()
+                .unwrap(),
+            _turn: turn,
+        }
+    }
+
+    /// Returns a directory beside the store, for a test's other files.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Returns the store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.dir().join("store")
+    }
+
+    /// Returns the directory of the runs.
+    pub(crate) fn runs_dir(&self) -> PathBuf {
+        self.store().join("runs")
+    }
+
+    /// Returns a command that starts the program on this store.
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(program());
+        command
+            .args(args)
+            .env("PUNCTUAL_HOME", self.store())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Answer {
+        finish(self.command(args))
+    }
+
+    /// Starts the program, its output kept for [`Running::wait`].
+    pub(crate) fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+        Running::start(self.command(args))
+    }
+
+    /// Measures quickly with further options, and returns the record.
+    pub(crate) fn quick(&self, args: &[&str]) -> Value {
+        self.run(QUICK.iter().chain(args)).record()
+    }
+
+    /// Measures with `args`, and returns the record.
+    pub(crate) fn measure(&self, args: &str) -> Value {
+        self.run(measure_args(args)).record()
+    }
+
+    /// Lists the runs.
+    pub(crate) fn list(&self) -> Vec<Value> {
+        let answer = self.run(["runs", "list", "--json"]);
+        answer.fine().json()["runs"].as_array().unwrap().clone()
+    }
+
+    /// Exports the last run's samples: thread, CPU, time, latency.
+    pub(crate) fn samples(&self) -> Vec<[u64; 4]> {
+        let answer = self.run(["runs", "export", "last", "--format", "csv"]);
+        let mut lines = answer.fine().stdout.lines();
+        assert_eq!(lines.next(), Some("thread,cpu,t_ns,latency_ns"));
+        lines
+            .map(|line| {
+                let row: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
+                row.try_into().unwrap()
+            })
+            .collect()
+    }
+}
+
+/// Returns the program.
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_punctual"))
+}
+
+/// Splits the options of a measurement whose record is printed.
+pub(crate) fn measure_args(args: &str) -> Vec<&str> {
+    ["measure", "wakeup", "--quiet", "--json"]
+        .into_iter()
+        .chain(args.split_whitespace())
+        .collect()
+}
+
+/// Runs `command` to its end.
+pub(crate) fn finish(command: Command) -> Answer {
+    let output = assert_cmd::Command::from_std(command)
+        .timeout(PATIENCE)
+        .output()
+        .unwrap();
+    Answer::of(output)
+}
+
+/// What the program said.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Answer {
+    fn of(output: Output) -> Self {
+        let answer = Self {
+            status: output.status,
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        };
+        assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
+        answer
+    }
+
+    /// Returns the exit status.
+    pub(crate) fn code(&self) -> i32 {
+        let code = self.status.code();
+        code.unwrap_or_else(|| panic!("ended by signal {:?}: {self:#?}", self.status.signal()))
+    }
+
+    /// Requires success.
+    pub(crate) fn fine(&self) -> &Self {
+        assert_eq!(self.code(), 0, "{self:#?}");
+        self
+    }
+
+    /// Requires one error that ends with `code` and says each of `parts`.
+    pub(crate) fn error(&self, code: i32, parts: &[&str]) -> &Self {
+        assert_eq!(self.code(), code, "{self:#?}");
+        let errors = |line: &&str| line.to_lowercase().starts_with("error");
+        let lines: Vec<&str> = self.stderr.lines().filter(errors).collect();
+        assert_eq!(lines.len(), 1, "one error: {self:#?}");
+        assert!(lines[0].starts_with("Error: "), "{self:#?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "`{part}` is not in {self:#?}");
+        }
+        self
+    }
+
+    /// Requires a hint.
+    pub(crate) fn hinted(&self) -> &Self {
+        assert!(self.stderr.contains("\nHint: "), "no hint: {self:#?}");
+        self
+    }
+
+    /// Reads standard output as one JSON document.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|err| panic!("{err}: {self:#?}"))
+    }
+
+    /// Reads standard output as the record of a run that agrees with the exit status.
+    pub(crate) fn record(&self) -> Value {
+        let record = self.json();
+        assert_sound(&record);
+        let expected = match (record["ended"].as_str(), record["valid"].as_bool()) {
+            (Some("threshold"), _) => 3,
+            (_, Some(true)) => 0,
+            _ => 1,
+        };
+        assert_eq!(self.code(), expected, "{self:#?}");
+        record
+    }
+}
+
+/// Requires what holds for every record: it is valid if, and only if, every check passed.
+pub(crate) fn assert_sound(record: &Value) {
+    let checks = record["checks"].as_array().unwrap();
+    assert!(checks.len() >= 10, "{checks:#?}");
+    let all = checks.iter().all(|check| check["status"] == "pass");
+    assert_eq!(record["valid"], all, "{checks:#?}");
+    let series = record["series"].as_array().unwrap();
+    let sum: u64 = series.iter().map(|s| s["count"].as_u64().unwrap()).sum();
+    assert_eq!(record["total"]["count"], sum);
+}
+
+/// A started program. Killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running(Option<Child>);
+
+impl Running {
+    /// Starts `command`.
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    /// Returns its process number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    /// Whether it goes on.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.0.as_mut().unwrap().try_wait().unwrap().is_none()
+    }
+
+    /// Sends it a signal, such as `INT`.
+    pub(crate) fn signal(&self, signal: &str) {
+        machine::signal(signal, &self.id().to_string());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> Answer {
+        Answer::of(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+
+    /// Waits until its measuring threads are there.
+    pub(crate) fn measuring(mut self) -> Self {
+        let pid = self.id();
+        let there = wait_until(Duration::from_secs(40), || {
+            assert!(self.is_alive(), "it ended before it measured");
+            machine::threads(pid).iter().any(|t| t.name == "recorder")
+        });
+        assert!(there, "it does not measure");
+        self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+/// Waits until `condition` holds; returns whether it does.
+pub(crate) fn wait_until(within: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + within;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

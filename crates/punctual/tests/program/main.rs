@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The program as its users run it: options in, files, figures and exit statuses out.
+//!
+//! One file a subject. Nothing here depends on how good this machine's latencies are.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod bad_store;
+mod disk;
+mod ends;
+mod figures;
+mod kill;
+mod options;
+mod output;
+mod schema;
+mod system;
+mod threads;
+mod unprivileged;

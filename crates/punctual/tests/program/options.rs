@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of a measurement do what they say, as far as its record tells.
+
+use serde_json::Value;
+
+use crate::common::{Home, machine};
+
+const ORDINARY: &str = "--priority o --dma-latency off";
+
+fn series(record: &Value) -> &[Value] {
+    record["series"].as_array().unwrap()
+}
+
+fn int(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+#[test]
+fn every_timer_measures_on_every_clock_that_it_supports() {
+    let home = Home::new();
+    for timer in [
+        "nanosleep",
+        "relative",
+        "timerfd",
+        "posix",
+        "uring",
+        "futex",
+    ] {
+        for clock in ["monotonic", "realtime", "tai", "boottime"] {
+            let args =
+                format!("{ORDINARY} --timer {timer} --clock {clock} --samples 5 --threads 2");
+            let unsupported = match timer {
+                "timerfd" | "uring" => clock == "tai",
+                "futex" => clock == "tai" || clock == "boottime",
+                _ => false,
+            };
+            if unsupported {
+                let args = format!("measure wakeup {args}");
+                home.run(args.split_whitespace())
+                    .error(2, &["--timer", timer, clock])
+                    .hinted();
+                continue;
+            }
+            let record = home.measure(&args);
+            for thread in series(&record) {
+                assert_eq!(thread["count"], 5, "{timer} {clock}");
+            }
+            assert_eq!(record["spec"]["timer"], timer);
+            assert_eq!(record["spec"]["clock"], clock);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_samples_is_exact_for_each_thread() {
+    let home = Home::new();
+    for (threads, samples) in [(1, 1), (3, 17), (2, 1_000)] {
+        let record = home.measure(&format!(
+            "{ORDINARY} --threads {threads} --samples {samples} --interval 100us"
+        ));
+        assert_eq!(series(&record).len(), threads);
+        for thread in series(&record) {
+            assert_eq!(int(&thread["count"]), samples);
+        }
+        assert_eq!(record["ended"], "completed");
+        assert!(record["spec"]["duration_ns"].is_null());
+    }
+}
+
+#[test]
+fn a_duration_has_as_many_deadlines_as_intervals() {
+    let home = Home::new();
+    for (options, deadlines) in [
+        ("", [500, 500]),
+        (" --warm-up 100ms", [500, 500]),
+        (" --distance 1ms", [500, 250]),
+        (" --distance 250us", [500, 400]),
+    ] {
+        let args = format!("{ORDINARY} --threads 2 --duration 500ms --interval 1ms{options}");
+        let record = home.measure(&args);
+        for (thread, expected) in series(&record).iter().zip(deadlines) {
+            let seen = int(&thread["count"]) + int(&thread["overruns"]) + int(&thread["lost"]);
+            assert!(
+                seen.abs_diff(expected) <= 1,
+                "{options}: {seen}, not {expected}"
+            );
+        }
+        assert!(int(&record["duration_ns"]) >= 500_000_000);
+    }
+}
+
+#[test]
+fn the_warm_up_is_counted_and_in_no_figure() {
+    let home = Home::new();
+    let record = home.measure(&format!(
+        "{ORDINARY} --threads 1 --warm-up 200ms --samples 50 --raw"
+    ));
+    let thread = &series(&record)[0];
+    assert_eq!(thread["count"], 50);
+    let warm_up = int(&thread["warm_up_samples"]);
+    assert!((1..=200).contains(&warm_up), "{warm_up}");
+    let samples = home.samples();
+    assert_eq!(samples.len(), 50);
+    let first_deadline = samples[0][2] - samples[0][3];
+    assert!(first_deadline > 200_000_000, "{first_deadline}");
+    assert_eq!(first_deadline % 1_000_000, 0, "off the grid");
+}
+
+#[test]
+fn the_distance_lengthens_each_further_interval() {
+    let home = Home::new();
+    let record = home.measure(&format!(
+        "{ORDINARY} --threads 3 --interval 1ms --distance 500us --samples 20 --raw"
+    ));
+    let samples = home.samples();
+    for (thread, interval) in series(&record)
+        .iter()
+        .zip([1_000_000, 1_500_000, 2_000_000])
+    {
+        assert_eq!(int(&thread["interval_ns"]), interval);
+        let own = samples
+            .iter()
+            .filter(|row| row[0] == int(&thread["thread"]));
+        for row in own {
+            assert_eq!((row[2] - row[3]) % interval, 0, "a deadline off the grid");
+        }
+    }
+}
+
+#[test]
+fn overruns_are_counted_where_the_interval_is_too_short() {
+    let home = Home::new();
+    let record = home.measure(&format!(
+        "{ORDINARY} --threads 1 --interval 1us --duration 50ms --raw"
+    ));
+    let thread = &series(&record)[0];
+    assert!(int(&thread["overruns"]) > 1_000, "{thread:#}");
+    let seen = int(&thread["count"]) + int(&thread["overruns"]);
+    assert!(seen.abs_diff(50_000) <= 1, "{seen}");
+    assert_eq!(int(&thread["lost"]), 0);
+    assert_eq!(home.samples().len() as u64, int(&thread["count"]));
+}
+
+#[test]
+fn a_sample_above_the_threshold_ends_the_run_with_those_around_it() {
+    let home = Home::new();
+    let args = format!("{ORDINARY} --threads 2 --on-threshold 1ns --duration 10s");
+    let record = home.measure(&args);
+    assert_eq!(record["ended"], "threshold");
+    let hit = &record["threshold"];
+    assert_eq!(hit["threshold_ns"], 1);
+    assert!(int(&hit["sample"]["latency_ns"]) > 1);
+    let around = hit["around"].as_array().unwrap();
+    assert!(around.contains(&hit["sample"]), "{hit:#}");
+    assert!(around.len() > 2);
+    for thread in [0, 1] {
+        assert!(
+            around.iter().any(|sample| sample["thread"] == thread),
+            "{thread}"
+        );
+    }
+    let times: Vec<u64> = around.iter().map(|sample| int(&sample["t_ns"])).collect();
+    assert!(times.is_sorted());
+    assert!(int(&record["total"]["count"]) < 1_000);
+
+    let never = home.measure(&format!("{ORDINARY} --on-threshold 1h --samples 5"));
+    assert_eq!(never["ended"], "completed");
+    assert!(never["threshold"].is_null());
+}
+
+#[test]
+fn a_run_ends_as_soon_as_it_is_precise_enough() {
+    let home = Home::new();
+    let args = format!("{ORDINARY} --threads 2 --interval 200us --until p50:50% --duration 20s");
+    let record = home.measure(&args);
+    assert_eq!(record["ended"], "precision");
+    assert!(int(&record["duration_ns"]) < 20_000_000_000);
+    let states = record["precision"].as_array().unwrap();
+    assert_eq!(states.len(), 2);
+    for state in states {
+        assert_eq!(
+            (&state["target"], &state["met"]),
+            (&"p50:50%".into(), &true.into())
+        );
+        let interval = &state["interval_ns"];
+        let width = interval["high"].as_f64().unwrap() - interval["low"].as_f64().unwrap();
+        assert!(width <= state["estimate_ns"].as_f64().unwrap(), "{state:#}");
+    }
+
+    let args = format!("{ORDINARY} --until p50:0.0001% --duration 300ms");
+    let record = home.measure(&args);
+    assert_eq!(record["ended"], "completed", "the duration is the limit");
+    assert_eq!(record["precision"][0]["met"], false);
+}
+
+#[test]
+fn misses_are_counted_exactly_for_each_deadline() {
+    let home = Home::new();
+    let record = home.measure(&format!(
+        "{ORDINARY} --threads 2 --samples 200 --raw --deadline 1ns --deadline 60us --deadline 1h"
+    ));
+    let samples = home.samples();
+    for thread in series(&record) {
+        for misses in thread["misses"].as_array().unwrap() {
+            let deadline = int(&misses["deadline_ns"]);
+            let late = samples
+                .iter()
+                .filter(|row| row[0] == int(&thread["thread"]) && row[3] > deadline);
+            assert_eq!(int(&misses["count"]), late.count() as u64, "{deadline}");
+        }
+    }
+    let total = record["total"]["misses"].as_array().unwrap();
+    assert_eq!(total.len(), 3);
+    assert_eq!(total[0]["count"], 400);
+    assert_eq!(total[2]["count"], 0);
+}
+
+#[test]
+fn only_raw_runs_store_samples() {
+    let home = Home::new();
+    for (option, stored) in [("", false), ("--raw", true)] {
+        let record = home.measure(&format!("{ORDINARY} --samples 5 {option}"));
+        assert_eq!(record["spec"]["raw"], stored);
+        let dir = home.runs_dir().join(record["id"].as_str().unwrap());
+        assert_eq!(dir.join("samples.zst").exists(), stored);
+        assert!(dir.join("latency.hlog").is_file());
+        assert!(dir.join("events.jsonl.zst").is_file());
+    }
+}
+
+#[test]
+fn the_list_is_filtered_as_asked() {
+    let home = Home::new();
+    for name in ["a", "b", "b"] {
+        home.quick(&["--name", name]);
+    }
+    let rows = |args: &str| {
+        let args = format!("runs list --json {args}");
+        let answer = home.run(args.split_whitespace());
+        answer.fine().json()["runs"].as_array().unwrap().len()
+    };
+    assert_eq!(rows("--name b"), 2);
+    assert_eq!(rows("--name c"), 0);
+    assert_eq!(rows("--limit 2"), 2);
+    assert_eq!(rows("--limit 0"), 0);
+    assert_eq!(rows("--valid") + rows("--invalid"), 3);
+}
+
+#[test]
+fn loads_run_beside_the_measurement_and_are_proven() {
+    let home = Home::new();
+    let record = home.measure(&format!(
+        "{ORDINARY} --duration 400ms --load cpu:1,memory:1M --load cpu:2"
+    ));
+    let loads = record["spec"]["loads"].as_array().unwrap();
+    assert_eq!(loads[..], ["cpu:1", "memory:1048576", "cpu:2"]);
+    let checks = record["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
+    assert_eq!(check["status"], "pass", "{check:#}");
+    assert!(machine::processes_of(&home.store()).is_empty());
+}

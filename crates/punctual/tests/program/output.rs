@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Where output goes: results to standard output alone, everything else to standard error.
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use crate::common::{Home, QUICK, finish, machine, program};
+
+const SHORT: &str = "measure wakeup --threads 1 --duration 1200ms --priority o --dma-latency off";
+
+#[test]
+fn json_is_one_document_and_quiet_is_silent() {
+    let home = Home::new();
+    let answer = home.run(QUICK);
+    answer.record();
+    let invalid = answer.code() == 1;
+    let silent = answer.stderr.is_empty();
+    assert!(
+        silent || invalid && answer.stderr.starts_with("Invalid run: "),
+        "{answer:#?}"
+    );
+    assert!(answer.stdout.starts_with('{') && answer.stdout.ends_with("}\n"));
+    for line in [
+        "runs list --json",
+        "runs show --json",
+        "runs export last -f json",
+    ] {
+        let answer = home.run(line.split_whitespace());
+        answer.fine().json();
+        assert!(answer.stderr.is_empty(), "{answer:#?}");
+    }
+}
+
+#[test]
+fn progress_is_plain_lines_where_there_is_no_terminal() {
+    let home = Home::new();
+    let answer = home.run(SHORT.split_whitespace());
+    assert!(
+        answer.stderr.contains("measuring with 1 threads"),
+        "{answer:#?}"
+    );
+    assert!(answer.stderr.contains("00:01,"), "{answer:#?}");
+    assert!(answer.stderr.contains("completed after"), "{answer:#?}");
+    for text in [&answer.stderr, &answer.stdout] {
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\r'),
+            "{answer:#?}"
+        );
+    }
+    assert!(answer.stdout.contains("Recorded as "), "{answer:#?}");
+}
+
+#[test]
+fn a_terminal_shows_the_live_table() {
+    if Command::new("script").arg("--version").output().is_err() {
+        machine::skip("script", "no script(1) for a pseudo-terminal");
+        return;
+    }
+    let home = Home::new();
+    let line = format!(
+        "stty cols 130 rows 40; exec {} {SHORT}",
+        program().display()
+    );
+    let mut command = Command::new("script");
+    command
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("PUNCTUAL_HOME", home.store())
+        .stdin(Stdio::null());
+    let answer = finish(command);
+    assert!([0, 1].contains(&answer.code()));
+    let heading = answer.stdout.lines().find(|line| line.contains("OVERRUNS"));
+    let heading = heading.unwrap_or_else(|| panic!("no table: {answer:#?}"));
+    for column in [
+        "T", "CPU", "PRIO", "INTERVAL", "COUNT", "MIN", "LAST", "MEAN", "P99", "MAX", "OVERRUNS",
+        "LOST",
+    ] {
+        assert!(
+            heading.split_whitespace().any(|word| word == column),
+            "{column}: {heading}"
+        );
+    }
+    assert!(
+        answer
+            .stdout
+            .contains("left; Ctrl-C ends it and keeps the run")
+    );
+    assert!(
+        answer.stdout.contains("\u{1b}["),
+        "it is not redrawn: {answer:#?}"
+    );
+    let summary = answer.stdout.split("Latency in").nth(1).unwrap();
+    assert!(!summary.contains('\u{1b}'), "the table stays: {answer:#?}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let home = Home::new();
+    home.measure("--priority o --dma-latency off --samples 20000 --interval 20us --raw");
+    for format in ["csv", "json", "parquet"] {
+        let args = ["runs", "export", "last", "--format", format];
+        let mut child = home
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{format}: {output:?}");
+        assert!(output.stderr.is_empty(), "{format}: {output:?}");
+    }
+    for line in ["runs list", "runs show", "runs show --json"] {
+        let mut child = home
+            .command(line.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+        assert!(output.stderr.is_empty(), "{line}: {output:?}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_the_run_is_kept() {
+    let home = Home::new();
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let to_full = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.stdout(full()).stderr(Stdio::piped());
+        // Not `finish`, which takes standard output.
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {stderr}");
+        assert_eq!(stderr.matches("Error: ").count(), 1, "{args:?}: {stderr}");
+        assert!(stderr.contains("No space left"), "{args:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+        stderr
+    };
+    let said = to_full(&QUICK);
+    assert!(
+        said.contains(&home.runs_dir().display().to_string()),
+        "{said}"
+    );
+    assert_eq!(home.list().len(), 1);
+    to_full(&["runs", "list"]);
+    to_full(&["runs", "show"]);
+    to_full(&["runs", "export", "last", "--format=csv"]);
+}
+
+#[test]
+fn a_closed_standard_output_or_error_harms_nothing() {
+    let home = Home::new();
+    for redirection in [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"] {
+        let script = format!("exec \"$0\" \"$@\" {redirection}");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script])
+            .arg(program())
+            .args(QUICK)
+            .env("PUNCTUAL_HOME", home.store());
+        let answer = finish(command);
+        assert!(
+            [0, 1].contains(&answer.code()),
+            "{redirection}: {answer:#?}"
+        );
+    }
+    assert_eq!(home.list().len(), 5);
+    assert!(home.list().iter().all(|run| run["count"] == 20));
+}
+
+#[test]
+fn an_export_overwrites_only_when_told_to() {
+    let home = Home::new();
+    home.quick(&["--raw"]);
+    let path = home.dir().join("samples.csv");
+    fs::write(&path, "precious").unwrap();
+    let name = path.to_str().unwrap();
+    let args = ["runs", "export", "last", "--format=csv", "--output", name];
+    home.run(args).error(1, &[name, "--force"]).hinted();
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    home.run(args.into_iter().chain(["--force"])).fine();
+    let text = fs::read(&path).unwrap();
+    assert_eq!(text.split(|byte| *byte == b'\n').count(), 22);
+
+    let nowhere = home.dir().join("none/samples.csv");
+    let nowhere = nowhere.to_str().unwrap();
+    home.run([
+        "runs",
+        "export",
+        "last",
+        "--format=csv",
+        "--output",
+        nowhere,
+    ])
+    .error(1, &[nowhere, "No such file"]);
+    let dir = home.dir().to_str().unwrap();
+    for force in [&[][..], &["--force"]] {
+        let args = ["runs", "export", "last", "--format=csv", "--output", dir];
+        home.run(args.iter().chain(force)).error(1, &[dir]);
+    }
+    assert_eq!(fs::read_dir(home.dir()).unwrap().count(), 2);
+}
+
+#[test]
+fn an_export_to_a_full_disk_leaves_nothing() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    home.measure("--priority o --dma-latency off --samples 5000 --interval 20us --raw");
+    let dir = home.dir().join("disk");
+    let _disk = machine::Tmpfs::mount(&dir, "64k");
+    let path = dir.join("samples.csv");
+    let path = path.to_str().unwrap();
+    home.run(["runs", "export", "last", "--format=csv", "--output", path])
+        .error(1, &["No space left"]);
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Every JSON document is what its schema says.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::machine;
+use crate::common::{Home, QUICK, assert_sound};
+
+fn schema(name: &str) -> Option<jsonschema::Validator> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/schemas")
+        .join(name);
+    let Ok(bytes) = fs::read(&path) else {
+        machine::skip("schemas", &format!("{} is missing", path.display()));
+        return None;
+    };
+    let schema: Value = serde_json::from_slice(&bytes).unwrap();
+    Some(jsonschema::validator_for(&schema).unwrap())
+}
+
+fn assert_valid(schema: &jsonschema::Validator, document: &Value) {
+    let errors: Vec<String> = schema
+        .iter_errors(document)
+        .map(|err| format!("{}: {err}", err.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Runs of every shape: with and without samples, threshold, precision, loads.
+fn records(home: &Home) -> Vec<Value> {
+    let ordinary = "--priority o --dma-latency off --interval 200us";
+    let mut records: Vec<Value> = [
+        "--samples 1 --threads 1",
+        "--samples 2000 --raw --name n --note r --deadline 50us",
+        "--duration 5s --on-threshold 1ns --threads 2",
+        "--duration 5s --until p50:20% --until mean:50%",
+        "--duration 100ms --pin none --load cpu:1 --warm-up 20ms --mlock off",
+    ]
+    .into_iter()
+    .map(|args| home.measure(&format!("{ordinary} {args}")))
+    .collect();
+    // One without any sample.
+    let running = home
+        .start(QUICK.into_iter().chain(["--interval=1h"]))
+        .measuring();
+    running.signal("INT");
+    records.push(running.wait().record());
+    records
+}
+
+#[test]
+fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
+    let home = Home::new();
+    let schema = schema("run.schema.json");
+    for record in records(&home) {
+        assert_sound(&record);
+        let file = home
+            .runs_dir()
+            .join(record["id"].as_str().unwrap())
+            .join("run.json");
+        let text = String::from_utf8(fs::read(file).unwrap()).unwrap();
+        for word in ["NaN", "inf", "Infinity"] {
+            assert!(!text.contains(&format!(": {word}")), "{word}");
+        }
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), record);
+        if let Some(schema) = &schema {
+            assert_valid(schema, &record);
+        }
+    }
+}
+
+#[test]
+fn a_schema_would_see_a_fault() {
+    let Some(schema) = schema("run.schema.json") else {
+        return;
+    };
+    let home = Home::new();
+    let mut record = home.quick(&[]);
+    assert!(schema.is_valid(&record));
+    record["total"]["count"] = (-1).into();
+    assert!(!schema.is_valid(&record));
+    record.as_object_mut().unwrap().remove("total");
+    assert!(!schema.is_valid(&record));
+}
+
+#[test]
+fn the_list_of_runs_is_sound() {
+    let home = Home::new();
+    let empty = home.run(["runs", "list", "--json"]).fine().json();
+    assert_eq!(empty["format"], "punctual.runs/1");
+    assert_eq!(empty["runs"], serde_json::json!([]));
+    let records = records(&home);
+    let rows = home.list();
+    assert_eq!(rows.len(), records.len());
+    // Newest first.
+    for (row, record) in rows.iter().zip(records.iter().rev()) {
+        assert_eq!(row["id"], record["id"]);
+        assert_eq!(row["count"], record["total"]["count"]);
+        assert_eq!(row["p99_ns"], record["total"]["quantiles_ns"]["p99"]);
+        assert_eq!(row["valid"], record["valid"]);
+        assert_eq!(row["ended"], record["ended"]);
+    }
+}

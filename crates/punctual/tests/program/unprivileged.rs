@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What an ordinary user gets: measurements that say what they are not, and errors with a way on.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::common::{Answer, Home, QUICK, finish, machine, program};
+
+/// An ordinary user: nobody.
+const USER: u32 = 65_534;
+
+/// A user with a home and a program of its own: the one that was built may lie where no other
+/// user may go.
+struct User {
+    home: Home,
+    program: PathBuf,
+}
+
+impl User {
+    /// Returns nobody, if we may become that.
+    fn nobody() -> Option<Self> {
+        if !machine::root() {
+            return None;
+        }
+        let home = Home::new();
+        let copy = home.dir().join("punctual");
+        fs::copy(program(), &copy).unwrap();
+        fs::create_dir(home.store()).unwrap();
+        chown(home.store(), Some(USER), Some(USER)).unwrap();
+        Some(Self {
+            home,
+            program: copy,
+        })
+    }
+
+    fn run(&self, args: &[&str]) -> Answer {
+        let mut command = Command::new(&self.program);
+        command
+            .args(args)
+            .env_clear()
+            .env("PUNCTUAL_HOME", self.home.store())
+            .stdin(Stdio::null())
+            .uid(USER)
+            .gid(USER);
+        finish(command)
+    }
+}
+
+#[test]
+fn a_user_without_privilege_learns_how_to_get_it() {
+    let Some(user) = User::nobody() else { return };
+    user.run(&["measure", "wakeup", "--samples=20"])
+        .error(5, &["SCHED_FIFO", "setcap", "sudo", "--priority o"])
+        .hinted();
+    user.run(&[
+        "measure",
+        "wakeup",
+        "--samples=20",
+        "--priority=d:500us:1ms",
+        "--pin=none",
+    ])
+    .error(5, &["SCHED_DEADLINE", "sudo"])
+    .hinted();
+    let quick = &QUICK[..2];
+    let ordinary = ["--priority=o", "--samples=20"];
+    let asked = |option: &'static str| [quick, &ordinary, &[option]].concat();
+    user.run(&asked("--dma-latency=0us"))
+        .error(5, &["/dev/cpu_dma_latency", "--dma-latency off"])
+        .hinted();
+    let runs = user.home.runs_dir();
+    assert_eq!(fs::read_dir(runs).unwrap().count(), 0, "a failed run stays");
+}
+
+#[test]
+fn a_user_without_privilege_can_measure_an_ordinary_thread() {
+    let Some(user) = User::nobody() else { return };
+    let args = [
+        "measure",
+        "wakeup",
+        "--priority=o",
+        "--samples=300",
+        "--quiet",
+        "--json",
+    ];
+    let record = user.run(&args).record();
+    assert_eq!(record["series"][0]["policy"], "o");
+    assert_eq!(record["series"][0]["count"], 300);
+    // What is refused without having been asked for is off, and the checks say so.
+    assert!(record["spec"]["dma_latency_ns"].is_null());
+    let checks = record["checks"].as_array().unwrap();
+    let idle = checks
+        .iter()
+        .find(|check| check["id"] == "idle-latency")
+        .unwrap();
+    assert!(
+        idle["detail"].as_str().unwrap().contains("not held"),
+        "{idle:#}"
+    );
+    let memory = checks.iter().find(|check| check["id"] == "memory").unwrap();
+    assert_eq!(memory["status"], "pass", "{memory:#}");
+    assert_eq!(
+        user.run(&["runs", "list", "--json"]).fine().json()["runs"][0]["id"],
+        record["id"]
+    );
+}
+
+#[test]
+fn a_store_of_somebody_else_can_be_read_if_its_mode_allows_and_only_read() {
+    let Some(user) = User::nobody() else { return };
+    let store = user.home.store();
+    fs::remove_dir(&store).unwrap();
+    let record = user.home.quick(&[]);
+    let path = store.display().to_string();
+    let verbs = [
+        QUICK.to_vec(),
+        vec!["runs", "list"],
+        vec!["runs", "show"],
+        vec!["runs", "rm", "last"],
+    ];
+    for args in &verbs {
+        user.run(args)
+            .error(1, &[&path, "Permission denied", "--home"])
+            .hinted();
+    }
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
+    let list = user.run(&["runs", "list", "--json"]).fine().json();
+    assert_eq!(list["runs"][0]["id"], record["id"]);
+    assert_eq!(user.run(&["runs", "show", "--json"]).fine().json(), record);
+    for args in [&verbs[0], &verbs[3]] {
+        user.run(args)
+            .error(1, &[&path, "Permission denied", "--home"])
+            .hinted();
+    }
+    assert_eq!(user.home.list().len(), 1);
+}
+
+#[test]
+fn a_place_that_a_user_may_not_write_to_is_an_error() {
+    let Some(user) = User::nobody() else { return };
+    let place = user.home.dir().join("none/store");
+    let place = place.to_str().unwrap();
+    user.run(&[&QUICK[..], &["--home", place]].concat())
+        .error(1, &[place, "Permission denied"])
+        .hinted();
+    assert!(!user.home.dir().join("none").exists());
+}
+
+#[test]
+fn an_assessment_without_privilege_begins_with_what_it_is_not() {
+    let Some(user) = User::nobody() else { return };
+    let answer = user.run(&["assess", "--duration=4s"]);
+    assert!([0, 1].contains(&answer.code()), "{answer:#?}");
+    let first = answer
+        .stdout
+        .split("\n\n")
+        .next()
+        .unwrap()
+        .replace('\n', " ");
+    for part in [
+        "NOT a real-time measurement",
+        "SCHED_OTHER",
+        "CAP_SYS_NICE",
+        "sudo setcap",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    let line = answer.stdout.lines().next().unwrap();
+    assert!(line.starts_with("NOT a real-time measurement"), "{line}");
+    let runs = user.run(&["runs", "list", "--json"]).fine().json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
+}
