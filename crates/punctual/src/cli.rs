@@ -2,6 +2,12 @@
 // Copyright (c) The Punctual developers
 
 //! The command line.
+//!
+//! The doc comments of options are their help texts; brackets in them mean "optional".
+#![cfg_attr(
+    doc,
+    expect(rustdoc::broken_intra_doc_links, reason = "help texts have no links")
+)]
 
 use std::path::PathBuf;
 
