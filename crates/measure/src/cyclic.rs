@@ -41,11 +41,11 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Returns how many of the `skipped` deadlines after `deadline` belong to the time that is
+    /// Returns how many of the `passed` deadlines after `deadline` belong to the time that is
     /// recorded: not to the warm-up, and not past the end.
-    fn recorded_of(&self, deadline: Nanos, skipped: u64) -> u64 {
+    fn recorded_of(&self, deadline: Nanos, passed: u64) -> u64 {
         let index = |at: Nanos| at.since(self.origin).get() / self.interval.get();
-        let last = (deadline + self.interval.times(skipped)).min(self.end);
+        let last = (deadline + self.interval.times(passed)).min(self.end);
         index(last).saturating_sub(index(deadline.max(self.record_from)))
     }
 }
@@ -138,10 +138,12 @@ pub fn run<S: Sleeper>(
         }
         let woke = clock::read(cycle.clock);
         let late = woke.since(deadline);
+        let mut passed = 0;
         let mut skipped = 0;
         if late >= cycle.interval && cycle.asked == Asked::Deadline {
-            skipped = late.get() / cycle.interval.get();
-            add(&counts.overruns, cycle.recorded_of(deadline, skipped));
+            passed = late.get() / cycle.interval.get();
+            skipped = cycle.recorded_of(deadline, passed);
+            add(&counts.overruns, skipped);
         }
         if woke < deadline {
             add(&counts.early, 1);
@@ -170,7 +172,7 @@ pub fn run<S: Sleeper>(
         } else {
             add(&counts.warm_up, 1);
         }
-        deadline = deadline + cycle.interval.times(skipped + 1);
+        deadline = deadline + cycle.interval.times(passed + 1);
     }
     Ok(())
 }
@@ -271,6 +273,7 @@ mod tests {
         let overruns = counts.overruns.load(Ordering::Relaxed);
         assert_eq!(taken.len() as u64 + overruns, 4);
         assert!(overruns >= 3);
+        assert!(taken.iter().all(|s| s.skipped <= 3), "those past the end");
         assert_eq!(counts.warm_up.load(Ordering::Relaxed), 1);
     }
 

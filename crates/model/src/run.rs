@@ -184,7 +184,7 @@ pub struct Sample {
     pub latency_ns: u64,
     /// CPU that the thread woke on.
     pub cpu: u32,
-    /// Deadlines that passed before this wake-up, beyond its own.
+    /// Deadlines of the recorded time that passed before this wake-up, beyond its own.
     pub skipped: u32,
 }
 
