@@ -160,7 +160,7 @@ fn every_table_of_a_run_says_the_same() {
     let samples = home.samples();
     let late = samples.iter().filter(|row| row[3] > 50_000).count();
     assert_eq!(rows[2][column("above_50000_ns")], late.to_string());
-    let row = &home.list()[0];
+    let row = &home.list()[0]["figures"];
     assert_eq!(row["count"], record["total"]["count"]);
     assert_eq!(row["max_ns"], record["total"]["max_ns"]);
     assert_eq!(row["valid"], record["valid"]);

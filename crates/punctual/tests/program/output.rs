@@ -170,7 +170,7 @@ fn a_closed_standard_output_or_error_harms_nothing() {
         );
     }
     assert_eq!(home.list().len(), 5);
-    assert!(home.list().iter().all(|run| run["count"] == 20));
+    assert!(home.list().iter().all(|run| run["figures"]["count"] == 20));
 }
 
 #[test]

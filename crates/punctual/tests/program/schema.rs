@@ -95,14 +95,79 @@ fn the_list_of_runs_is_sound() {
     assert_eq!(empty["format"], "punctual.runs/1");
     assert_eq!(empty["runs"], serde_json::json!([]));
     let records = records(&home);
-    let rows = home.list();
+    let list = home.run(["runs", "list", "--json"]).fine().json();
+    if let Some(schema) = schema("runs.schema.json") {
+        assert_valid(&schema, &empty);
+        assert_valid(&schema, &list);
+    }
+    let rows = list["runs"].as_array().unwrap();
     assert_eq!(rows.len(), records.len());
     // Newest first.
     for (row, record) in rows.iter().zip(records.iter().rev()) {
         assert_eq!(row["id"], record["id"]);
-        assert_eq!(row["count"], record["total"]["count"]);
-        assert_eq!(row["p99_ns"], record["total"]["quantiles_ns"]["p99"]);
-        assert_eq!(row["valid"], record["valid"]);
-        assert_eq!(row["ended"], record["ended"]);
+        assert_eq!(row["figures"]["count"], record["total"]["count"]);
+        assert_eq!(
+            row["figures"]["p99_ns"],
+            record["total"]["quantiles_ns"]["p99"]
+        );
+        assert_eq!(row["figures"]["valid"], record["valid"]);
+        assert_eq!(row["figures"]["ended"], record["ended"]);
+    }
+}
+
+#[test]
+fn an_assessment_is_as_its_schema_says_and_names_two_runs() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let answer = home.run(["assess", "--duration=2s", "--json", "--quiet"]);
+    let assessment = answer.json();
+    assert_eq!(
+        answer.code(),
+        i32::from(assessment["valid"] != true),
+        "{answer:#?}"
+    );
+    if let Some(schema) = schema("assessment.schema.json") {
+        assert_valid(&schema, &assessment);
+    }
+    let conditions = assessment["conditions"].as_array().unwrap();
+    let names: Vec<&Value> = conditions.iter().map(|c| &c["name"]).collect();
+    assert_eq!(names, ["idle", "loaded"]);
+    let mut valid = true;
+    for condition in conditions {
+        assert_sound(&condition["run"]);
+        valid &= condition["run"]["valid"] == true;
+        let id = condition["run"]["id"].as_str().unwrap();
+        let shown = home.run(["runs", "show", id, "--json"]);
+        assert_eq!(shown.fine().json(), condition["run"]);
+    }
+    assert_eq!(assessment["valid"], valid);
+}
+
+#[test]
+fn an_assessment_judges_the_deadline_that_it_was_asked_for() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let args = [
+        "assess",
+        "--duration=1s",
+        "--json",
+        "--quiet",
+        "--deadline=1ns",
+    ];
+    let answer = home.run(args);
+    let assessment = answer.json();
+    let deadlines = assessment["deadlines"].as_array().unwrap();
+    assert_eq!(deadlines.len(), 1);
+    assert_eq!(deadlines[0]["deadline_ns"], 1);
+    // Every wake-up is later than that.
+    let expected = if assessment["valid"] == true { 3 } else { 1 };
+    assert_eq!(answer.code(), expected, "{answer:#?}");
+    for run in assessment["conditions"].as_array().unwrap() {
+        let total = &run["run"]["total"];
+        assert_eq!(total["misses"][0]["count"], total["count"]);
     }
 }

@@ -114,6 +114,20 @@ def check_psquare(faults, where, series, latencies, ordered, tolerance):
         faults.check(error <= tolerance, f"{where} P-square {name}: {estimate} has rank error {error}")
 
 
+def check_overruns(faults, where, series, own):
+    """Deadlines lie on a grid, and a late wake-up skips those that passed; the run ends by its samples."""
+    interval, late = series["interval_ns"], own[:, 3]
+    skipped = late // interval
+    faults.same(f"{where} overruns", series["overruns"], int(skipped.sum()))
+    deadlines = (own[:, 2] - late) // interval
+    faults.check((numpy.diff(deadlines) == skipped[:-1] + 1).all(), f"{where}: a deadline is missing")
+    for misses in series["misses"]:
+        overruns = 0
+        for latency, count in zip(late, skipped):
+            overruns += sum(latency - n * interval > misses["deadline_ns"] for n in range(1, count + 1))
+        faults.same(f"{where} overruns later than {misses['deadline_ns']} ns", misses["overruns"], int(overruns))
+
+
 def check_series(faults, where, series, latencies, tolerance):
     values = latencies.astype(numpy.float64)
     ordered = numpy.sort(latencies)
@@ -179,9 +193,13 @@ def main():
     for series in run["series"]:
         own = table[table[:, 0] == series["thread"]]
         check_series(faults, f"thread {series['thread']}", series, own[:, 3], tolerance)
+        check_overruns(faults, f"thread {series['thread']}", series, own)
         faults.check((numpy.diff(own[:, 2]) > 0).all(), f"thread {series['thread']}: time goes back")
         faults.check((own[:, 1] == series["cpu"]).all(), f"thread {series['thread']}: another CPU")
     check_series(faults, "total", run["total"], table[:, 3], tolerance)
+    for index, misses in enumerate(run["total"]["misses"]):
+        overruns = sum(series["misses"][index]["overruns"] for series in run["series"])
+        faults.same("total overruns later than a deadline", misses["overruns"], overruns)
     remark = check_log(faults, directory / "latency.hlog", run)
     for line in faults.lines:
         print(line)
