@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Home, QUICK, finish, machine, program};
 
-const SHORT: &str = "measure wakeup --threads 1 --duration 1200ms --priority o --dma-latency off";
+const SHORT: &str = "measure wakeup --threads 1 --duration 2500ms --priority o --dma-latency off";
 
 #[test]
 fn json_is_one_document_and_quiet_is_silent() {
