@@ -6,7 +6,8 @@
 //! Loads run in a process of their own, `punctual load`, so that they share no memory map and no
 //! locked memory with the measuring threads, and so that they die with the measurement whatever
 //! ends it. That process writes one line a report: `ready`, then `work NAME UNITS` a load every
-//! [`REPORT_EVERY`]; a load whose line is missing, or shows no work, makes the run invalid.
+//! [`REPORT_EVERY`]; a load whose line is missing, or shows no work, makes the run invalid. Where it
+//! cannot start it writes `failed REASON` instead, which the measurement tells as its own error.
 
 mod child;
 mod work;

@@ -37,6 +37,8 @@ enum Report {
         done: u64,
         at: Instant,
     },
+    /// It cannot start, and this is why.
+    Failed(String),
     Gone,
 }
 
@@ -96,6 +98,7 @@ impl LoadProcess {
                 io::ErrorKind::TimedOut,
                 "not ready within 30 s",
             )),
+            Ok(Report::Failed(reason)) => Err(io::Error::other(reason)),
             _ => {
                 let status = process.child.wait()?;
                 Err(io::Error::other(format!(
@@ -121,7 +124,7 @@ impl LoadProcess {
                     }
                     self.note(load, done, at);
                 }
-                Ok(Report::Ready) => {}
+                Ok(Report::Ready | Report::Failed(_)) => {}
                 Ok(Report::Gone) | Err(RecvTimeoutError::Disconnected) => gone = true,
                 Err(RecvTimeoutError::Timeout) => break,
             }
@@ -185,6 +188,12 @@ impl Drop for LoadProcess {
 
 fn read(stdout: ChildStdout, mut say: impl FnMut(Report) -> bool) {
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        if let Some(reason) = line.strip_prefix("failed ") {
+            if !say(Report::Failed(reason.to_owned())) {
+                return;
+            }
+            continue;
+        }
         let mut words = line.split(' ');
         let report = match (words.next(), words.next(), words.next()) {
             (Some("ready"), None, None) => Some(Report::Ready),
@@ -234,6 +243,12 @@ mod tests {
     fn a_load_that_never_starts_is_an_error() {
         let err = shell("exit 3").unwrap_err().to_string();
         assert!(err.contains("before it was ready"), "{err}");
+    }
+
+    #[test]
+    fn a_load_that_cannot_start_says_why() {
+        let err = shell("echo failed for want of memory; exit 1").unwrap_err();
+        assert_eq!(err.to_string(), "for want of memory");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use punctual_sys::{SysRoot, sched};
 use crate::cli::LoadArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::remark;
+use crate::output::{print, remark};
 use crate::signals::StopRequest;
 
 /// Runs the loads until the end is asked for.
@@ -42,7 +42,13 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     }
     let sys = SysRoot::live();
     if args.report_to.is_some() {
-        loads::run(&sys, &args.loads, cpus, &stop, &mut std::io::stdout())
+        let run = loads::run(&sys, &args.loads, cpus, &stop, &mut std::io::stdout());
+        if let Err(err) = run {
+            // The measurement tells it: one error is enough.
+            print(&format!("failed {err}\n"))?;
+            return Ok(Exit::Failed);
+        }
+        Ok(())
     } else {
         let names: Vec<String> = args.loads.iter().map(ToString::to_string).collect();
         remark(&format!(

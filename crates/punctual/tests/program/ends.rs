@@ -93,6 +93,16 @@ fn a_load_that_is_killed_makes_the_run_invalid() {
 }
 
 #[test]
+fn a_load_that_cannot_start_is_one_error_and_no_run() {
+    let home = Home::new();
+    let args = "measure wakeup --priority o --dma-latency off --load memory:1T --samples 5";
+    home.run(args.split_whitespace())
+        .error(1, &["memory:1099511627776", "bytes"]);
+    assert!(home.list().is_empty());
+    home.run(["load", "memory:1T"]).error(1, &["bytes"]);
+}
+
+#[test]
 fn a_second_signal_ends_the_program_at_once() {
     let home = Home::new();
     let mut running = start(&home, &format!("{LONG} --load cpu:1"));
