@@ -29,7 +29,10 @@ impl User {
         }
         let home = Home::new();
         let copy = home.dir().join("punctual");
-        fs::copy(program(), &copy).unwrap();
+        // By another process: a test that starts something at this moment would inherit a
+        // descriptor that writes to the file, and until its exec(2) nobody could run it (ETXTBSY).
+        let copied = Command::new("cp").arg(program()).arg(&copy).status();
+        assert!(copied.unwrap().success());
         fs::create_dir(home.store()).unwrap();
         chown(home.store(), Some(USER), Some(USER)).unwrap();
         Some(Self {
