@@ -11,16 +11,12 @@ use serde_json::Value;
 use crate::common::machine;
 use crate::common::{Home, QUICK, assert_sound};
 
-fn schema(name: &str) -> Option<jsonschema::Validator> {
+fn schema(name: &str) -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs/schemas")
         .join(name);
-    let Ok(bytes) = fs::read(&path) else {
-        machine::skip("schemas", &format!("{} is missing", path.display()));
-        return None;
-    };
-    let schema: Value = serde_json::from_slice(&bytes).unwrap();
-    Some(jsonschema::validator_for(&schema).unwrap())
+    let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
 }
 
 fn assert_valid(schema: &jsonschema::Validator, document: &Value) {
@@ -68,17 +64,13 @@ fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
             assert!(!text.contains(&format!(": {word}")), "{word}");
         }
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), record);
-        if let Some(schema) = &schema {
-            assert_valid(schema, &record);
-        }
+        assert_valid(&schema, &record);
     }
 }
 
 #[test]
 fn a_schema_would_see_a_fault() {
-    let Some(schema) = schema("run.schema.json") else {
-        return;
-    };
+    let schema = schema("run.schema.json");
     let home = Home::new();
     let mut record = home.quick(&[]);
     assert!(schema.is_valid(&record));
@@ -96,10 +88,9 @@ fn the_list_of_runs_is_sound() {
     assert_eq!(empty["runs"], serde_json::json!([]));
     let records = records(&home);
     let list = home.run(["runs", "list", "--json"]).fine().json();
-    if let Some(schema) = schema("runs.schema.json") {
-        assert_valid(&schema, &empty);
-        assert_valid(&schema, &list);
-    }
+    let schema = schema("runs.schema.json");
+    assert_valid(&schema, &empty);
+    assert_valid(&schema, &list);
     let rows = list["runs"].as_array().unwrap();
     assert_eq!(rows.len(), records.len());
     // Newest first.
@@ -128,9 +119,7 @@ fn an_assessment_is_as_its_schema_says_and_names_two_runs() {
         i32::from(assessment["valid"] != true),
         "{answer:#?}"
     );
-    if let Some(schema) = schema("assessment.schema.json") {
-        assert_valid(&schema, &assessment);
-    }
+    assert_valid(&schema("assessment.schema.json"), &assessment);
     let conditions = assessment["conditions"].as_array().unwrap();
     let names: Vec<&Value> = conditions.iter().map(|c| &c["name"]).collect();
     assert_eq!(names, ["idle", "loaded"]);
