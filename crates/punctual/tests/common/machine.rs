@@ -159,6 +159,12 @@ pub(crate) fn dma_latency() -> Option<i32> {
     Some(i32::from_ne_bytes(bytes))
 }
 
+/// Whether the bound is as loose as `before` again. Looser is fine: a program that is none of ours
+/// may have ended meanwhile.
+pub(crate) fn dma_latency_is_back(before: Option<i32>) -> bool {
+    dma_latency() >= before
+}
+
 /// Whether a process has /dev/cpu_dma_latency open.
 pub(crate) fn holds_dma_latency(pid: u32) -> bool {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();

@@ -43,7 +43,7 @@ fn a_measurement_changes_nothing_that_outlives_it() {
     }
     home.quick(&[]);
     assert_eq!(settings(), before);
-    assert_eq!(machine::dma_latency(), latency);
+    assert!(machine::dma_latency_is_back(latency));
     assert!(machine::processes_of(&home.store()).is_empty());
     let policies = |threads: &[machine::Thread]| threads.iter().map(|t| t.policy).max();
     assert_eq!(
