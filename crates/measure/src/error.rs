@@ -111,9 +111,22 @@ impl MeasureError {
     /// Whether this machine or kernel cannot do what was asked.
     pub fn is_unsupported(&self) -> bool {
         match self {
-            Self::Policy { .. } | Self::Timer { .. } | Self::Lock(_) | Self::DmaLatency(_) => true,
+            // A process that has no descriptor left could have the timer otherwise.
+            Self::Timer { source, .. } => !is_shortage(source),
+            Self::Policy { .. } | Self::Lock(_) | Self::DmaLatency(_) => true,
             Self::Affinity { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
             _ => false,
         }
     }
+}
+
+/// Whether a resource has run out: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.
+fn is_shortage(err: &io::Error) -> bool {
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    matches!(err.raw_os_error(), Some(EMFILE | ENFILE))
+        || matches!(
+            err.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory
+        )
 }

@@ -99,7 +99,17 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
     let interrupted = stop.is_set();
     let assessment = assess(conditions, &spec.deadlines_ns, obstacle);
-    show(&assessment, args.json)?;
+    show(&assessment, args.json).map_err(|err| {
+        let ids: Vec<&str> = assessment
+            .conditions
+            .iter()
+            .map(|c| c.run.id.as_str())
+            .collect();
+        match unstored {
+            None => err.hint(format!("the runs are in the store: {}", ids.join(", "))),
+            Some(_) => err.hint("the runs could not be stored either"),
+        }
+    })?;
     match unstored {
         Some(err) => Err(err),
         None => exit(&assessment, args, interrupted),

@@ -42,6 +42,7 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         Some(asked) => usable("--housekeeping", asked, cpus)?,
         None => housekeeping(args, threads, &measured, cpus),
     };
+    check_slowest(args, threads)?;
     Ok(RunSpec {
         threads,
         cpus: measured,
@@ -102,6 +103,20 @@ fn check_times(args: &WakeupArgs) -> Result<(), CliError> {
         )));
     }
     Ok(())
+}
+
+/// Refuses intervals so long that the last thread would not wake up once.
+fn check_slowest(args: &WakeupArgs, threads: u32) -> Result<(), CliError> {
+    let last = threads.saturating_sub(1);
+    let slowest = args.interval + args.distance.times(last.into());
+    match args.duration {
+        Some(duration) if duration < slowest => Err(CliError::usage(format!(
+            "--distance {}: thread {last} would have an interval of {slowest}, longer than \
+             --duration {duration}, and so no sample",
+            args.distance
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the CPUs that `option` asked for, if they can be used.
@@ -202,6 +217,10 @@ mod tests {
             ("--until p200:1%", "p200"),
             ("--dma-latency 1ns", "whole microseconds"),
             ("--deadline 0", "at least 1ns"),
+            (
+                "--distance 1s --duration 1s",
+                "thread 2 would have an interval",
+            ),
             ("--load disk", "not a load"),
         ] {
             let err = planned(options).unwrap_err();
