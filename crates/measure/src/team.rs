@@ -134,12 +134,9 @@ impl Team {
         let handle = Builder::new()
             .name("recorder".to_owned())
             .spawn(move || {
-                // Started under `chrt -f`, this thread would compete with those that measure.
-                let ordinary = punctual_model::Policy::Other { nice: 0 };
-                if sched::policy_of(0).is_ok_and(punctual_model::Policy::is_real_time) {
-                    // Leaving a real-time policy needs no privilege.
-                    drop(sched::set_policy(ordinary));
-                }
+                // The caller may be a real-time thread, and with that policy this one would compete
+                // with those that measure. If the policy cannot be read it cannot be left either.
+                drop(sched::leave_real_time());
                 recorder.run()
             })
             .map_err(MeasureError::Spawn)?;

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     let home = cli.home.as_deref();
+    be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
         Command::Measure { instrument } => match instrument {
@@ -22,5 +23,17 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         },
         Command::Load(args) => load::run(&args),
         Command::Runs { action } => runs::run(home, action),
+    }
+}
+
+/// Only measuring threads are real-time threads. Started under `chrt -f`, the loads would otherwise
+/// inherit that, take every CPU from everybody, and could not even be stopped from the terminal.
+fn be_ordinary(command: &Command) {
+    let starts_threads = !matches!(command, Command::Runs { .. });
+    if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
+        crate::output::remark(&format!(
+            "Started with {} ({policy}), which only measuring threads get, by --priority.",
+            policy.kernel_name()
+        ));
     }
 }

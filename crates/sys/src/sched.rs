@@ -50,6 +50,23 @@ pub fn policy_of(tid: i32) -> io::Result<Policy> {
     from_attr(&attr)
 }
 
+/// Makes the calling thread an ordinary one, if it is a real-time thread, and returns what it was.
+///
+/// Threads and processes inherit the policy of the thread that starts them: a program started under
+/// `chrt -f` calls this before it starts anything that is to be ordinary. It needs no privilege.
+///
+/// # Errors
+///
+/// Fails when the policy cannot be read.
+pub fn leave_real_time() -> io::Result<Option<Policy>> {
+    let policy = policy_of(0)?;
+    if !policy.is_real_time() {
+        return Ok(None);
+    }
+    set_policy(Policy::Other { nice: 0 })?;
+    Ok(Some(policy))
+}
+
 /// Returns the CPUs that the calling thread may run on.
 ///
 /// # Errors
@@ -175,6 +192,23 @@ mod tests {
     fn fifo_priority_zero_is_refused_by_the_kernel() {
         let err = set_policy(Policy::Fifo { priority: 0 }).unwrap_err();
         assert_eq!(err.raw_os_error(), Some(libc::EINVAL));
+    }
+
+    #[test]
+    fn a_real_time_thread_can_leave_and_an_ordinary_one_stays() {
+        std::thread::spawn(|| {
+            set_policy(Policy::Other { nice: 4 }).unwrap();
+            assert_eq!(leave_real_time().unwrap(), None);
+            assert_eq!(policy_of(0).unwrap(), Policy::Other { nice: 4 });
+            let fifo = Policy::Fifo { priority: 1 };
+            // Without the privilege there is nothing to leave.
+            if set_policy(fifo).is_ok() {
+                assert_eq!(leave_real_time().unwrap(), Some(fifo));
+                assert_eq!(policy_of(0).unwrap(), Policy::Other { nice: 0 });
+            }
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

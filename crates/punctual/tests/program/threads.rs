@@ -247,3 +247,32 @@ fn the_bound_on_idle_latency_is_held_for_the_run_and_no_longer() {
     assert!(seen.holds_dma_latency, "it is the default");
     assert_eq!(seen.record()["spec"]["dma_latency_ns"], 0);
 }
+
+#[test]
+fn only_measuring_threads_are_real_time_also_under_chrt() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let args = "measure wakeup --quiet --json --duration 1h --threads 1 -p f:2 --load cpu:1";
+    let mut command = std::process::Command::new("chrt");
+    command
+        .args(["-f", "7"])
+        .arg(crate::common::program())
+        .args(args.split_whitespace())
+        .env("PUNCTUAL_HOME", home.store());
+    let running = crate::common::Running::start(command).measuring();
+    let loads: Vec<u32> = machine::processes_of(&home.store())
+        .into_iter()
+        .filter(|pid| *pid != running.id())
+        .collect();
+    assert_eq!(loads.len(), 1, "the load has a process of its own");
+    let threads = [machine::threads(running.id()), machine::threads(loads[0])].concat();
+    running.signal("INT");
+    running.wait();
+    for thread in threads {
+        let real_time = thread.name.starts_with("measure/");
+        // SCHED_FIFO is 1, SCHED_OTHER 0.
+        assert_eq!(thread.policy, u32::from(real_time), "{}", thread.name);
+    }
+}
