@@ -12,8 +12,8 @@ use punctual_model::{
     WindowFigures,
 };
 use punctual_stats::{
-    BatchMeans, CountWindow, LatencyHistogram, Moments, PSquare, QuantileSetError, StopRule,
-    TargetState, ThresholdCounter, mean_interval, quantile_interval,
+    BatchMeans, CountWindow, Exceedances, LatencyHistogram, Moments, PSquare, QuantileSetError,
+    StopRule, TargetState, ThresholdCounter, mean_interval, quantile_interval,
 };
 
 use crate::cyclic::Counts;
@@ -42,47 +42,6 @@ const WINDOW: usize = 1_024;
 /// Samples kept for the surroundings of one above the threshold, by thread.
 const RECENT: usize = 64;
 
-/// The quantile thresholds are renewed when the samples have grown by this factor.
-const RENEW: u64 = 4;
-
-/// Samples above, or below, that a quantile's threshold must rest on to be kept for good.
-const SETTLED: f64 = 16.0;
-
-/// How much a series' exceedances of a quantile depend on each other.
-///
-/// The interval of a quantile rests on how many samples lie above it; latencies come in bursts, so
-/// that count varies more than that of independent samples. The batch means of "above, or not"
-/// tell by how much. The quantile is not known beforehand: the estimate of some time ago serves.
-#[derive(Debug)]
-struct Exceedances {
-    p: f64,
-    threshold: u64,
-    settled: bool,
-    batches: BatchMeans,
-}
-
-impl Exceedances {
-    /// Takes a better threshold from `histogram`, unless the present one is good enough.
-    fn renew(&mut self, histogram: &LatencyHistogram) {
-        if self.settled {
-            return;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
-        let n = histogram.count() as f64;
-        self.settled = n * self.p.min(1.0 - self.p) >= SETTLED;
-        self.threshold = histogram.quantile(self.p).unwrap_or(0);
-        // What was counted against the threshold before says little about the new one.
-        self.batches = BatchMeans::new();
-    }
-
-    fn absorb(&mut self, ns: &[u64]) {
-        for late in ns {
-            self.batches
-                .push(f64::from(u8::from(*late > self.threshold)));
-        }
-    }
-}
-
 /// Samples that are worked on at once: they fit the first-level cache.
 const BLOCK: usize = 256;
 
@@ -97,8 +56,9 @@ pub(crate) struct ThreadStats {
     window: CountWindow,
     batches: BatchMeans,
     exceedances: Vec<Exceedances>,
-    renew_at: u64,
     misses: ThresholdCounter,
+    /// How the misses of each deadline depend on each other, in the order of the counter.
+    late: Vec<Exceedances>,
     /// Overruns later than each deadline, in the order of the counter.
     late_overruns: Vec<u64>,
     /// Watches the precision targets, if there are any.
@@ -123,14 +83,12 @@ impl ThreadStats {
             batches: BatchMeans::new(),
             exceedances: QUANTILES
                 .iter()
-                .map(|(_, p)| Exceedances {
-                    p: *p,
-                    threshold: 0,
-                    settled: false,
-                    batches: BatchMeans::new(),
-                })
+                .map(|(_, p)| Exceedances::of_quantile(*p))
                 .collect(),
-            renew_at: 0,
+            late: misses
+                .counts()
+                .map(|(deadline, _)| Exceedances::of_threshold(deadline))
+                .collect(),
             late_overruns: vec![0; misses.counts().count()],
             misses,
             rule,
@@ -161,17 +119,14 @@ impl ThreadStats {
             self.window.extend_from_slice(values);
             self.batches.extend_from_slice(values);
             self.misses.record_slice(ns);
-            if self.moments.count() >= self.renew_at {
-                self.renew_thresholds();
+            for exceedances in &mut self.exceedances {
+                exceedances.extend(ns, &self.histogram);
             }
-            self.exceedances.iter_mut().for_each(|e| e.absorb(ns));
+            self.follow_misses(block);
             if let Some(rule) = &mut self.rule {
-                rule.extend(ns);
+                rule.extend(ns, &self.histogram);
             }
             total.extend_from_slice(values);
-        }
-        for stall in samples.iter().filter(|sample| sample.skipped > 0) {
-            self.count_overruns(stall);
         }
         self.last = samples.last().copied().or(self.last);
         if let Some(threshold) = self.role.spec.on_threshold_ns {
@@ -179,18 +134,22 @@ impl ThreadStats {
         }
     }
 
-    /// Counts the deadlines that passed before a late wake-up by how late it came for them.
-    fn count_overruns(&mut self, stall: &Sample) {
+    /// Follows the misses of each deadline, and counts those of the deadlines that a stall skipped by
+    /// how late it came for them.
+    fn follow_misses(&mut self, samples: &[Sample]) {
         let interval = self.role.interval.get().max(1);
-        for ((deadline, _), count) in self.misses.counts().zip(&mut self.late_overruns) {
-            *count += late_overruns(stall, interval, deadline);
-        }
-    }
-
-    fn renew_thresholds(&mut self) {
-        self.renew_at = self.moments.count().saturating_mul(RENEW);
-        for exceedances in &mut self.exceedances {
-            exceedances.renew(&self.histogram);
+        let deadlines = self.misses.counts().map(|(deadline, _)| deadline);
+        for ((deadline, late), count) in deadlines.zip(&mut self.late).zip(&mut self.late_overruns)
+        {
+            for sample in samples {
+                late.extend(&[sample.latency_ns], &self.histogram);
+                if sample.skipped > 0 {
+                    let missed = late_overruns(sample, interval, deadline);
+                    late.extend_unsampled(true, missed);
+                    late.extend_unsampled(false, u64::from(sample.skipped) - missed);
+                    *count += missed;
+                }
+            }
         }
     }
 
@@ -200,10 +159,8 @@ impl ThreadStats {
         #[expect(clippy::cast_precision_loss, reason = "a count")]
         let n = self.moments.count() as f64;
         let of = |e: &Exceedances| {
-            e.batches
-                .autocorrelation_time()
-                // No sample above, or none below: nothing is known of the dependence but that of
-                // the values.
+            // Too few samples against the threshold: the dependence of the values is what is known.
+            e.autocorrelation_time()
                 .or_else(|| self.batches.autocorrelation_time())
                 .map(|tau| n / tau)
         };
@@ -318,6 +275,20 @@ impl ThreadStats {
         }
     }
 
+    fn misses(&self) -> Vec<Misses> {
+        let late = self.late_overruns.iter().zip(&self.late);
+        self.misses
+            .counts()
+            .zip(late)
+            .map(|((deadline, count), (overruns, late))| Misses {
+                deadline_ns: Nanos::new(deadline),
+                count,
+                overruns: *overruns,
+                effective: late.effective_samples(),
+            })
+            .collect()
+    }
+
     /// Returns the final figures.
     pub(crate) fn series(&self, policy: String) -> Series {
         let mut series = figures(
@@ -335,7 +306,7 @@ impl ThreadStats {
         series.lost = self.counts.lost.load(Ordering::Relaxed);
         series.clamped += self.counts.early.load(Ordering::Relaxed);
         series.warm_up_samples = self.counts.warm_up.load(Ordering::Relaxed);
-        series.misses = misses(&self.misses, &self.late_overruns);
+        series.misses = self.misses();
         series
     }
 }
@@ -348,18 +319,17 @@ pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquar
     for thread in threads {
         histogram.merge(&thread.histogram);
     }
-    // Threads measure different CPUs: their samples count as independent of each other.
+    // Threads wake up at the same moments and share the machine: all together they may say no more
+    // than the one that says most.
     let effective = threads
         .iter()
         .map(|t| t.batches.effective_samples())
-        .sum::<Option<f64>>();
+        .reduce(best)
+        .flatten();
     let by_quantile = threads
         .iter()
         .map(ThreadStats::effective_by_quantile)
-        .reduce(|a, b| {
-            let sum = |(a, b): (Option<f64>, Option<f64>)| a.zip(b).map(|(a, b)| a + b);
-            a.into_iter().zip(b).map(sum).collect()
-        });
+        .reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| best(a, b)).collect());
     let mut total = figures(
         &Moments::merged(&parts),
         &histogram,
@@ -377,16 +347,9 @@ pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquar
     total
 }
 
-fn misses(counter: &ThresholdCounter, late_overruns: &[u64]) -> Vec<Misses> {
-    counter
-        .counts()
-        .zip(late_overruns)
-        .map(|((deadline, count), overruns)| Misses {
-            deadline_ns: Nanos::new(deadline),
-            count,
-            overruns: *overruns,
-        })
-        .collect()
+/// Returns the larger number of independent samples; none where one of them is not known.
+fn best(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map(|(a, b)| a.max(b))
 }
 
 /// Adds one thread's misses; all threads have the deadlines of one specification.
@@ -398,6 +361,7 @@ fn add_misses(total: &mut Vec<Misses>, part: &[Misses]) {
     for (sum, misses) in total.iter_mut().zip(part) {
         sum.count += misses.count;
         sum.overruns += misses.overruns;
+        sum.effective = best(sum.effective, misses.effective);
     }
 }
 

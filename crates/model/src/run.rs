@@ -144,7 +144,7 @@ pub struct Series {
 /// A stall is one sample, and the deadlines of the grid that passed meanwhile are overruns: nobody
 /// was woken for them. To count the sample alone would make one long stall as good as one short one
 /// ("coordinated omission", G. Tene), so `overruns` counts those that would have been too late too.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
     /// The deadline.
@@ -152,7 +152,12 @@ pub struct Misses {
     /// Samples strictly later.
     pub count: u64,
     /// Overruns that were served later than that after their own deadline.
+    #[serde(default)]
     pub overruns: u64,
+    /// Number of independent wake-ups that would say as much about the share: misses come in
+    /// bursts. Null from too few wake-ups.
+    #[serde(default)]
+    pub effective: Option<f64>,
 }
 
 impl Misses {

@@ -16,6 +16,7 @@ fn condition(name: &str, missed: u64, samples: u64) -> Condition {
         deadline_ns: Nanos::from_micros(100),
         count: missed,
         overruns: 0,
+        effective: None,
     }];
     Condition {
         name: name.to_owned(),

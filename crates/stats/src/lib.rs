@@ -7,6 +7,7 @@
 mod base64;
 pub mod batch;
 mod binomial;
+pub mod dependence;
 pub mod exceed;
 pub mod exchange;
 mod histogram;
@@ -23,6 +24,7 @@ mod view;
 pub mod window;
 
 pub use batch::{BatchMeans, autocorrelation_time};
+pub use dependence::Exceedances;
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
 pub use exchange::{
     HistogramLog, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog, write_hlog,

@@ -8,8 +8,7 @@
 //! Latencies come in bursts, so n samples are worth fewer. For the mean, the effective number is
 //! that of the values ([`BatchMeans`]). For a quantile it is that of the series "this sample is
 //! above the quantile", 0 or 1, since its interval rests on how many samples lie above; a burst of
-//! outliers matters for p99.9 and hardly for the median. The quantile is not known beforehand: each
-//! block is compared with the P-square estimate before the block.
+//! outliers matters for p99.9 and hardly for the median ([`Exceedances`]).
 //!
 //! # Looking many times
 //!
@@ -27,7 +26,7 @@
 
 use crate::precision::{mean_interval, quantile_interval};
 use crate::{
-    BatchMeans, HalfWidth, LatencyHistogram, Moments, PSquare, PrecisionTarget, Statistic,
+    BatchMeans, Exceedances, HalfWidth, LatencyHistogram, Moments, PrecisionTarget, Statistic,
 };
 
 const BLOCK: usize = 64;
@@ -44,8 +43,8 @@ const BLOCK: usize = 64;
 /// let states = loop {
 ///     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
 ///     let latency = 2_000 + (seed >> 54);
-///     rule.extend(&[latency]);
 ///     histogram.record(latency);
+///     rule.extend(&[latency], &histogram);
 ///     moments.push(latency as f64);
 ///     if rule.is_due() {
 ///         let states = rule.look(&histogram, &moments);
@@ -87,13 +86,7 @@ pub struct TargetState {
 struct Tracker {
     target: PrecisionTarget,
     /// `None` for the mean.
-    exceedance: Option<Exceedance>,
-}
-
-#[derive(Clone, Debug)]
-struct Exceedance {
-    quantile: PSquare,
-    indicator: BatchMeans,
+    exceedance: Option<Exceedances>,
 }
 
 impl StopRule {
@@ -108,11 +101,7 @@ impl StopRule {
             target,
             exceedance: match target.statistic {
                 Statistic::Mean => None,
-                // An invalid quantile has no estimate: an empty set.
-                Statistic::Quantile(q) => Some(Exceedance {
-                    quantile: PSquare::new(&[q]).unwrap_or_else(|_| PSquare::of(&[])),
-                    indicator: BatchMeans::new(),
-                }),
+                Statistic::Quantile(q) => Some(Exceedances::of_quantile(q)),
             },
         });
         Self {
@@ -123,10 +112,10 @@ impl StopRule {
         }
     }
 
-    /// Feeds latencies in ns, in the order in which they were measured.
+    /// Feeds latencies in ns, in the order in which they were measured. `histogram` has all so far.
     ///
     /// Hot: it allocates nothing.
-    pub fn extend(&mut self, ns: &[u64]) {
+    pub fn extend(&mut self, ns: &[u64], histogram: &LatencyHistogram) {
         let mut block = [0.0; BLOCK];
         for part in ns.chunks(BLOCK) {
             let values = &mut block[..part.len()];
@@ -136,7 +125,7 @@ impl StopRule {
             self.values.extend_from_slice(values);
             for tracker in &mut self.trackers {
                 if let Some(exceedance) = &mut tracker.exceedance {
-                    exceedance.extend(values);
+                    exceedance.extend(part, histogram);
                 }
             }
         }
@@ -186,11 +175,10 @@ impl StopRule {
         moments: &Moments,
     ) -> TargetState {
         let target = tracker.target;
-        let source = match &tracker.exceedance {
-            None => &self.values,
-            Some(exceedance) => &exceedance.indicator,
+        let effective_samples = match &tracker.exceedance {
+            None => self.values.effective_samples(),
+            Some(exceedance) => exceedance.effective_samples(),
         };
-        let effective_samples = source.effective_samples();
         let (estimate, interval) = match target.statistic {
             Statistic::Mean => {
                 let interval = effective_samples
@@ -224,20 +212,6 @@ impl StopRule {
     }
 }
 
-impl Exceedance {
-    fn extend(&mut self, values: &[f64]) {
-        let threshold = self.quantile.estimate(0);
-        self.quantile.extend_from_slice(values);
-        // Before the first block there is no threshold; its samples do not enter the indicator.
-        let Some(threshold) = threshold else { return };
-        let mut indicator = [0.0; BLOCK];
-        for (above, &x) in indicator.iter_mut().zip(values) {
-            *above = f64::from(u8::from(x > threshold));
-        }
-        self.indicator.extend_from_slice(&indicator[..values.len()]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,7 +228,7 @@ mod tests {
         let (mut h, mut m) = (LatencyHistogram::default(), Moments::new());
         for _ in 0..most / 100 {
             let part: Vec<u64> = (0..100).map(|_| next()).collect();
-            rule.extend(&part);
+            rule.extend(&part, &h);
             h.record_slice(&part);
             part.iter().for_each(|&x| m.push(x as f64));
             if rule.is_due() {
@@ -334,7 +308,7 @@ mod tests {
             width: HalfWidth::Relative(1.0),
             confidence: 0.95,
         }]);
-        rule.extend(&[1; 2000]);
+        rule.extend(&[1; 2000], &LatencyHistogram::default());
         let mut h = LatencyHistogram::default();
         h.record_n(1, 2000);
         assert!(!rule.all_met(&h, &Moments::new()));

@@ -74,7 +74,7 @@ fn recording_allocates_nothing() {
         time_window.extend_from_slice(&timed);
         batches.extend_from_slice(&xs);
         thresholds.record_slice(&ns);
-        rule.extend(&ns);
+        rule.extend(&ns, &histogram);
         online.record_slice(&ns);
         for (&n, &x) in ns.iter().zip(&xs) {
             moments.push(x);

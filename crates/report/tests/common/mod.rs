@@ -139,6 +139,7 @@ pub(crate) fn misses(pairs: &[(u64, u64)]) -> Vec<Misses> {
             deadline_ns: Nanos::from_micros(us),
             count,
             overruns: 0,
+            effective: None,
         })
         .collect()
 }
