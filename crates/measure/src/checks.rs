@@ -12,11 +12,18 @@ use punctual_model::{Check, Clock, CpuSet, Nanos, Policy, RunSpec, Series};
 use crate::conditions::{Conditions, Ticks};
 use crate::loads::LoadEvidence;
 use crate::throttling::{self, RtLoad};
+use crate::watch::Watch;
 use crate::worker::{Finished, Ready};
 
 /// Steal time above this share of a measured CPU's time makes a run say more about the
 /// hypervisor's other guests than about this machine.
 const STEAL_LIMIT: f64 = 0.05;
+
+/// The recorder looks ten times a second. A silence this long is no scheduling delay.
+const PAUSE_LIMIT: Nanos = Nanos::from_secs(1);
+
+/// NTP slews a clock by 0.05 % at most, 50 µs between two looks; more is a step.
+const STEP_LIMIT: Nanos = Nanos::from_millis(1);
 
 /// A clock that steps by more than this cannot time wake-ups of microseconds.
 const RESOLUTION_LIMIT: Nanos = Nanos::new(1_000);
@@ -66,6 +73,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) observed_step: Option<Nanos>,
     pub(crate) rt_load: &'a RtLoad,
     pub(crate) loads: &'a [LoadEvidence],
+    pub(crate) watch: &'a Watch,
 }
 
 /// Judges the evidence.
@@ -81,8 +89,11 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
         unchanged_cpus(evidence),
         frequency(evidence),
         clock(evidence),
+        clock_steps(evidence),
         suspend(evidence),
+        pauses(evidence),
         steal(evidence),
+        cpu_use(evidence),
         throttling::check(evidence.rt_load),
         loads(evidence),
     ]
@@ -230,7 +241,7 @@ fn unchanged_cpus(e: &Evidence<'_>) -> Check {
     let id = "cpus-online";
     match (&e.before.cpus_online, &e.after.cpus_online) {
         (Some(before), Some(after)) if before == after => {
-            Check::pass(id, format!("CPUs {before} from start to end"))
+            Check::pass(id, format!("CPUs {before} at the start and at the end"))
         }
         (Some(before), Some(after)) => Check::fail(
             id,
@@ -293,6 +304,43 @@ fn clock(e: &Evidence<'_>) -> Check {
     )
 }
 
+/// Deadlines on a clock that is set are early or late by the step, and so are the samples.
+fn clock_steps(e: &Evidence<'_>) -> Check {
+    let id = "clock-steps";
+    if matches!(e.spec.clock, Clock::Monotonic | Clock::Boottime) {
+        return Check::pass(id, format!("nobody can set clock {}", e.spec.clock));
+    }
+    let step = e.watch.largest_step();
+    Check::of(
+        id,
+        step <= STEP_LIMIT,
+        format!(
+            "clock {} moved by at most {step} against the monotonic one between two looks, ten a second",
+            e.spec.clock
+        ),
+    )
+}
+
+/// When everything stood still, the recorder and a measuring thread alike, it was not the machine
+/// that was late: the program was stopped, or the virtual machine was.
+fn pauses(e: &Evidence<'_>) -> Check {
+    let pause = e.watch.longest_pause();
+    let worst = e.series.iter().filter_map(|s| s.max_ns).max().unwrap_or(0);
+    let stood_still = pause >= PAUSE_LIMIT && worst >= pause.get() / 2;
+    Check::of(
+        "pauses",
+        !stood_still,
+        if stood_still {
+            format!(
+                "the whole program stood still for {pause}: it was stopped (SIGSTOP, Ctrl-Z), or the \
+                 machine was paused"
+            )
+        } else {
+            format!("the recorder looked at least every {pause}")
+        },
+    )
+}
+
 fn suspend(e: &Evidence<'_>) -> Check {
     let slept = e.after.suspended - e.before.suspended;
     // The two clocks are read one after the other, with the machine's own delays between.
@@ -307,34 +355,49 @@ fn suspend(e: &Evidence<'_>) -> Check {
     )
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shares")]
 fn steal(e: &Evidence<'_>) -> Check {
     let id = "steal";
-    let share = |cpu: &u32, before: &Ticks| {
-        let after = e.after.ticks.get(cpu)?;
-        let total = after.total.checked_sub(before.total)?;
-        let steal = after.steal.saturating_sub(before.steal);
-        Some(steal as f64 / total.max(1) as f64)
-    };
-    let shares: Vec<(u32, f64)> = e
-        .before
-        .ticks
-        .iter()
-        .filter_map(|(cpu, before)| Some((*cpu, share(cpu, before)?)))
-        .collect();
-    let worst = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    match worst {
+    match busiest(e, |ticks| ticks.steal) {
         None => Check::unknown(id, "steal time cannot be read"),
-        Some((cpu, share)) => Check::of(
+        Some((cpu, share, ms)) => Check::of(
             id,
-            *share <= STEAL_LIMIT,
+            share <= STEAL_LIMIT,
             format!(
-                "the hypervisor took at most {:.2} % of a measured CPU's time (CPU {cpu}); limit {:.0} %",
+                "the hypervisor took at most {ms} ms of a measured CPU's time ({:.2} %, CPU {cpu}), in \
+                 steps of 10 ms; limit {:.0} %",
                 100.0 * share,
                 100.0 * STEAL_LIMIT
             ),
         ),
     }
+}
+
+/// No verdict, but who calls a run idle must be able to see whether it was.
+fn cpu_use(e: &Evidence<'_>) -> Check {
+    let id = "cpu-use";
+    match busiest(e, |ticks| ticks.total.saturating_sub(ticks.idle)) {
+        None => Check::unknown(id, "CPU time cannot be read"),
+        Some((cpu, share, _)) => Check::pass(
+            id,
+            format!(
+                "measured CPUs were at most {:.0} % busy (CPU {cpu}), measuring threads and loads included",
+                100.0 * share
+            ),
+        ),
+    }
+}
+
+/// Returns the CPU with the largest share of `part` in its time, the share, and `part` in ms.
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn busiest(e: &Evidence<'_>, part: impl Fn(&Ticks) -> u64) -> Option<(u32, f64, u64)> {
+    let shares = e.before.ticks.iter().filter_map(|(cpu, before)| {
+        let after = e.after.ticks.get(cpu)?;
+        let total = after.total.checked_sub(before.total)?;
+        let part = part(after).saturating_sub(part(before));
+        // A clock tick of /proc is 10 ms (USER_HZ is 100, time(7)).
+        Some((*cpu, part as f64 / total.max(1) as f64, part * 10))
+    });
+    shares.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn loads(e: &Evidence<'_>) -> Check {

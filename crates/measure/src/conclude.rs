@@ -67,6 +67,7 @@ pub(crate) fn conclude(
         resolution,
         observed_step,
         rt_load: &rt_load,
+        watch: &recorded.watch,
         loads: &around.loads,
     });
     Ok(Outcome {

@@ -36,6 +36,8 @@ pub(crate) struct Ticks {
     pub total: u64,
     /// What the hypervisor gave to others while this CPU had work.
     pub steal: u64,
+    /// What nothing ran in, waiting for a disk included.
+    pub idle: u64,
 }
 
 impl Conditions {
@@ -90,6 +92,7 @@ fn ticks(stat: &str, cpus: &CpuSet) -> BTreeMap<u32, Ticks> {
             let ticks = Ticks {
                 total: fields.iter().take(8).sum(),
                 steal: fields.get(7).copied().unwrap_or(0),
+                idle: fields.iter().skip(3).take(2).sum(),
             };
             cpus.contains(cpu).then_some((cpu, ticks))
         })
@@ -109,10 +112,11 @@ mod tests {
             read[&0],
             Ticks {
                 total: 36,
-                steal: 8
+                steal: 8,
+                idle: 9,
             }
         );
-        assert_eq!(read[&1], Ticks { total: 4, steal: 0 });
+        assert_eq!((read[&1].total, read[&1].steal), (4, 0));
         assert_eq!(ticks(stat, &"1".parse().unwrap()).len(), 1);
     }
 

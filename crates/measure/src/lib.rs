@@ -17,6 +17,7 @@ mod series;
 mod sink;
 mod team;
 mod throttling;
+mod watch;
 mod worker;
 
 pub use error::MeasureError;

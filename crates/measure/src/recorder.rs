@@ -23,6 +23,7 @@ use rtrb::Consumer;
 
 use crate::cyclic::Shared;
 use crate::series::ThreadStats;
+use crate::watch::Watch;
 use crate::worker::Finished;
 
 /// Time between two looks at the rings. They hold far more; see [`ring_slots`].
@@ -82,6 +83,7 @@ pub(crate) struct Recorded {
     pub(crate) duration: Nanos,
     pub(crate) hit: Option<ThresholdHit>,
     pub(crate) precision: Vec<PrecisionState>,
+    pub(crate) watch: Watch,
 }
 
 impl Recorder {
@@ -91,7 +93,9 @@ impl Recorder {
         let mut ended = Ended::Completed;
         let mut ending = false;
         let mut next_progress = self.progress_every;
+        let mut watch = Watch::new(self.spec.clock);
         loop {
+            watch.look();
             let done = self.sources.iter().all(|s| s.thread.is_finished());
             self.drain(&mut buffer);
             if done {
@@ -123,7 +127,7 @@ impl Recorder {
             }
             std::thread::park_timeout(if ending { ENDING_TICK } else { TICK });
         }
-        self.finish(ended)
+        self.finish(ended, watch)
     }
 
     fn elapsed(&self) -> Nanos {
@@ -209,8 +213,8 @@ impl Recorder {
             .collect()
     }
 
-    fn finish(self, ended: Ended) -> Recorded {
-        let duration = self.elapsed();
+    fn finish(self, ended: Ended, watch: Watch) -> Recorded {
+        let duration = watch.elapsed();
         let precision = self.precision();
         let hit = self.threshold_hit();
         let ended = if hit.is_some() {
@@ -233,6 +237,7 @@ impl Recorder {
             duration,
             hit,
             precision,
+            watch,
         };
         for source in self.sources {
             recorded.stats.push(source.stats);
