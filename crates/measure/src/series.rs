@@ -409,6 +409,16 @@ fn figures(
             .zip(psquare.estimates())
             .map(|(name, (_, estimate))| ((*name).to_owned(), estimate))
             .collect(),
+        psquare_shares: PSQUARE_NAMES
+            .iter()
+            .zip(psquare.estimates())
+            .map(|(name, (_, estimate))| {
+                (
+                    (*name).to_owned(),
+                    estimate.and_then(|ns| share_at_or_below(histogram, ns)),
+                )
+            })
+            .collect(),
         mean_interval_ns: effective
             .and_then(|n| mean_interval(moments, n, CONFIDENCE))
             .map(|i| Interval {
@@ -430,6 +440,18 @@ fn figures(
         clamped: histogram.clamped(),
         ..Series::default()
     }
+}
+
+/// Returns the share of samples at or below `ns`, to within the histogram's buckets.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates lie between the smallest and the largest sample"
+)]
+fn share_at_or_below(histogram: &LatencyHistogram, ns: f64) -> Option<f64> {
+    let n = histogram.count();
+    (n > 0).then(|| 1.0 - histogram.count_above(ns as u64) as f64 / n as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]

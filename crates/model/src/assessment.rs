@@ -62,7 +62,7 @@ pub struct MissRate {
     /// Wake-ups asked for: samples plus overruns.
     pub wakeups: u64,
     /// Upper end of the one-sided 95 % interval of the share of wake-ups that miss
-    /// (Clopper-Pearson; misses taken as independent). Null without wake-ups.
+    /// (Clopper-Pearson on the number of independent wake-ups). Null without wake-ups.
     pub share_at_most: Option<f64>,
 }
 

@@ -116,6 +116,10 @@ pub struct Series {
     pub quantile_relative_error: f64,
     /// Quantiles estimated by the P-square algorithm, in constant memory.
     pub psquare_ns: BTreeMap<String, Option<f64>>,
+    /// Share of the samples at or below each P-square estimate, from the histogram: what the
+    /// estimate is really the quantile of. P-square has no error bound.
+    #[serde(default)]
+    pub psquare_shares: BTreeMap<String, Option<f64>>,
     /// Interval of the mean, with the samples' dependence taken into account.
     #[serde(default)]
     pub mean_interval_ns: Option<Interval>,

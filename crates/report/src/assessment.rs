@@ -6,7 +6,8 @@
 //! The classes are those of V. Bridgers, "Real Time Linux Scheduling Comparison" (2015). A class is
 //! given for what was seen under the worst condition. The 95 % class is a claim about the share of
 //! misses and so takes the upper end of an interval (Clopper-Pearson, *Biometrika* 26, 1934), not
-//! the share seen. The 100 % class says only that no wake-up contradicts it; `share_at_most` says
+//! the share seen, and counts misses that come in bursts as the fewer independent ones that they are
+//! worth. The 100 % class says only that no wake-up contradicts it; `share_at_most` says
 //! how little that may be.
 
 use punctual_model::{
@@ -74,9 +75,28 @@ fn rate(deadline: Nanos, condition: &Condition) -> Option<MissRate> {
         condition: condition.name.clone(),
         missed: counted.all(),
         wakeups,
-        share_at_most: exceedance_upper_bound(counted.all(), wakeups, CONFIDENCE)
-            .filter(|_| wakeups > 0),
+        share_at_most: share_at_most(counted.all(), wakeups, counted.effective),
     })
+}
+
+/// Returns the upper end of the interval of the share of misses. Misses come in bursts: they are
+/// worth `effective` independent wake-ups, of which the same share missed.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts, and parts of counts"
+)]
+fn share_at_most(missed: u64, wakeups: u64, effective: Option<f64>) -> Option<f64> {
+    if wakeups == 0 {
+        return None;
+    }
+    let effective = effective
+        .unwrap_or(wakeups as f64)
+        .clamp(1.0, wakeups as f64);
+    let missed = missed as f64 / wakeups as f64 * effective;
+    // Rounded so that the bound is not too low.
+    exceedance_upper_bound(missed.ceil() as u64, effective.floor() as u64, CONFIDENCE)
 }
 
 fn class(rate: &MissRate) -> Option<RealTimeClass> {

@@ -39,6 +39,7 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
         words::machine(run),
         figures::table(run),
         figures::shape(run, detail),
+        figures::psquare(run, detail),
         figures::intervals(run, detail),
         figures::counts(run),
         figures::misses(run, detail),

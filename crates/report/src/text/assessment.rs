@@ -4,7 +4,7 @@
 //! An assessment as text.
 
 use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
-use punctual_stats::{exceedance_upper_bound, samples_for_bound};
+use punctual_stats::samples_for_bound;
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Micros, Missing, span};
@@ -66,9 +66,14 @@ fn setting(assessment: &Assessment) -> String {
             true => "nothing of ours beside it".to_owned(),
             false => format!("beside load {}", loads.join(", ")),
         };
+        let checks = condition.run.checks.iter();
+        let around: String = checks
+            .filter(|check| matches!(check.id.as_str(), "cpu-use" | "steal"))
+            .map(|check| format!("; {}", clean(&check.detail)))
+            .collect();
         text += &paragraph(
             &capitalized(&condition.name),
-            &format!("{beside}, {}", condition.run.duration_ns),
+            &format!("{beside}, {}{around}", condition.run.duration_ns),
         );
     }
     text
@@ -80,11 +85,10 @@ fn latencies(assessment: &Assessment) -> String {
     let decimals = |figure: fn(&punctual_model::Series) -> Option<u64>| {
         Micros::up_to(totals.iter().filter_map(figure).max())
     };
-    let quantile =
-        |s: &punctual_model::Series, name: &str| s.quantiles_ns.get(name).copied().flatten();
     let (least, most) = (decimals(|s| s.min_ns), decimals(|s| s.max_ns));
     let mut missing = Missing::default();
-    let none = "fewer than one sample lies beyond";
+    let none = "there are no samples";
+    let unbounded = "too few samples for a 95 % interval of that quantile";
     let rows = assessment
         .conditions
         .iter()
@@ -97,8 +101,9 @@ fn latencies(assessment: &Assessment) -> String {
                 none,
             ));
             for name in ["p50", "p99", "p99.9", "p99.99"] {
-                let value = quantile(s, name);
-                row.push(missing.or(value.map(|ns| Micros::up_to(value).whole(ns)), none));
+                let value = figures::bounded_quantile(s, name);
+                let text = value.map(|ns| Micros::up_to(value).whole(ns));
+                row.push(missing.or(text, unbounded));
             }
             row.push(missing.or(s.max_ns.map(|ns| most.whole(ns)), none));
             row.push(s.overruns.to_string());
@@ -142,21 +147,25 @@ fn deadlines(assessment: &Assessment) -> String {
     let names: Vec<String> = assessment
         .conditions
         .iter()
-        .map(|c| format!("Missed {}", clean(&c.name)))
+        .map(|c| {
+            let wakeups = c.run.total.count + c.run.total.overruns;
+            format!("{}, of {wakeups}", capitalized(&c.name))
+        })
         .collect();
     let mut header = vec![("Deadline", Column::Right)];
     header.extend(names.iter().map(|name| (name.as_str(), Column::Right)));
-    header.push(("Missed at most", Column::Right));
+    header.push(("At most", Column::Right));
     header.push(("Class", Column::Left));
-    let mut text = "Deadlines, in wake-ups that missed them (overruns included)\n".to_owned();
+    let mut text = "Wake-ups that missed a deadline, overruns included\n".to_owned();
     text += &table(&header, rows);
     text += &wrapped(
         " ",
         1,
-        "Missed at most: the share under the worse condition, with 95 % confidence, if misses are \
-         independent. Classes after Bridgers 2015, by the worse condition: 100 %: none missed; \
-         95 %: at most 5 % miss; soft: more, or too few wake-ups to say. Safe is not a class that \
-         a measurement can give.",
+        "At most: the share that misses under the worse condition, with 95 % confidence; misses that \
+         come in bursts count as the fewer independent ones that they are worth, and of none seen \
+         nothing is known but that. Classes after Bridgers 2015, by the worse condition: 100 %: none \
+         missed, which claims no more than the column before; 95 %: at most 5 % miss; soft: more, or \
+         too few wake-ups to say. Safe is no class that a measurement can give.",
     );
     text += &missing.note();
     text
@@ -193,27 +202,26 @@ const fn class(class: RealTimeClass) -> &'static str {
     }
 }
 
-/// What the number of samples allows to be said of a deadline that none of them missed.
+/// What the wake-ups allow to be said of the shortest deadline that none of them missed.
 fn claims(assessment: &Assessment) -> String {
-    let fewest = assessment
-        .conditions
+    let kept = assessment
+        .deadlines
         .iter()
-        .map(|c| c.run.total.count)
-        .min();
-    let Some((fewest, bound)) = fewest
-        .filter(|n| *n > 0)
-        .and_then(|n| Some((n, exceedance_upper_bound(0, n, CONFIDENCE)?)))
-    else {
-        return paragraph("Claims", "none: there are no wake-ups");
+        .find(|deadline| deadline.class.is_some() && deadline.misses.iter().all(|m| m.missed == 0));
+    let Some((kept, bound)) = kept.and_then(|kept| Some((kept, worst(kept)?))) else {
+        return paragraph("Claims", "none: no deadline of the table was always kept");
     };
-    let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE)
-        .map_or_else(String::new, |needed| {
-            format!(" To claim less than one in a million takes {needed} without a miss.")
-        });
+    let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE).map_or_else(String::new, |n| {
+        format!(
+            " To claim less than one in a million takes {n} independent wake-ups without a miss."
+        )
+    });
     let text = format!(
-        "{fewest} wake-ups without a miss allow to claim, with 95 % confidence, that fewer than one \
-         wake-up in {:.0} misses: under these conditions, on this boot, no more.{needed}",
-        (1.0 / bound).floor()
+        "{} was never missed. With 95 % confidence that allows to claim that {} of the wake-ups miss \
+         it at most, one in {:.0}: under these conditions, on this boot, no more.{needed}",
+        span(kept.deadline_ns),
+        share(bound),
+        (1.0 / bound).floor(),
     );
     paragraph("Claims", &text)
 }

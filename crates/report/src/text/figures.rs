@@ -51,6 +51,13 @@ fn quantile(series: &Series, name: &str) -> Option<u64> {
     series.quantiles_ns.get(name).copied().flatten()
 }
 
+/// A quantile that has an interval. Without one it is a number among many that fit as well, and
+/// has no place in a table that is compared with others.
+pub(crate) fn bounded_quantile(series: &Series, name: &str) -> Option<u64> {
+    let interval = series.quantile_intervals_ns.get(name)?;
+    quantile(series, name).filter(|_| interval.is_some())
+}
+
 fn name(series: &Series) -> String {
     series
         .thread
@@ -84,8 +91,12 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
         row.push(missing.or(series.min_ns.map(|ns| least.whole(ns)), NO_SAMPLES));
         row.push(missing.or(mean(series, means), NO_SAMPLES));
         row.extend(quantiles.map(|(name, micros)| {
-            let figure = quantile(series, name).map(|ns| micros.whole(ns));
-            missing.or(figure, why(series, name))
+            let figure = bounded_quantile(series, name).map(|ns| micros.whole(ns));
+            let reason = match quantile(series, name) {
+                Some(_) => NO_INTERVAL,
+                None => why(series, name),
+            };
+            missing.or(figure, reason)
         }));
         row.push(missing.or(series.max_ns.map(|ns| most.whole(ns)), NO_SAMPLES));
         row.push(series.overruns.to_string());
@@ -150,45 +161,68 @@ pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
         return None;
     }
     let deviations = decimals_of(run, |s| s.stddev_ns);
-    let estimate = |s: &Series, name: &str| s.psquare_ns.get(name).copied().flatten();
     let mut missing = Missing::default();
-    let psquare: Vec<_> = in_order(rows(run).flat_map(|s| s.psquare_ns.keys()))
-        .into_iter()
-        .map(|name| (name, decimals_of(run, |s| estimate(s, name))))
-        .collect();
-    let titles: Vec<_> = psquare
-        .iter()
-        .map(|(name, _)| format!("P² {name}"))
-        .collect();
-    let mut header = vec![
+    let header = [
         ("Thread", Column::Right),
         ("Deviation", Column::Right),
         ("Skewness", Column::Right),
         ("Excess kurtosis", Column::Right),
         ("Independent samples", Column::Right),
     ];
-    header.extend(titles.iter().map(|title| (title.as_str(), Column::Right)));
     let cells = rows(run).map(|series| {
         let plain = |figure: Option<f64>, decimals| figure.map(|x| format!("{x:.decimals$}"));
-        let mut row = vec![
+        vec![
             name(series),
             missing.or(series.stddev_ns.map(|ns| deviations.of(ns)), NO_SHAPE),
             missing.or(plain(series.skewness, 3), NO_SHAPE),
             missing.or(plain(series.excess_kurtosis, 3), NO_SHAPE),
             missing.or(plain(series.effective_samples, 0), NO_INTERVAL),
-        ];
-        row.extend(psquare.iter().map(|(name, micros)| {
-            let reason = match series.psquare_ns.contains_key(name.as_str()) {
-                true => NO_SAMPLES,
-                false => NOT_RECORDED,
-            };
-            missing.or(estimate(series, name).map(|ns| micros.of(ns)), reason)
-        }));
-        row
+        ]
     });
     let rows = cells.collect();
-    let mut text = "Shape and P-square estimates, latency in µs\n".to_owned();
+    let mut text = "Shape, deviation in µs\n".to_owned();
     text += &layout(&header, rows);
+    text += &missing.note();
+    Some(text)
+}
+
+/// What P-square estimated in constant memory, and the quantile that each estimate really is.
+pub(crate) fn psquare(run: &RunRecord, detail: Detail) -> Option<String> {
+    if detail == Detail::Summary {
+        return None;
+    }
+    let mut missing = Missing::default();
+    let mut lines = Vec::new();
+    for series in rows(run) {
+        for key in in_order(series.psquare_ns.keys()) {
+            let estimate = series.psquare_ns.get(key).copied().flatten();
+            let share = series.psquare_shares.get(key).copied().flatten();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "decimals only"
+            )]
+            let micros = Micros::up_to(estimate.map(|ns| ns as u64));
+            lines.push(vec![
+                super::layout::clean(key).into_owned(),
+                name(series),
+                missing.or(estimate.map(|ns| micros.of(ns)), NO_SAMPLES),
+                missing.or(share.map(|s| format!("{:.1} %", 100.0 * s)), NOT_RECORDED),
+            ]);
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let header = [
+        ("Asked", Column::Left),
+        ("Thread", Column::Right),
+        ("Estimate", Column::Right),
+        ("Samples at or below", Column::Right),
+    ];
+    let mut text =
+        "P-square estimates in µs: no error bound; the last column says what each is\n".to_owned();
+    text += &layout(&header, lines);
     text += &missing.note();
     Some(text)
 }

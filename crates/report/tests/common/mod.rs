@@ -116,6 +116,9 @@ pub(crate) fn series(thread: u32) -> Series {
         ]
         .map(|(name, ns)| (name.to_owned(), Some(ns)))
         .into(),
+        psquare_shares: [("p5", 0.05), ("p50", 0.5), ("p95", 0.96), ("p99", 0.98)]
+            .map(|(name, share)| (name.to_owned(), Some(share)))
+            .into(),
         mean_interval_ns: interval(2_290.25, 2_330.25),
         quantile_intervals_ns: [
             ("p50".to_owned(), interval(2_090.0, 2_110.0)),
