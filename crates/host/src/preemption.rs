@@ -46,10 +46,14 @@ pub(crate) fn read(sys: &SysRoot, version: Option<&str>, cmdline: Option<&str>) 
 }
 
 fn dynamic(sys: &SysRoot, cmdline: Option<&str>) -> String {
+    // Under lockdown the kernel refuses debugfs and complains in its log, once for each reading.
+    let locked = sys
+        .read("/sys/kernel/security/lockdown")
+        .is_ok_and(|text| !text.contains("[none]"));
     // debugfs lists all models and puts the active one in parentheses: "none voluntary (full)".
-    let active = sys
-        .read("/sys/kernel/debug/sched/preempt")
-        .ok()
+    let active = (!locked)
+        .then(|| sys.read("/sys/kernel/debug/sched/preempt").ok())
+        .flatten()
         .and_then(|text| {
             let (_, rest) = text.split_once('(')?;
             Some(rest.split_once(')')?.0.to_owned())
