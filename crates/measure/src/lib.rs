@@ -6,6 +6,7 @@
 
 pub mod cyclic;
 pub mod loads;
+pub mod pacing;
 pub mod wakeup;
 
 mod checks;

@@ -22,15 +22,16 @@ use punctual_sys::thread::Tid;
 use rtrb::Consumer;
 
 use crate::cyclic::Shared;
+use crate::pacing::{EndWith, Pacing};
 use crate::series::ThreadStats;
 use crate::watch::Watch;
 use crate::worker::Finished;
 
-/// Time between two looks at the rings. They hold far more; see [`ring_slots`].
-const TICK: Duration = Duration::from_millis(100);
-
 /// Time between two looks while the threads are asked to end.
 const ENDING_TICK: Duration = Duration::from_millis(5);
+
+/// Time that the other threads have where the first one to finish ends the run.
+const LAST_CALL: Nanos = Nanos::from_millis(10);
 
 /// A stall of the recorder that the rings must survive.
 const RING_SPAN: Nanos = Nanos::from_secs(4);
@@ -49,6 +50,8 @@ pub(crate) enum Message {
     Event(Event),
     /// For the listener: samples of a thread.
     Samples(u32, Vec<Sample>),
+    /// For the listener: that was all up to now.
+    Tick,
 }
 
 /// A measuring thread as the recorder sees it.
@@ -71,6 +74,7 @@ pub(crate) struct Recorder {
     pub(crate) out: Sender<Message>,
     pub(crate) origin: Nanos,
     pub(crate) progress_every: Nanos,
+    pub(crate) pacing: Pacing,
 }
 
 /// What the recorder leaves when the run is over.
@@ -94,10 +98,17 @@ impl Recorder {
         let mut ending = false;
         let mut next_progress = self.progress_every;
         let mut watch = Watch::new(self.spec.clock);
+        let mut last_call = None;
         loop {
             watch.look();
-            let done = self.sources.iter().all(|s| s.thread.is_finished());
+            let finished = self.sources.iter().filter(|s| s.thread.is_finished());
+            let finished = finished.count();
+            let done = finished == self.sources.len();
             self.drain(&mut buffer);
+            if self.pacing.tell_ticks {
+                // A closed queue means that the listener failed and the run is ending.
+                drop(self.out.send(Message::Tick));
+            }
             if done {
                 break;
             }
@@ -109,6 +120,8 @@ impl Recorder {
                 } else if self.is_precise() {
                     ended = Ended::Precision;
                     ending = true;
+                } else if finished > 0 && self.pacing.end == EndWith::First {
+                    ending = now >= *last_call.get_or_insert(now + LAST_CALL);
                 }
             }
             if ending {
@@ -125,7 +138,9 @@ impl Recorder {
                 next_progress = now + self.progress_every;
                 self.say_progress(now);
             }
-            std::thread::park_timeout(if ending { ENDING_TICK } else { TICK });
+            let hurried = ending || last_call.is_some();
+            let tick = self.pacing.tick;
+            std::thread::park_timeout(if hurried { ENDING_TICK } else { tick });
         }
         self.finish(ended, watch)
     }

@@ -26,6 +26,7 @@ use crate::conditions::Conditions;
 use crate::cyclic::Shared;
 use crate::error::MeasureError;
 use crate::loads::LoadProcess;
+use crate::pacing::Pacing;
 use crate::recorder::{Message, Recorder};
 use crate::sink::{Sink, SinkError};
 use crate::team::Team;
@@ -53,6 +54,8 @@ pub struct Options {
     pub insist_on_dma_latency: bool,
     /// Time between progress events.
     pub progress_every: Nanos,
+    /// How it starts, is looked at, and ends.
+    pub pacing: Pacing,
 }
 
 /// What a run found.
@@ -112,7 +115,9 @@ pub fn run(
     let (out, messages) = channel();
     let rehearse = !matches!(locking, Locking::Locked);
     let head_start = if rehearse { REHEARSAL } else { HEAD_START } - spec.interval_ns;
-    let origin = clock::read(spec.clock) + head_start;
+    let pacing = options.pacing;
+    let soon = clock::read(spec.clock) + head_start;
+    let origin = pacing.begin.origin(soon, spec.interval_ns);
     let recorder = Recorder {
         spec: Arc::clone(&spec),
         sources: std::mem::take(&mut team.sources),
@@ -122,15 +127,25 @@ pub fn run(
         out,
         origin,
         progress_every: options.progress_every,
+        pacing,
     };
-    let recorder = team.go(Start { origin, rehearse }, recorder)?;
+    let start = Start {
+        origin,
+        rehearse,
+        stagger: pacing.stagger,
+        after_threshold: pacing.after_threshold,
+    };
+    let recorder = team.go(start, recorder)?;
     // After the start, so that it costs no start-up time.
     let foreign_before = throttling::foreign_rt_ticks(sys, &tids);
     let started = Event::Started {
         id: options.id.clone(),
         threads: spec.threads,
     };
-    let listened = sink.event(&started).and_then(|()| listen(&messages, sink));
+    let listened = sink
+        .event(&started)
+        .and_then(|()| sink.begun(&tids, origin))
+        .and_then(|()| listen(&messages, sink));
     if listened.is_err() {
         options.stop.store(true, Ordering::Relaxed);
     }
@@ -158,6 +173,7 @@ fn listen(messages: &Receiver<Message>, sink: &mut dyn Sink) -> Result<(), SinkE
         match message {
             Message::Event(event) => sink.event(&event)?,
             Message::Samples(thread, samples) => sink.samples(thread, &samples)?,
+            Message::Tick => sink.tick()?,
         }
     }
     Ok(())

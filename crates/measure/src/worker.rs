@@ -20,9 +20,6 @@ use crate::error::MeasureError;
 /// Stack of a measuring thread. It is locked in memory, so it is small; the loop needs some 4 KiB.
 const STACK_BYTES: usize = 128 * 1_024;
 
-/// Samples that are still taken after one was above the threshold, by every thread.
-const AFTER_THRESHOLD: u32 = 10;
-
 /// What all threads wait at until every one of them is ready.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
@@ -45,6 +42,10 @@ pub(crate) struct Start {
     pub(crate) origin: Nanos,
     /// Whether the threads touch what they will need first, since it is not locked in memory.
     pub(crate) rehearse: bool,
+    /// How much later than the thread before it each thread starts.
+    pub(crate) stagger: Nanos,
+    /// Samples to take after one was above the threshold.
+    pub(crate) after_threshold: u32,
 }
 
 impl Gate {
@@ -200,7 +201,7 @@ fn measure<S: Sleeper>(
         }
     };
     let start = role.gate.wait()?;
-    let cycle = cycle(role, start.origin);
+    let cycle = cycle(role, start);
     if start.rehearse {
         rehearse(role, &cycle, &mut sleeper);
     }
@@ -260,8 +261,9 @@ fn touch(ring: &mut Producer<Sample>) {
     drop(ring.write_chunk(ring.slots()));
 }
 
-fn cycle(role: &Role, origin: Nanos) -> Cycle {
+fn cycle(role: &Role, start: Start) -> Cycle {
     let spec = &role.spec;
+    let origin = start.origin + start.stagger.times(role.index.into());
     let record_from = origin + spec.warm_up_ns;
     Cycle {
         clock: spec.clock,
@@ -273,7 +275,7 @@ fn cycle(role: &Role, origin: Nanos) -> Cycle {
             .map_or(Nanos::MAX, |duration| record_from + duration),
         samples: spec.samples.unwrap_or(u64::MAX),
         threshold: spec.on_threshold_ns.unwrap_or(Nanos::MAX),
-        after_threshold: AFTER_THRESHOLD,
+        after_threshold: start.after_threshold,
         pinned_to: role.pinned_to,
         asked: if spec.timer == TimerKind::Relative {
             Asked::Span

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use punctual_measure::loads::{LoadProcess, LoadSpec};
+use punctual_measure::pacing::Pacing;
 use punctual_measure::wakeup::{self, Options, Outcome};
 use punctual_measure::{MeasureError, Sink, SinkError};
 use punctual_model::{Check, Event, HostFacts, Nanos, RUN_FORMAT, RunRecord, RunSpec, Sample};
@@ -131,6 +132,7 @@ pub(crate) fn record(
         insist_on_mlock: job.insist_on_mlock,
         insist_on_dma_latency: job.insist_on_dma_latency,
         progress_every: listener.progress_every,
+        pacing: Pacing::default(),
     };
     let started = SystemTime::now();
     let outcome = wakeup::run(sys, &job.spec, &options, load.as_mut(), &mut listener);
