@@ -9,6 +9,7 @@
     expect(rustdoc::broken_intra_doc_links, reason = "help texts have no links")
 )]
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
@@ -53,6 +54,8 @@ pub enum Command {
         #[command(subcommand)]
         instrument: Instrument,
     },
+    /// Measure as cyclictest does: its options, its output, its exit statuses
+    Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a time
     Load(LoadArgs),
     /// List, show, export and remove recorded runs
@@ -255,6 +258,19 @@ pub struct AssessArgs {
     /// Show no progress, only the result
     #[arg(long, short = 'q')]
     pub quiet: bool,
+}
+
+/// Options of `cyclictest`
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub struct CyclictestArgs {
+    /// Options of cyclictest, see `punctual cyclictest --help`
+    #[arg(
+        value_name = "OPTION",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub options: Vec<OsString>,
 }
 
 /// Options of `load`

@@ -8,6 +8,7 @@
 pub mod cli;
 
 mod commands;
+mod cyclictest;
 mod error;
 mod exit;
 mod home;
@@ -16,7 +17,9 @@ mod recording;
 mod signals;
 mod view;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Parser as _;
 
@@ -24,9 +27,12 @@ pub use error::CliError;
 pub use exit::Exit;
 
 /// Runs the program with `args`, the first of which is its name.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     punctual_sys::memory::use_one_heap();
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(rest) = for_cyclictest(&args) {
+        return cyclictest::main(None, rest);
+    }
     let cli = match cli::Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(err) => {
@@ -37,17 +43,32 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
             if wanted {
                 // Nobody is left to tell when even this cannot be printed.
                 drop(err.print());
-                return Exit::Fine;
+                return Exit::Fine.into();
             }
             error::print_usage(&err, &args);
-            return Exit::Usage;
+            return Exit::Usage.into();
         }
     };
+    if let cli::Command::Cyclictest(args) = &cli.command {
+        return cyclictest::main(cli.home.as_deref(), &args.options);
+    }
     match commands::run(cli) {
-        Ok(exit) => exit,
+        Ok(exit) => exit.into(),
         Err(err) => {
             err.print();
-            err.exit()
+            err.exit().into()
         }
     }
+}
+
+/// Returns the options of cyclictest where the program was started under that name, or with it as
+/// its verb: they are taken apart as `getopt_long(3)` does, which clap does not.
+fn for_cyclictest(args: &[OsString]) -> Option<&[OsString]> {
+    const NAME: &str = "cyclictest";
+    let (program, rest) = args.split_first()?;
+    if Path::new(program).file_name() == Some(OsStr::new(NAME)) {
+        return Some(rest);
+    }
+    let (verb, options) = rest.split_first()?;
+    (verb == NAME).then_some(options)
 }

@@ -7,5 +7,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    punctual::main(std::env::args_os()).into()
+    punctual::main(std::env::args_os())
 }

@@ -19,6 +19,7 @@ use punctual_model::{Check, Event, HostFacts, Nanos, RUN_FORMAT, RunRecord, RunS
 use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
 use punctual_sys::SysRoot;
+use punctual_sys::thread::Tid;
 use uuid::Uuid;
 
 use crate::error::CliError;
@@ -117,13 +118,51 @@ pub(crate) fn record(
     stop: &StopRequest,
     view: View,
 ) -> Result<Recorded, CliError> {
+    record_for(sys, store, job, stop, view, None)
+}
+
+/// Who listens beside the store, and how the run goes for its sake.
+#[derive(Debug)]
+pub(crate) struct Beside<S> {
+    pub(crate) sink: S,
+    pub(crate) pacing: Pacing,
+}
+
+/// Measures for `beside`, which gets every sample, and stores the run without them.
+pub(crate) fn record_beside<S: Sink>(
+    sys: &SysRoot,
+    store: &Store,
+    job: &Job,
+    stop: &StopRequest,
+    beside: &mut Beside<S>,
+) -> Result<Recorded, CliError> {
+    let pacing = beside.pacing;
+    let sink: &mut dyn Sink = &mut beside.sink;
+    record_for(sys, store, job, stop, View::Quiet, Some((sink, pacing)))
+}
+
+fn record_for(
+    sys: &SysRoot,
+    store: &Store,
+    job: &Job,
+    stop: &StopRequest,
+    view: View,
+    beside: Option<(&mut dyn Sink, Pacing)>,
+) -> Result<Recorded, CliError> {
     let id = Uuid::now_v7();
-    let raw = if job.spec.raw { Raw::Keep } else { Raw::Drop };
+    let keep_samples = job.spec.raw && beside.is_none();
+    let raw = if keep_samples { Raw::Keep } else { Raw::Drop };
+    let (beside, pacing) = match beside {
+        Some((sink, pacing)) => (Some(sink), pacing),
+        None => (None, Pacing::default()),
+    };
     let mut listener = Listener {
         progress_every: view.every(),
         writer: store.begin(id, raw)?,
         view,
         next_stored: Nanos::ZERO,
+        keep_samples,
+        beside,
     };
     let mut load = start_load(job)?;
     let options = Options {
@@ -132,13 +171,14 @@ pub(crate) fn record(
         insist_on_mlock: job.insist_on_mlock,
         insist_on_dma_latency: job.insist_on_dma_latency,
         progress_every: listener.progress_every,
-        pacing: Pacing::default(),
+        pacing,
     };
     let started = SystemTime::now();
     let outcome = wakeup::run(sys, &job.spec, &options, load.as_mut(), &mut listener);
     drop(load);
     listener.view.clear();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    outcome.spec.raw = keep_samples;
     let host = punctual_host::inspect(sys);
     let histograms = histogram_log(&outcome, started);
     let record = to_record(id, job, host, started, outcome);
@@ -224,16 +264,21 @@ fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, Stor
 }
 
 /// Passes what a run says to the store and to the view.
-struct Listener {
+struct Listener<'a> {
     writer: RunWriter,
     view: View,
     progress_every: Nanos,
     next_stored: Nanos,
+    keep_samples: bool,
+    beside: Option<&'a mut dyn Sink>,
 }
 
-impl Sink for Listener {
+impl Sink for Listener<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.view.event(event);
+        if let Some(beside) = &mut self.beside {
+            beside.event(event)?;
+        }
         if let Event::Progress(progress) = event {
             if progress.t_ns < self.next_stored {
                 return Ok(());
@@ -245,6 +290,26 @@ impl Sink for Listener {
     }
 
     fn samples(&mut self, thread: u32, samples: &[Sample]) -> Result<(), SinkError> {
-        Ok(self.writer.samples(thread, samples)?)
+        if let Some(beside) = &mut self.beside {
+            beside.samples(thread, samples)?;
+        }
+        if self.keep_samples {
+            self.writer.samples(thread, samples)?;
+        }
+        Ok(())
+    }
+
+    fn begun(&mut self, threads: &[Tid], origin: Nanos) -> Result<(), SinkError> {
+        match &mut self.beside {
+            Some(beside) => beside.begun(threads, origin),
+            None => Ok(()),
+        }
+    }
+
+    fn tick(&mut self) -> Result<(), SinkError> {
+        match &mut self.beside {
+            Some(beside) => beside.tick(),
+            None => Ok(()),
+        }
     }
 }

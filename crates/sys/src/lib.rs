@@ -18,7 +18,9 @@ pub mod thread;
 pub mod timer;
 
 mod dma_latency;
+mod fifo;
 mod root;
 
 pub use dma_latency::HeldDmaLatency;
+pub use fifo::make_fifo;
 pub use root::{SysError, SysRoot};

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual cyclictest`, the drop-in for cyclictest: its command line, its output, its exit
+//! statuses, on our sampling engine.
+//!
+//! `getopt` takes the line apart, `options` understands it, `plan` turns it into a run, `live`
+//! listens to that run and shows it, `text` and `json` render what is printed.
+
+mod asked;
+mod getopt;
+mod json;
+mod live;
+mod number;
+mod options;
+mod plan;
+mod run;
+mod tally;
+mod text;
+mod trace;
+mod usage;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use punctual_sys::SysRoot;
+
+use self::options::Refused;
+use crate::commands::measure::cpus;
+use crate::output::{print, remark};
+
+/// What rtla exits with for an option that it does not know.
+const STRICT_UNKNOWN: u8 = 129;
+
+/// Does what `args` say, without the program's name; `home` is where `--record` keeps the run.
+pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
+    let text = |arg: &OsString| arg.to_string_lossy().into_owned();
+    let args: Vec<String> = args.iter().map(text).collect();
+    let sys = SysRoot::live();
+    let cpus = match cpus(&sys) {
+        Ok(cpus) => cpus,
+        Err(err) => {
+            err.print();
+            return ExitCode::FAILURE;
+        }
+    };
+    let count = u32::try_from(cpus.allowed.len()).unwrap_or(u32::MAX);
+    let options = match options::parse(&args, count) {
+        Ok(options) => options,
+        Err(refused) => return refuse(refused).into(),
+    };
+    options.remarks.iter().for_each(|text| remark(text));
+    let started = run::Start {
+        sys: &sys,
+        cpus: &cpus,
+        home,
+        args: &args,
+    };
+    match run::run(&started, &options) {
+        Ok(status) => status.into(),
+        Err(run::Failed { status, said }) => {
+            drop(writeln!(io::stderr(), "{said}"));
+            status.into()
+        }
+    }
+}
+
+/// Says why a command line is not carried out; returns the exit status.
+fn refuse(refused: Refused) -> u8 {
+    let status = match refused {
+        Refused::Help => 0,
+        Refused::Unknown(what, strict) => {
+            remark(&format!("cyclictest: {what}"));
+            if strict { STRICT_UNKNOWN } else { 0 }
+        }
+        Refused::Bad(said) => {
+            said.iter().for_each(|text| remark(text));
+            1
+        }
+    };
+    usage();
+    status
+}
+
+fn usage() {
+    // Nobody is left to tell when even this cannot be printed.
+    drop(print(&usage::text()));
+}

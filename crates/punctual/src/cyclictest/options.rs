@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The options of cyclictest: which there are, what they mean, and which mistakes are let pass.
+
+use std::path::PathBuf;
+
+use super::getopt::{self, Given, Known, Value};
+use super::number;
+
+/// The largest histogram: a larger one is cut, as in the original.
+const HISTOGRAM_LIMIT: u64 = 1_000_000;
+
+/// The most threads.
+const THREAD_LIMIT: u32 = 4_096;
+
+macro_rules! known {
+    ($($key:ident $short:expr, $long:literal, $value:ident;)+) => {
+        /// Options that are known, in the order in which ambiguities are listed.
+        const KNOWN: &[Known<Key>] = &[$(Known {
+            key: Key::$key,
+            short: $short,
+            long: $long,
+            value: Value::$value,
+        }),+];
+    };
+}
+
+/// What an option asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Key {
+    Affinity,
+    Aligned,
+    Breaktrace,
+    Clock,
+    Debug,
+    DeepestIdle,
+    DefaultSystem,
+    Distance,
+    Duration,
+    Fifo,
+    Help,
+    Histfile,
+    Histogram,
+    Histofall,
+    HistCompact,
+    Interval,
+    Json,
+    Laptop,
+    Latency,
+    Loops,
+    MainAffinity,
+    Mlockall,
+    Nanosleep,
+    Nsecs,
+    Oscope,
+    Policy,
+    PosixTimers,
+    Priority,
+    Priospread,
+    Quiet,
+    Record,
+    RefreshOnMax,
+    Relative,
+    Resolution,
+    Secaligned,
+    Smi,
+    Smp,
+    Spike,
+    SpikeNodes,
+    StrictExit,
+    System,
+    Threads,
+    Tracemark,
+    Unbuffered,
+    Verbose,
+}
+
+known! {
+    Affinity Some('a'), "affinity", Glued;
+    Aligned Some('A'), "aligned", Needed;
+    Breaktrace Some('b'), "breaktrace", Needed;
+    Clock Some('c'), "clock", Needed;
+    DefaultSystem None, "default-system", No;
+    DeepestIdle None, "deepest-idle-state", Needed;
+    Distance Some('d'), "distance", Needed;
+    Duration Some('D'), "duration", Needed;
+    Latency Some('e'), "latency", Needed;
+    Fifo Some('F'), "fifo", Needed;
+    Histogram Some('h'), "histogram", Needed;
+    Histofall Some('H'), "histofall", Needed;
+    Histfile None, "histfile", Needed;
+    HistCompact None, "hist-compact", No;
+    Interval Some('i'), "interval", Needed;
+    Json None, "json", Needed;
+    Laptop None, "laptop", No;
+    Loops Some('l'), "loops", Needed;
+    MainAffinity None, "mainaffinity", Needed;
+    Mlockall Some('m'), "mlockall", No;
+    RefreshOnMax Some('M'), "refresh_on_max", No;
+    Nanosleep Some('n'), "nanosleep", No;
+    Nsecs Some('N'), "nsecs", No;
+    Oscope Some('o'), "oscope", Needed;
+    Priority Some('p'), "priority", Needed;
+    Priority None, "prio", Needed;
+    Priospread None, "priospread", No;
+    Quiet Some('q'), "quiet", No;
+    Record None, "record", No;
+    Relative Some('r'), "relative", No;
+    Resolution Some('R'), "resolution", No;
+    Secaligned None, "secaligned", Glued;
+    System Some('s'), "system", No;
+    Smi None, "smi", No;
+    Smp Some('S'), "smp", No;
+    Spike None, "spike", Needed;
+    SpikeNodes None, "spike-nodes", Needed;
+    StrictExit None, "strict-exit", No;
+    Threads Some('t'), "threads", Glued;
+    Tracemark None, "tracemark", No;
+    Unbuffered Some('u'), "unbuffered", No;
+    Verbose Some('v'), "verbose", No;
+    Debug None, "dbg_cyclictest", No;
+    Policy Some('y'), "policy", Needed;
+    Help None, "help", No;
+    PosixTimers Some('x'), "posix_timers", No;
+}
+
+/// The policies that can be named.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Class {
+    #[default]
+    Other,
+    Batch,
+    Idle,
+    Fifo,
+    RoundRobin,
+}
+
+impl Class {
+    /// Whether it has priorities.
+    pub(super) const fn is_real_time(self) -> bool {
+        matches!(self, Self::Fifo | Self::RoundRobin)
+    }
+
+    fn named(name: &str) -> Self {
+        match name.to_ascii_lowercase().as_str() {
+            "batch" => Self::Batch,
+            "idle" => Self::Idle,
+            "fifo" => Self::Fifo,
+            "rr" => Self::RoundRobin,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns the name in the status line.
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Self::Other => "other/other",
+            Self::Batch => "batch/other",
+            Self::Idle => "idle/other",
+            Self::Fifo => "fifo",
+            Self::RoundRobin => "rr",
+        }
+    }
+}
+
+/// Which CPUs the threads are bound to.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) enum Affinity {
+    /// To none.
+    #[default]
+    Unbound,
+    /// To all that may be used, one each.
+    Every,
+    /// To these, one each.
+    Listed(String),
+}
+
+/// What is done about idle states.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum IdleStates {
+    /// `/dev/cpu_dma_latency` is held at this many µs.
+    Bound(u32),
+    /// Nothing: `--laptop`.
+    Laptop,
+    /// Nothing: `--default-system`.
+    Untouched,
+    /// States of the measured CPUs deeper than this are switched off; -1: all.
+    Deepest(i32),
+}
+
+/// A command line that was understood.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "as many switches as cyclictest has"
+)]
+pub(super) struct Options {
+    pub(super) affinity: Affinity,
+    pub(super) aligned_us: Option<u64>,
+    pub(super) secaligned_us: Option<u64>,
+    pub(super) break_above: i64,
+    pub(super) realtime_clock: bool,
+    pub(super) debug: bool,
+    pub(super) distance_us: u64,
+    pub(super) duration_s: u64,
+    pub(super) fifo: Option<PathBuf>,
+    pub(super) histfile: Option<PathBuf>,
+    pub(super) histogram: Option<usize>,
+    pub(super) hist_sum: bool,
+    pub(super) hist_compact: bool,
+    pub(super) idle: IdleStates,
+    pub(super) interval_us: u64,
+    pub(super) json: Option<PathBuf>,
+    pub(super) loops: u64,
+    pub(super) main_affinity: Option<String>,
+    pub(super) mlock: bool,
+    pub(super) nsecs: bool,
+    pub(super) oscope: u64,
+    pub(super) class: Class,
+    pub(super) posix_timers: bool,
+    pub(super) priority: u8,
+    pub(super) priospread: bool,
+    pub(super) quiet: bool,
+    pub(super) record: bool,
+    pub(super) refresh_on_max: bool,
+    pub(super) relative: bool,
+    pub(super) resolution: bool,
+    pub(super) smi: bool,
+    pub(super) smp: bool,
+    pub(super) spike: u64,
+    pub(super) spike_nodes: usize,
+    pub(super) strict_exit: bool,
+    pub(super) system: bool,
+    pub(super) threads: u32,
+    pub(super) tracemark: bool,
+    pub(super) verbose: bool,
+    /// Remarks for standard error.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            affinity: Affinity::Unbound,
+            aligned_us: None,
+            secaligned_us: None,
+            break_above: 0,
+            realtime_clock: false,
+            debug: false,
+            distance_us: 500,
+            duration_s: 0,
+            fifo: None,
+            histfile: None,
+            histogram: None,
+            hist_sum: false,
+            hist_compact: false,
+            idle: IdleStates::Bound(0),
+            interval_us: 1_000,
+            json: None,
+            loops: 0,
+            main_affinity: None,
+            mlock: false,
+            nsecs: false,
+            oscope: 1,
+            class: Class::Other,
+            posix_timers: false,
+            priority: 0,
+            priospread: false,
+            quiet: false,
+            record: false,
+            refresh_on_max: false,
+            relative: false,
+            resolution: false,
+            smi: false,
+            smp: false,
+            spike: 0,
+            spike_nodes: 1_024,
+            strict_exit: false,
+            system: false,
+            threads: 1,
+            tracemark: false,
+            verbose: false,
+            remarks: Vec::new(),
+        }
+    }
+}
+
+/// A command line that is not carried out.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Refused {
+    /// Help was asked for.
+    Help,
+    /// There is no such option, or its value is missing: remark, strictness.
+    Unknown(String, bool),
+    /// A value cannot be: remarks.
+    Bad(Vec<String>),
+}
+
+/// What is put together while options are gone through.
+#[derive(Default)]
+struct Draft {
+    options: Options,
+    priority: i64,
+    faults: Vec<String>,
+    odd_priority: Option<String>,
+}
+
+/// Understands a command line on a machine where `cpus` CPUs may be used.
+pub(super) fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
+    let strict = args.iter().any(|arg| arg == "--strict-exit");
+    let given =
+        getopt::scan(KNOWN, args).map_err(|err| Refused::Unknown(err.to_string(), strict))?;
+    let mut draft = Draft::default();
+    for option in &given {
+        if option.key == Key::Help {
+            return Err(Refused::Help);
+        }
+        draft.take(option, cpus);
+    }
+    draft.finish()
+}
+
+impl Draft {
+    fn take(&mut self, given: &Given<Key>, cpus: u32) {
+        let text = given.value.as_deref().unwrap_or_default();
+        let number = number::leading(text);
+        let o = &mut self.options;
+        match given.key {
+            Key::Affinity => self.affinity(given),
+            Key::Aligned => o.aligned_us = Some(number.unsigned_abs()),
+            Key::Breaktrace => o.break_above = number,
+            Key::Clock => match number {
+                0 => o.realtime_clock = false,
+                1 => o.realtime_clock = true,
+                _ => self.fault(format!("-c {text}: the clock is 0 or 1")),
+            },
+            Key::Debug => o.debug = true,
+            Key::DeepestIdle => {
+                o.idle = IdleStates::Deepest(i32::try_from(number).unwrap_or(i32::MAX).max(-1));
+            }
+            Key::DefaultSystem => o.idle = IdleStates::Untouched,
+            Key::Distance => match u64::try_from(number) {
+                Ok(us) => o.distance_us = us,
+                Err(_) => self.fault(format!("-d {text}: the distance is negative")),
+            },
+            Key::Duration => o.duration_s = number::seconds(text),
+            Key::Fifo => o.fifo = Some(PathBuf::from(text)),
+            Key::Help | Key::Nanosleep | Key::Unbuffered => {}
+            Key::Histfile => o.histfile = Some(PathBuf::from(text)),
+            Key::Histogram | Key::Histofall => {
+                o.hist_sum = given.key == Key::Histofall;
+                match u64::try_from(number) {
+                    Ok(us @ 1..) => {
+                        o.histogram = usize::try_from(us.min(HISTOGRAM_LIMIT)).ok();
+                    }
+                    _ => self.fault(format!("-h {text}: the histogram has at least 1 row")),
+                }
+            }
+            Key::HistCompact => o.hist_compact = true,
+            Key::Interval => match u64::try_from(number) {
+                Ok(us @ 1..) => o.interval_us = us,
+                _ => self.fault(format!("-i {text}: the interval is at least 1 us")),
+            },
+            Key::Json => o.json = Some(PathBuf::from(text)),
+            Key::Laptop => o.idle = IdleStates::Laptop,
+            Key::Latency => {
+                o.idle = IdleStates::Bound(u32::try_from(number.max(0)).unwrap_or(u32::MAX >> 1));
+            }
+            Key::Loops => o.loops = u64::try_from(number).unwrap_or(0),
+            Key::MainAffinity => o.main_affinity = Some(text.trim().to_owned()),
+            Key::Mlockall => o.mlock = true,
+            Key::Nsecs => o.nsecs = true,
+            Key::Oscope => match u64::try_from(number) {
+                Ok(n @ 1..) => o.oscope = n,
+                Ok(0) => o.oscope = 1,
+                Err(_) => self.fault(format!("-o {text}: the reduction is negative")),
+            },
+            Key::Policy => o.class = Class::named(text.trim()),
+            Key::PosixTimers => o.posix_timers = true,
+            Key::Priority => {
+                self.priority = number;
+                if !text.bytes().any(|c| c.is_ascii_digit()) {
+                    self.odd_priority = Some(text.to_owned());
+                }
+                if !o.class.is_real_time() {
+                    o.class = Class::Fifo;
+                }
+            }
+            Key::Priospread => o.priospread = true,
+            Key::Quiet => o.quiet = true,
+            Key::Record => o.record = true,
+            Key::RefreshOnMax => o.refresh_on_max = true,
+            Key::Relative => o.relative = true,
+            Key::Resolution => o.resolution = true,
+            Key::Secaligned => {
+                let apart = given.next.as_deref().map_or(0, number::leading);
+                let us = if given.value.is_some() { number } else { apart };
+                o.secaligned_us = Some(us.unsigned_abs());
+            }
+            Key::Smi => o.smi = true,
+            Key::Smp => {
+                o.smp = true;
+                o.threads = cpus;
+                o.affinity = Affinity::Every;
+            }
+            Key::Spike => o.spike = u64::try_from(number).unwrap_or(0),
+            Key::SpikeNodes => o.spike_nodes = usize::try_from(number).unwrap_or(0).min(1 << 24),
+            Key::StrictExit => o.strict_exit = true,
+            Key::System => o.system = true,
+            Key::Threads => self.threads(given, cpus),
+            Key::Tracemark => o.tracemark = true,
+            Key::Verbose => o.verbose = true,
+        }
+    }
+
+    fn affinity(&mut self, given: &Given<Key>) {
+        if self.options.smp {
+            self.remark("-a ignored due to smp mode");
+            return;
+        }
+        // A list that stands apart is known by how it begins.
+        let apart = given.next.as_deref().map(str::trim).filter(|next| {
+            *next == "all" || next.starts_with(|c: char| c.is_ascii_digit() || "!+".contains(c))
+        });
+        self.options.affinity = match given.value.as_deref().map(str::trim).or(apart) {
+            Some(list) => Affinity::Listed(list.to_owned()),
+            None => Affinity::Every,
+        };
+    }
+
+    fn threads(&mut self, given: &Given<Key>, cpus: u32) {
+        if self.options.smp {
+            self.remark("-t ignored due to smp mode");
+            return;
+        }
+        let wanted = match &given.value {
+            Some(text) => match number::leading(text) {
+                n @ 1.. => n,
+                _ => return self.fault(format!("-t {text}: at least 1 thread")),
+            },
+            None => match given.next.as_deref().map_or(0, number::leading) {
+                n @ 1.. => n,
+                _ => cpus.into(),
+            },
+        };
+        match u32::try_from(wanted) {
+            Ok(n) if n <= THREAD_LIMIT => self.options.threads = n,
+            _ => self.fault(format!("-t {wanted}: at most {THREAD_LIMIT} threads")),
+        }
+    }
+
+    fn finish(mut self) -> Result<Options, Refused> {
+        if let Some(value) = self.odd_priority.take() {
+            self.remark(&format!(
+                "-p took '{value}' for its value, which is no number: the priority is not the one \
+                 you meant (\"-smp -p 80\" is -s -m -p with value \"-p\"; write -S -m -p 80)"
+            ));
+        }
+        self.check();
+        if !self.faults.is_empty() {
+            let mut said = self.options.remarks;
+            said.extend(self.faults);
+            return Err(Refused::Bad(said));
+        }
+        let mut options = self.options;
+        set_priority(&mut options);
+        if options.histogram.is_some() {
+            options.distance_us = 0;
+        }
+        Ok(options)
+    }
+
+    /// Looks at options that do not go together.
+    fn check(&mut self) {
+        if self.options.oscope > 1 && !self.options.verbose {
+            self.fault("-o option only meaningful, if verbose".to_owned());
+        }
+        if self.options.aligned_us.is_some() && self.options.secaligned_us.is_some() {
+            self.fault("-A and --secaligned exclude each other".to_owned());
+        }
+        match u8::try_from(self.priority) {
+            Ok(priority @ 0..=99) => self.options.priority = priority,
+            _ => self.fault(format!("-p {}: the priority is 0 to 99", self.priority)),
+        }
+    }
+
+    fn fault(&mut self, what: String) {
+        self.faults.push(format!("WARN: {what}"));
+    }
+
+    fn remark(&mut self, what: &str) {
+        self.options.remarks.push(format!("WARN: {what}"));
+    }
+}
+
+/// Makes policy and priority go together, as the original does and says.
+fn set_priority(options: &mut Options) {
+    let lowest = u8::try_from(options.threads + 1).unwrap_or(99).min(99);
+    let defaulted = format!("defaulting realtime priority to {lowest}");
+    if options.priospread && options.priority == 0 {
+        options.priority = lowest;
+        options.remarks.push(defaulted.clone());
+    }
+    if options.priority > 0 && !options.class.is_real_time() {
+        let said = "policy and priority don't match: setting policy to SCHED_FIFO";
+        options.remarks.push(said.to_owned());
+        options.class = Class::Fifo;
+    }
+    if options.class.is_real_time() && options.priority == 0 {
+        options.priority = lowest;
+        options.remarks.push(defaulted);
+    }
+}
+
+#[cfg(test)]
+#[path = "options_tests.rs"]
+mod tests;

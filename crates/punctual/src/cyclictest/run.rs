@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One run from its options to its results.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use jiff::Timestamp;
+use punctual_measure::MeasureError;
+use punctual_measure::wakeup::{self, Options as Way};
+use punctual_model::{Nanos, Policy, RunSpec};
+use punctual_store::Store;
+use punctual_sys::{HeldDmaLatency, SysRoot, clock, sched};
+
+use super::asked::{Asked, Pipe};
+use super::json;
+use super::live::{Live, Setup, Show};
+use super::options::{Affinity, Class, IdleStates, Options};
+use super::plan;
+use super::tally::Spikes;
+use super::text::{self, HistogramForm, Thread};
+use super::trace::Trace;
+use crate::commands::measure::plan::Cpus;
+use crate::error::CliError;
+use crate::home;
+use crate::output::{print, remark};
+use crate::recording::{Beside, Job, record_beside};
+use crate::signals::StopRequest;
+
+/// What rtla exits with when a threshold was passed.
+const STRICT_HIT: u8 = 2;
+
+/// What a run starts from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start<'a> {
+    pub(super) sys: &'a SysRoot,
+    pub(super) cpus: &'a Cpus,
+    pub(super) home: Option<&'a Path>,
+    pub(super) args: &'a [String],
+}
+
+/// A run that could not be made.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) status: u8,
+    pub(super) said: String,
+}
+
+impl Failed {
+    fn new(said: impl Into<String>) -> Self {
+        Self {
+            status: 1,
+            said: said.into(),
+        }
+    }
+}
+
+impl From<CliError> for Failed {
+    fn from(err: CliError) -> Self {
+        err.print();
+        Self::new("FATAL: the run could not be made")
+    }
+}
+
+/// Measures and prints; returns the exit status.
+pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
+    let spec = match plan::spec(options, start.cpus) {
+        Ok(spec) => spec,
+        Err(said) => {
+            super::usage();
+            return Err(Failed::new(said));
+        }
+    };
+    check_smi(options)?;
+    check_privilege()?;
+    warn(options);
+    if options.verbose {
+        say(&format!(
+            "Max CPUs = {}\nOnline CPUs = {}\n",
+            start.cpus.online.len(),
+            start.cpus.allowed.len()
+        ));
+    }
+    if options.resolution {
+        say_resolution(&spec);
+    }
+    if options.debug {
+        remark(&format!("DEBUG: {spec:?}"));
+    }
+    let _held = hold(start.sys, options);
+    if options.verbose {
+        let line = |i| {
+            format!(
+                "Thread {i} Interval: {}\n",
+                spec.interval_of(i + 1).get() / 1_000
+            )
+        };
+        say(&(0..spec.threads).map(line).collect::<String>());
+    }
+    let json = options.json.as_deref().map(create).transpose()?;
+    let stop = StopRequest::on_signals()?;
+    let mut beside = Beside {
+        sink: listener(start.sys, options, &spec),
+        pacing: plan::pacing(options),
+    };
+    beside.sink.asked = Asked::listen().ok();
+    let pipe = options
+        .fifo
+        .as_deref()
+        .and_then(|path| serve(path, &mut beside.sink));
+    let started = Timestamp::now();
+    measure(start, options, spec.clone(), &stop, &mut beside)?;
+    let mut live = beside.sink;
+    live.finish();
+    drop(pipe);
+    let status = if options.strict_exit && live.hit.is_some() {
+        STRICT_HIT
+    } else {
+        0
+    };
+    results(options, &live)?;
+    if let Some(mut file) = json {
+        let head = json::Head {
+            command: command(start.args),
+            started,
+            ended: Timestamp::now(),
+            return_code: status,
+            resolution: live.resolution,
+            histogram: options.histogram.is_some(),
+        };
+        let bound: Vec<_> = (0..spec.threads).map(|i| spec.cpu_of(i)).collect();
+        let document = json::document(start.sys, &head, &live.tallies, &bound);
+        file.write_all(document.as_bytes())
+            .map_err(|err| Failed::new(format!("FATAL: --json: {err}")))?;
+    }
+    Ok(status)
+}
+
+/// Returns the command line, as one that a shell would take.
+fn command(args: &[String]) -> String {
+    let quoted = args.iter().map(|arg| {
+        if arg.is_empty() || arg.contains(char::is_whitespace) {
+            format!("'{arg}'")
+        } else {
+            arg.clone()
+        }
+    });
+    std::iter::once("cyclictest".to_owned())
+        .chain(quoted)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn measure(
+    start: &Start<'_>,
+    options: &Options,
+    spec: RunSpec,
+    stop: &StopRequest,
+    beside: &mut Beside<Live>,
+) -> Result<(), Failed> {
+    if options.record {
+        let home = start.home.map(Path::to_owned);
+        let home = home.or_else(|| std::env::var_os("PUNCTUAL_HOME").map(Into::into));
+        let store = Store::open(home::find(home.as_deref())?).map_err(CliError::from)?;
+        let job = Job {
+            spec,
+            name: None,
+            note: Some(command(start.args)).filter(|note| note.len() <= 200),
+            loads: Vec::new(),
+            insist_on_mlock: true,
+            insist_on_dma_latency: false,
+        };
+        let recorded = record_beside(start.sys, &store, &job, stop, beside)?;
+        let path = recorded.kept()?;
+        remark(&format!(
+            "INFO: recorded as {} in {}",
+            recorded.record.id,
+            path.display()
+        ));
+        return Ok(());
+    }
+    let way = Way {
+        id: String::new(),
+        stop: stop.flag(),
+        insist_on_mlock: true,
+        insist_on_dma_latency: false,
+        progress_every: Nanos::MAX,
+        pacing: beside.pacing,
+    };
+    match wakeup::run(start.sys, &spec, &way, None, &mut beside.sink) {
+        Ok(_) => Ok(()),
+        Err(MeasureError::Policy { .. }) => Err(Failed::new(DENIED)),
+        Err(err) => Err(CliError::from(err).into()),
+    }
+}
+
+const DENIED: &str = "Unable to change scheduling policy!\nProbably missing capabilities, either \
+                      run as root or increase RLIMIT_RTPRIO limits.";
+
+/// Fails without the privilege to be real-time, also where no priority is asked for: the original
+/// does, and scripts rely on it to find out.
+fn check_privilege() -> Result<(), Failed> {
+    let probe = thread::spawn(|| sched::set_policy(Policy::Fifo { priority: 1 }));
+    match probe.join() {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(Failed::new(DENIED)),
+    }
+}
+
+/// System management interrupts are counted by a register that only some Intel processors have.
+fn check_smi(options: &Options) -> Result<(), Failed> {
+    if options.smi {
+        return Err(Failed::new(
+            "FATAL: SMI counter is not supported on this processor",
+        ));
+    }
+    Ok(())
+}
+
+/// Says what the original lets pass.
+fn warn(options: &Options) {
+    if options.class == Class::Other && options.priority == 0 {
+        remark(
+            "WARN: no priority given: the threads run with SCHED_OTHER, which is no real-time \
+             measurement (add -p 80)",
+        );
+    }
+    if options.affinity == Affinity::Unbound && options.threads > 1 {
+        remark("WARN: the threads are not bound to CPUs (add -a or -S)");
+    }
+    if options.posix_timers && options.system {
+        remark("WARN: -x -s: interval timers are gone, POSIX timers are used");
+    }
+    if options.tracemark && options.break_above <= 0 {
+        remark("WARN: --tracemark does nothing without -b");
+    }
+}
+
+/// Holds the bound on idle states, and says so as the original does.
+fn hold(sys: &SysRoot, options: &Options) -> Option<HeldDmaLatency> {
+    let us = match options.idle {
+        IdleStates::Bound(us) => us,
+        IdleStates::Laptop => {
+            remark("WARN: not setting cpu_dma_latency to save battery power");
+            return None;
+        }
+        IdleStates::Untouched => {
+            remark("WARN: not setting cpu_dma_latency from cyclictest");
+            return None;
+        }
+        IdleStates::Deepest(_) => {
+            remark(
+                "WARN: --deepest-idle-state is not supported here: idle states and \
+                 cpu_dma_latency are left alone",
+            );
+            return None;
+        }
+    };
+    match HeldDmaLatency::hold(sys, Nanos::from_micros(us.into())) {
+        Ok(held) => {
+            say(&format!("# /dev/cpu_dma_latency set to {us}us\n"));
+            Some(held)
+        }
+        Err(err) => {
+            remark(&format!("WARN: {err} failed: idle states are not bounded"));
+            None
+        }
+    }
+}
+
+fn say_resolution(spec: &RunSpec) {
+    let stated = clock::resolution(spec.clock).get();
+    remark(&format!("WARN: reported clock resolution: {stated} nsec"));
+    if let Some(step) = clock::observed_step(spec.clock, 1_000_000) {
+        remark(&format!(
+            "WARN: measured clock resolution approximately: {} nsec",
+            step.get()
+        ));
+    }
+}
+
+fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Live {
+    let priority = |index| match spec.policy_of(index) {
+        Policy::Fifo { priority } | Policy::RoundRobin { priority } => priority,
+        _ => 0,
+    };
+    let threads = (0..spec.threads).map(|index| Thread {
+        tid: 0,
+        priority: priority(index),
+        interval_us: spec.interval_of(index).get() / 1_000,
+        smis: None,
+    });
+    let mut live = Live::new(Setup {
+        sys: sys.clone(),
+        show: show(options),
+        resolution: plan::resolution(options),
+        policy: options.class.shown(),
+        break_above: u64::try_from(options.break_above).ok().filter(|n| *n > 0),
+        threads: threads.collect(),
+        rows: options.histogram.unwrap_or(0),
+        spikes: Spikes {
+            trigger: options.spike,
+            room: options.spike_nodes,
+            ..Spikes::default()
+        },
+        stagger: Nanos::from_micros(options.aligned_us.unwrap_or(0)),
+    });
+    if options.tracemark {
+        live.trace = Trace::find(sys);
+        if live.trace.is_none() {
+            remark("WARN: --tracemark: there is no tracefs to write to");
+        }
+    }
+    live
+}
+
+const fn show(options: &Options) -> Show {
+    if options.verbose {
+        Show::Values { of: options.oscope }
+    } else if options.quiet {
+        Show::Nothing
+    } else if options.refresh_on_max {
+        Show::NewMaxima
+    } else {
+        Show::Lines
+    }
+}
+
+fn serve(path: &Path, live: &mut Live) -> Option<Pipe> {
+    let said = Arc::new(Mutex::new(String::new()));
+    match Pipe::serve(path, Arc::clone(&said)) {
+        Ok(pipe) => {
+            live.piped = Some(said);
+            Some(pipe)
+        }
+        Err(err) => {
+            remark(&format!("Error creating fifo {}: {err}", path.display()));
+            None
+        }
+    }
+}
+
+/// Prints what is known at the end.
+fn results(options: &Options, live: &Live) -> Result<(), Failed> {
+    if options.quiet && !options.verbose && options.histogram.is_none() {
+        say(&live.lines());
+    }
+    if options.spike > 0 {
+        say(&text::spikes(&live.spikes));
+    }
+    if options.histogram.is_some() {
+        let form = HistogramForm {
+            sum: options.hist_sum,
+            compact: options.hist_compact,
+        };
+        let histogram = text::histogram(&live.tallies, form, None);
+        match &options.histfile {
+            Some(path) => fs::write(path, histogram)
+                .map_err(|err| Failed::new(format!("opening histogram file: {err}")))?,
+            None => say(&histogram),
+        }
+        let overflows: u64 = live.tallies.iter().map(|t| t.overflows).sum();
+        if overflows > 0 {
+            remark(&format!(
+                "WARN: {overflows} latencies did not fit the histogram: they are in no row"
+            ));
+        }
+    }
+    if options.break_above != 0 {
+        let tids: Vec<i32> = live.threads.iter().map(|t| t.tid).collect();
+        let hit = live
+            .hit
+            .and_then(|(index, value)| Some((*tids.get(index)?, value)));
+        say(&text::breaking(&tids, hit));
+    }
+    Ok(())
+}
+
+/// Opens the file of `--json`. Its failure is the exit status, as in the original.
+fn create(path: &Path) -> Result<File, Failed> {
+    File::create(path).map_err(|err| Failed {
+        status: u8::try_from(err.raw_os_error().unwrap_or(1)).unwrap_or(1),
+        said: format!("Failed to open '{}': {err}", path.display()),
+    })
+}
+
+/// Prints to standard output; that its reader is gone is no failure.
+fn say(text: &str) {
+    if let Err(err) = print(text) {
+        err.print();
+    }
+}
