@@ -112,6 +112,7 @@ known! {
     System Some('s'), "system", No;
     Smi None, "smi", No;
     Smp Some('S'), "smp", No;
+    Smp Some('U'), "numa", No;
     Spike None, "spike", Needed;
     SpikeNodes None, "spike-nodes", Needed;
     StrictExit None, "strict-exit", No;

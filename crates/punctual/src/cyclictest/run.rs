@@ -4,7 +4,7 @@
 //! One run from its options to its results.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -338,7 +338,11 @@ fn serve(path: &Path, live: &mut Live) -> Option<Pipe> {
             Some(pipe)
         }
         Err(err) => {
-            remark(&format!("Error creating fifo {}: {err}", path.display()));
+            remark(&format!(
+                "Error creating fifo {}: {}",
+                path.display(),
+                plain(&err)
+            ));
             None
         }
     }
@@ -349,18 +353,19 @@ fn results(options: &Options, live: &Live) -> Result<(), Failed> {
     if options.quiet && !options.verbose && options.histogram.is_none() {
         say(&live.lines());
     }
-    if options.spike > 0 {
+    if live.spikes.count > 0 {
         say(&text::spikes(&live.spikes));
     }
     if options.histogram.is_some() {
         let form = HistogramForm {
-            sum: options.hist_sum,
+            // With one thread it would say the same twice.
+            sum: options.hist_sum && options.threads > 1,
             compact: options.hist_compact,
         };
         let histogram = text::histogram(&live.tallies, form, None);
         match &options.histfile {
             Some(path) => fs::write(path, histogram)
-                .map_err(|err| Failed::new(format!("opening histogram file: {err}")))?,
+                .map_err(|err| Failed::new(format!("opening histogram file: {}", plain(&err))))?,
             None => say(&histogram),
         }
         let overflows: u64 = live.tallies.iter().map(|t| t.overflows).sum();
@@ -380,11 +385,18 @@ fn results(options: &Options, live: &Live) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Returns what the system calls an error, as C programs say it.
+fn plain(err: &io::Error) -> String {
+    let text = err.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
 /// Opens the file of `--json`. Its failure is the exit status, as in the original.
 fn create(path: &Path) -> Result<File, Failed> {
     File::create(path).map_err(|err| Failed {
         status: u8::try_from(err.raw_os_error().unwrap_or(1)).unwrap_or(1),
-        said: format!("Failed to open '{}': {err}", path.display()),
+        said: format!("Failed to open '{}': {}", path.display(), plain(&err)),
     })
 }
 

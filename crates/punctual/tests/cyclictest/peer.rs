@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The original itself: what it answers, and what ours answers, to the same options.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::common::{Answer, Home, finish, machine};
+use super::{command, link};
+
+/// Returns the original; if there is none, says that the test is skipped.
+fn original() -> Option<PathBuf> {
+    let path = PathBuf::from("/usr/bin/cyclictest");
+    if !path.exists() {
+        machine::skip("cyclictest", "there is no /usr/bin/cyclictest");
+        return None;
+    }
+    machine::root().then_some(path)
+}
+
+fn run(home: &Home, program: &Path, line: &str) -> Answer {
+    let args: Vec<&str> = line.split_whitespace().collect();
+    finish(command(home, program, &args))
+}
+
+/// Returns the structure of what was printed: runs of digits and blanks are one mark, frames and
+/// rows that vary in number are one, and what follows a usage line is left out.
+fn structure(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut shape = String::new();
+        for c in line.chars() {
+            let c = if c.is_ascii_digit() { '0' } else { c };
+            let number = c == '0' || c == ' ';
+            if number && shape.ends_with('0') && c == '0' {
+                continue;
+            }
+            if c == '0' {
+                shape.truncate(shape.trim_end_matches(' ').len());
+            }
+            shape.push(c);
+        }
+        // How many did not fit differs from run to run.
+        if shape.starts_with("# Thread0:") {
+            shape = "# Thread0:".to_owned();
+        }
+        // So does the number of values and of spikes; rows of threads are counted.
+        let counted = shape.starts_with("T:") && !shape.contains("Spike");
+        if counted || lines.last() != Some(&shape) {
+            lines.push(shape);
+        }
+    }
+    if lines
+        .first()
+        .is_some_and(|line| line.starts_with("cyclictest V"))
+    {
+        lines.truncate(3);
+        lines[0] = "cyclictest V".to_owned();
+    }
+    lines
+}
+
+/// Options whose frames or values are too many to be compared in their order.
+fn as_set(lines: Vec<String>) -> BTreeSet<String> {
+    let cut = |line: String| {
+        let frame = line.find("policy:").map(|at| line[at..].to_owned());
+        frame.map_or(line, |frame| {
+            frame.split("loadavg").next().unwrap().to_owned()
+        })
+    };
+    lines.into_iter().map(cut).collect()
+}
+
+#[test]
+fn the_same_options_give_the_same_structure_and_status() {
+    let home = Home::new();
+    let Some(original) = original() else { return };
+    for line in [
+        "-q -p 80 -l 20",
+        "-q -m -p 80 -t 2 -l 20",
+        "-q -p 80 -t2 -a -l 20",
+        "-q -p80 -t 2 -a 0-0 -l 20",
+        "-Sp 80 -q -l 20",
+        "-q -l 20",
+        "-q -l 20 -t0",
+        "-q -p 80 -l 20 -N",
+        "-q -p 80 -l 20 -h 300",
+        "-q -p 80 -l 20 -h 300 -t 3",
+        "-q -p 80 -l 20 -H 300 -t 2",
+        "-q -p 80 -l 20 -H 300",
+        "-q -p 80 -l 20 -b 1",
+        "-q -p 80 -l 20 -b 10000000",
+        "-q -p 80 -l 20 -h 50 -b 1",
+        "-q -p 80 -l 20 --spike=1 --spike-nodes=5",
+        "-q -p 80 -l 20 --spike=10000000",
+        "-p 80 -l 30 -t 2",
+        "-p 80 -l 30 --policy=rr",
+        "-l 30 --policy=batch",
+        "-l 30 --policy=idle",
+        "-p 80 -l 30 -M",
+        "-p 80 -l 20 -h 200",
+        "-v -p 80 -l 20 -t 2",
+        "-v -p 80 -l 20 -h 20",
+        "-v -p 80 -l 20 -o 4",
+        "-v -p 80 -l 20 -N",
+        "-q -p 80 -l 20 -r",
+        "-q -p 80 -l 20 -s",
+        "-q -p 80 -l 20 -x",
+        "-q -p 80 -l 20 -c 1",
+        "-q -p 80 -l 20 -A 100 -t 2",
+        "-q -p 80 -l 20 --secaligned=100 -t 2",
+        "-q -p 80 -D 1",
+        "-q -p 80 -l 20 --laptop",
+        "-q -p 80 -l 20 --default-system",
+        "-q -p 80 -l 20 --latency=100",
+        "-q -p 80 -l 20 --mainaffinity=0",
+        "-q -p 80 -l 20 -d 0 -t 2 -i 500 -u",
+        "-q -l 20 --priospread -t 3",
+        "-q -smp -p 80 -l 20",
+        "-q -p 80 -l 20 --histfile=h.txt -h 20",
+        "-q -p 80 -l 20 stray",
+        "-q -p 100",
+        "-q -p -5",
+        "-q -h 0",
+        "-q -c 7",
+        "-q -o 5",
+        "-q -a 4095 -l 20",
+        "-q --bogus",
+        "-q -Z",
+        "-q -p",
+        "--help",
+        "-q -p 80 -l 5 --json=/nonexistent/x",
+        "-q -p 80 -l 5 -F /nonexistent/x",
+    ] {
+        let theirs = run(&home, &original, line);
+        let ours = run(&home, &link(&home), line);
+        assert_eq!(ours.code(), theirs.code(), "{line}: {ours:#?}");
+        let (a, b) = (structure(&ours.stdout), structure(&theirs.stdout));
+        if line.contains("-q") {
+            assert_eq!(a, b, "{line}");
+        } else {
+            assert_eq!(as_set(a), as_set(b), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_the_original_remarks_on_ours_remarks_on() {
+    let home = Home::new();
+    let Some(original) = original() else { return };
+    for line in [
+        "-q -p 0 -l 5",
+        "-q --priospread -t 3 -l 5",
+        "-q -p 5 --policy=idle -l 5",
+        "-q -S -t 3 -l 5",
+        "-q -S -a 0 -l 5",
+        "-q -l 5 --laptop",
+        "-q -l 5 --default-system",
+        "-q -l 5 -R",
+        "-q -o 5",
+        "-q --bogus",
+        "-q --p=80",
+        "-q -l",
+        "-q -l 5 -F /nonexistent/x",
+    ] {
+        let theirs = run(&home, &original, line);
+        let ours = run(&home, &link(&home), line);
+        // Up to what is measured or named.
+        let prefix = |line: &str| {
+            let line = line.trim_start_matches("/usr/bin/");
+            line.split(|c: char| c.is_ascii_digit())
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        let said: Vec<String> = ours.stderr.lines().map(prefix).collect();
+        for remark in theirs.stderr.lines().map(prefix) {
+            assert!(said.contains(&remark), "{line}: {remark}: {said:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_json_has_the_same_keys() {
+    let home = Home::new();
+    let Some(original) = original() else { return };
+    for line in [
+        "-q -p 80 -t 2 -l 20 -h 3 --json=x.json",
+        "-q -p 80 -N -l 20 -h 9 --json=x.json",
+    ] {
+        let read = |program: &Path| -> Value {
+            run(&home, program, line).fine();
+            let text = std::fs::read_to_string(home.dir().join("x.json")).unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        let (theirs, ours) = (read(&original), read(&link(&home)));
+        assert_eq!(keys(&ours), keys(&theirs), "{line}");
+        assert_eq!(ours["resolution_in_ns"], theirs["resolution_in_ns"]);
+    }
+}
+
+/// Returns the path and type of every value but those of single buckets.
+fn keys(document: &Value) -> BTreeSet<String> {
+    fn walk(value: &Value, path: &str, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) if !path.ends_with("histogram") => {
+                for (key, value) in map {
+                    walk(value, &format!("{path}/{key}"), out);
+                }
+            }
+            Value::Object(_) => drop(out.insert(path.to_owned())),
+            Value::Number(_) => drop(out.insert(format!("{path} number"))),
+            Value::String(_) => drop(out.insert(format!("{path} string"))),
+            other => panic!("{path}: {other}"),
+        }
+    }
+    let mut out = BTreeSet::new();
+    walk(document, "", &mut out);
+    out
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Scripts of the kinds that users have around cyclictest.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::common::{Home, machine};
+use super::link;
+
+/// Runs `script` in a shell whose `cyclictest` is ours; returns what it prints.
+fn shell(home: &Home, script: &str) -> String {
+    link(home);
+    let path = format!("{}:/usr/bin:/bin", home.dir().display());
+    let output = Command::new("sh")
+        .args(["-e", "-c", script])
+        .current_dir(home.dir())
+        .env("PATH", path)
+        .env("PUNCTUAL_HOME", home.store())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:#?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_maximum_is_cut_out_of_the_histogram() {
+    let home = Home::new();
+    if !machine::root() {
+        return;
+    }
+    let script = "cyclictest -l200 -m -Sp90 -i200 -h400 -q >output
+        max=`grep 'Max Latencies' output | tr ' ' '\\n' | sort -n | tail -1 | sed s/^0*//`
+        grep -v -e '^#' -e '^$' output | tr ' ' '\\t' >histogram
+        cores=`grep -c '^# Thread ' output`
+        for i in `seq 1 $cores`; do
+            column=`expr $i + 1`
+            cut -f1,$column histogram >histogram$i
+        done
+        echo $max $cores `wc -l <histogram` `awk '{n += $2} END {print (n > 0)}' histogram1`";
+    let said = shell(&home, script);
+    let numbers: Vec<u64> = said
+        .split_whitespace()
+        .map(|n| n.parse().unwrap())
+        .collect();
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    assert!(numbers[0] > 0);
+    assert_eq!(numbers[1..], [cores, 400, 1]);
+}
+
+#[test]
+fn the_thread_line_is_taken_apart_by_a_regular_expression() {
+    let home = Home::new();
+    if !machine::root() || !Path::new("/usr/bin/python3").exists() {
+        return;
+    }
+    let script = r#"cyclictest -q -p 80 -t 2 -l 20 >output
+python3 - <<'END'
+import re
+line = re.compile(r"^T:\s*(\d+)\s+\(\s*(\d+)\)\s+P:\s*(\d+)\s+I:\s*(\d+)\s+C:\s*(\d+)\s+"
+                  r"Min:\s*(\d+)\s+Act:\s*(\d+)\s+Avg:\s*(\d+)\s+Max:\s*(\d+)")
+for found in filter(None, map(line.match, open("output"))):
+    n = list(map(int, found.groups()))
+    assert n[5] <= n[7] <= n[8] and n[5] <= n[6] <= n[8], n
+    print(n[0], n[2], n[3])
+END"#;
+    assert_eq!(shell(&home, script), "0 80 1000\n1 80 1500\n");
+}
+
+#[test]
+fn the_json_and_the_histogram_say_the_same() {
+    let home = Home::new();
+    if !machine::root() || !Path::new("/usr/bin/python3").exists() {
+        return;
+    }
+    let script = r#"cyclictest -q -p 80 -t 2 -l 100 -h 500 --json='it"s.json' >output
+python3 - <<'END'
+import json
+document = json.load(open('it"s.json'))
+assert 'it"s.json' in document["cmdline:"]
+rows = [line.split() for line in open("output") if line[0].isdigit()]
+for thread, figures in document["thread"].items():
+    column = {int(r[0]): int(r[1 + int(thread)]) for r in rows}
+    buckets = {int(k): v for k, v in figures["histogram"].items()}
+    assert buckets == {k: v for k, v in column.items() if v}, thread
+    assert figures["min"] <= figures["avg"] <= figures["max"]
+    assert min(buckets) == figures["min"]
+print(document["num_threads"], len(rows))
+END"#;
+    assert_eq!(shell(&home, script), "2 500\n");
+}
+
+#[test]
+fn a_sum_column_is_split_at_tabs() {
+    let home = Home::new();
+    if !machine::root() {
+        return;
+    }
+    let script = "cyclictest -q -p 80 -t 3 -l 50 -H 100 |
+        awk -F'\\t' '/^[0-9]/ { split($1, a, \" \"); if (a[2]+$2+$3 != $4) bad++; n++ }
+                     END { print n, bad+0 }'";
+    assert_eq!(shell(&home, script), "100 0\n");
+}
+
+#[test]
+fn the_values_of_verbose_output_are_counted() {
+    let home = Home::new();
+    if !machine::root() {
+        return;
+    }
+    let script = "cyclictest -v -p 80 -l 40 | awk -F: 'NF == 3 && $1 ~ /^ *[0-9]+$/ {
+        if ($2 + 0 != n) exit 1; n++ } END { print n }'";
+    assert_eq!(shell(&home, script), "40\n");
+}
