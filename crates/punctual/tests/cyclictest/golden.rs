@@ -3,7 +3,6 @@
 
 //! Recorded outputs of rt-tests 2.4, 2.6 and 2.10: the grammar accepts them, and ours.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::common::{Home, machine};
@@ -34,7 +33,7 @@ fn directory(version: &str) -> PathBuf {
 
 /// Returns the options of a case, with files of its own, and its number of threads.
 fn options(case: &str) -> (String, usize) {
-    let line = fs::read_to_string(directory("2.4").join(format!("{case}.cmd"))).unwrap();
+    let line = read(&directory("2.4").join(format!("{case}.cmd")));
     let line = line
         .trim()
         .strip_prefix("cyclictest ")
@@ -55,9 +54,9 @@ fn the_grammar_accepts_what_three_versions_printed() {
         for case in CASES.iter().chain(&["rteval"]) {
             let (line, threads) = options(case);
             let path = directory(version).join(format!("{case}.out"));
-            check(&fs::read_to_string(path).unwrap(), form(&line), threads);
+            check(&read(&path), form(&line), threads);
         }
-        let text = fs::read_to_string(directory(version).join("histfile.txt")).unwrap();
+        let text = read(&directory(version).join("histfile.txt"));
         check_histogram(&text.lines().collect::<Vec<_>>(), 2, false, 60);
     }
 }
@@ -75,7 +74,7 @@ fn ours_prints_what_the_recorded_commands_printed() {
             continue;
         }
         let answer = ours(&home, &line);
-        let status = fs::read_to_string(directory("2.4").join(format!("{case}.rc"))).unwrap();
+        let status = read(&directory("2.4").join(format!("{case}.rc")));
         assert_eq!(
             answer.code().to_string(),
             status.trim(),
@@ -83,7 +82,7 @@ fn ours_prints_what_the_recorded_commands_printed() {
         );
         check(&answer.stdout, form(&line), threads);
     }
-    let text = fs::read_to_string(home.dir().join("histfile.txt")).unwrap();
+    let text = read(&home.dir().join("histfile.txt"));
     check_histogram(&text.lines().collect::<Vec<_>>(), 2, false, 60);
 }
 
@@ -123,6 +122,10 @@ fn the_original_s_own_option_that_is_gone_is_understood() {
         let answer = ours(&home, "-n -q -l 10");
         check(&answer.fine().stdout, form("-q"), 1);
     }
+}
+
+fn read(path: &Path) -> String {
+    machine::read(path).unwrap()
 }
 
 fn machine_cpus() -> usize {

@@ -193,7 +193,7 @@ fn the_json_has_the_same_keys() {
     ] {
         let read = |program: &Path| -> Value {
             run(&home, program, line).fine();
-            let text = std::fs::read_to_string(home.dir().join("x.json")).unwrap();
+            let text = machine::read(&home.dir().join("x.json")).unwrap();
             serde_json::from_str(&text).unwrap()
         };
         let (theirs, ours) = (read(&original), read(&link(&home)));

@@ -42,7 +42,7 @@ fn signals_ask_for_the_status() {
     let file = PathBuf::from(format!("/dev/shm/cyclictest{}", running.id()));
     running.signal("USR1");
     running.signal("USR2");
-    let read = || std::fs::read_to_string(&file).unwrap_or_default();
+    let read = || machine::read(&file).unwrap_or_default();
     assert!(wait_until(Duration::from_secs(10), || read()
         .lines()
         .count()
