@@ -12,6 +12,7 @@
 
 pub mod clock;
 pub mod memory;
+pub mod msr;
 pub mod sched;
 pub mod terminal;
 pub mod thread;

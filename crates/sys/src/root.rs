@@ -89,6 +89,16 @@ impl SysRoot {
             .map_err(|source| SysError::new("write", &full, source))
     }
 
+    /// Opens `path` for reading.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does.
+    pub fn open(&self, path: &str) -> Result<File, SysError> {
+        let full = self.full(path);
+        File::open(&full).map_err(|source| SysError::new("open", &full, source))
+    }
+
     /// Opens `path` for reading and writing, for files whose effect lasts while they are open.
     ///
     /// # Errors

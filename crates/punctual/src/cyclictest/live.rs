@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punctual_measure::{Sink, SinkError};
 use punctual_model::{Event, Nanos, Sample};
 use punctual_sys::SysRoot;
+use punctual_sys::msr::smi_count;
 use punctual_sys::thread::Tid;
 
 use super::asked::Asked;
@@ -66,6 +67,8 @@ struct State {
     origin: Nanos,
     reduced: Vec<Reduced>,
     shown_max: u64,
+    /// The CPU of each thread and its interrupts at the start, where they are counted.
+    smis: Vec<Option<(u32, u32)>>,
     frames: u64,
     /// Whoever read the output is gone: there is no one to print for.
     closed: bool,
@@ -110,6 +113,23 @@ impl Live {
         }
     }
 
+    /// Counts system management interrupts from now on, of the CPU of each thread.
+    pub(super) fn count_smis_of(&mut self, cpus: impl Iterator<Item = Option<u32>>) {
+        self.state.smis = cpus
+            .map(|cpu| cpu.and_then(|cpu| Some((cpu, smi_count(&self.sys, cpu).ok()?))))
+            .collect();
+    }
+
+    /// Looks at the counts. The register is read beside the measurement, not in its loop.
+    fn look_at_smis(&mut self) {
+        for (thread, before) in self.threads.iter_mut().zip(&self.state.smis) {
+            let now = before.and_then(|(cpu, _)| smi_count(&self.sys, cpu).ok());
+            if let (Some(now), Some((_, before))) = (now, before) {
+                thread.smis = Some(now.wrapping_sub(*before).into());
+            }
+        }
+    }
+
     /// Renders the threads' lines.
     pub(super) fn lines(&self) -> String {
         let both = self.threads.iter().zip(&self.tallies).enumerate();
@@ -121,6 +141,7 @@ impl Live {
 
     /// Prints the last state, which is what remains on the terminal.
     pub(super) fn finish(&mut self) {
+        self.look_at_smis();
         match self.show {
             Show::Lines => self.frame(),
             Show::NewMaxima => self.print(&format!("\x1b[{}B", self.threads.len() + 2)),
@@ -236,6 +257,7 @@ impl Sink for Live {
     }
 
     fn tick(&mut self) -> Result<(), SinkError> {
+        self.look_at_smis();
         self.refresh();
         self.answer();
         Ok(())

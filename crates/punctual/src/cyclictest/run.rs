@@ -14,6 +14,7 @@ use punctual_measure::MeasureError;
 use punctual_measure::wakeup::{self, Options as Way};
 use punctual_model::{Nanos, Policy, RunSpec};
 use punctual_store::Store;
+use punctual_sys::msr::smi_count;
 use punctual_sys::{HeldDmaLatency, SysRoot, clock, sched};
 
 use super::asked::{Asked, Pipe};
@@ -75,7 +76,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
             return Err(Failed::new(said));
         }
     };
-    check_smi(options)?;
+    check_smi(start.sys, options, &spec)?;
     check_privilege()?;
     warn(options);
     if options.verbose {
@@ -211,11 +212,21 @@ fn check_privilege() -> Result<(), Failed> {
     }
 }
 
-/// System management interrupts are counted by a register that only some Intel processors have.
-fn check_smi(options: &Options) -> Result<(), Failed> {
-    if options.smi {
+/// System management interrupts are counted, by CPU, by a register that only some Intel processors
+/// have.
+fn check_smi(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<(), Failed> {
+    if !options.smi {
+        return Ok(());
+    }
+    let first = spec.cpus.iter().next().unwrap_or(0);
+    if smi_count(sys, first).is_err() {
         return Err(Failed::new(
             "FATAL: SMI counter is not supported on this processor",
+        ));
+    }
+    if options.affinity == Affinity::Unbound {
+        return Err(Failed::new(
+            "FATAL: SMI counter relies on having affinity set",
         ));
     }
     Ok(())
@@ -292,7 +303,7 @@ fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Live {
         tid: 0,
         priority: priority(index),
         interval_us: spec.interval_of(index).get() / 1_000,
-        smis: None,
+        smis: options.smi.then_some(0),
     });
     let mut live = Live::new(Setup {
         sys: sys.clone(),
@@ -309,6 +320,9 @@ fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Live {
         },
         stagger: Nanos::from_micros(options.aligned_us.unwrap_or(0)),
     });
+    if options.smi {
+        live.count_smis_of((0..spec.threads).map(|index| spec.cpu_of(index)));
+    }
     if options.tracemark {
         live.trace = Trace::find(sys);
         if live.trace.is_none() {
@@ -362,7 +376,8 @@ fn results(options: &Options, live: &Live) -> Result<(), Failed> {
             sum: options.hist_sum && options.threads > 1,
             compact: options.hist_compact,
         };
-        let histogram = text::histogram(&live.tallies, form, None);
+        let smis: Option<Vec<u64>> = live.threads.iter().map(|t| t.smis).collect();
+        let histogram = text::histogram(&live.tallies, form, smis.as_deref());
         match &options.histfile {
             Some(path) => fs::write(path, histogram)
                 .map_err(|err| Failed::new(format!("opening histogram file: {}", plain(&err))))?,

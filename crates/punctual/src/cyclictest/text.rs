@@ -107,9 +107,6 @@ pub(super) fn histogram(tallies: &[Tally], form: HistogramForm, smis: Option<&[u
     let largest: Vec<u64> = tallies.iter().map(|t| t.max).collect();
     let overall = largest.iter().copied().max().filter(|_| largest.len() > 1);
     line("# Max Latencies:", 5, with(largest, overall));
-    if let Some(smis) = smis {
-        line("# SMIs:", 5, smis.to_vec());
-    }
     let overflows: Vec<u64> = tallies.iter().map(|t| t.overflows).collect();
     let sum = overflows.iter().sum();
     line("# Histogram Overflows:", 5, with(overflows, Some(sum)));
@@ -125,6 +122,10 @@ pub(super) fn histogram(tallies: &[Tally], form: HistogramForm, smis: Option<&[u
             write!(text, " # {others:05} others").unwrap_or_default();
         }
         text.push('\n');
+    }
+    if let Some(smis) = smis {
+        let counts: String = smis.iter().map(|n| format!(" {n:05}")).collect();
+        writeln!(text, "# SMIs:{counts}").unwrap_or_default();
     }
     text.push('\n');
     text

@@ -132,6 +132,7 @@ fn the_same_options_give_the_same_structure_and_status() {
         "-q -Z",
         "-q -p",
         "--help",
+        "-q --smi -l 5",
         "-q -p 80 -l 5 --json=/nonexistent/x",
         "-q -p 80 -l 5 -F /nonexistent/x",
     ] {
