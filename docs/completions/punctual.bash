@@ -19,6 +19,9 @@ _punctual() {
             punctual,assess)
                 cmd="punctual__subcmd__assess"
                 ;;
+            punctual,cyclictest)
+                cmd="punctual__subcmd__cyclictest"
+                ;;
             punctual,help)
                 cmd="punctual__subcmd__help"
                 ;;
@@ -33,6 +36,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help,assess)
                 cmd="punctual__subcmd__help__subcmd__assess"
+                ;;
+            punctual__subcmd__help,cyclictest)
+                cmd="punctual__subcmd__help__subcmd__cyclictest"
                 ;;
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
@@ -110,7 +116,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess measure load runs help"
+            opts="-h -V --home --help --version assess measure cyclictest load runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -165,8 +171,26 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__cyclictest)
+            opts="--home"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help)
-            opts="assess measure load runs help"
+            opts="assess measure cyclictest load runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,6 +204,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__assess)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__cyclictest)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -29,6 +29,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print h
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -85,6 +86,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs that the loads are sized for [default: all that are allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report for a measurement, and end with the process that has this number' -r
@@ -132,11 +134,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "runs" -d 'List, show, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure load runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "runs" -d 'List, show, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'

@@ -4,6 +4,7 @@
 //! The run as it is shown: cyclictest's live lines, `-v` values, pipe and status block.
 
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use punctual_measure::{Sink, SinkError};
@@ -59,6 +60,7 @@ pub(super) struct Live {
     pub(super) piped: Option<Arc<Mutex<String>>>,
     pub(super) trace: Option<Trace>,
     pub(super) stagger: Nanos,
+    stop: Arc<AtomicBool>,
     state: State,
 }
 
@@ -86,6 +88,8 @@ pub(super) struct Setup {
     pub(super) rows: usize,
     pub(super) spikes: Spikes,
     pub(super) stagger: Nanos,
+    /// Set where nobody reads the output any more.
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 impl Live {
@@ -106,6 +110,7 @@ impl Live {
             piped: None,
             trace: None,
             stagger: setup.stagger,
+            stop: setup.stop,
             state: State {
                 reduced: vec![Reduced::default(); count],
                 ..State::default()
@@ -170,8 +175,11 @@ impl Live {
         }
         let mut out = io::stdout().lock();
         let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        // The measurement goes on, as when `head` reads: its results may go to files.
-        self.state.closed = printed.is_err();
+        if printed.is_err() {
+            // As `head` does when it has read enough: the run ends, and writes its files.
+            self.state.closed = true;
+            self.stop.store(true, Ordering::Relaxed);
+        }
     }
 
     fn refresh(&mut self) {

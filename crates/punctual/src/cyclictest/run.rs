@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -105,7 +106,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
     let json = options.json.as_deref().map(create).transpose()?;
     let stop = StopRequest::on_signals()?;
     let mut beside = Beside {
-        sink: listener(start.sys, options, &spec),
+        sink: listener(start.sys, options, &spec, stop.flag()),
         pacing: plan::pacing(options),
     };
     beside.sink.asked = Asked::listen().ok();
@@ -294,7 +295,7 @@ fn say_resolution(spec: &RunSpec) {
     }
 }
 
-fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Live {
+fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec, stop: Arc<AtomicBool>) -> Live {
     let priority = |index| match spec.policy_of(index) {
         Policy::Fifo { priority } | Policy::RoundRobin { priority } => priority,
         _ => 0,
@@ -319,6 +320,7 @@ fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Live {
             ..Spikes::default()
         },
         stagger: Nanos::from_micros(options.aligned_us.unwrap_or(0)),
+        stop,
     });
     if options.smi {
         live.count_smis_of((0..spec.threads).map(|index| spec.cpu_of(index)));

@@ -93,6 +93,19 @@ END"#;
 }
 
 #[test]
+fn a_reader_that_has_enough_ends_the_run() {
+    let home = Home::new();
+    if !machine::root() {
+        return;
+    }
+    let said = shell(
+        &home,
+        "cyclictest -p 80 | head -1; cyclictest -v -p 80 | head -2",
+    );
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+#[test]
 fn a_sum_column_is_split_at_tabs() {
     let home = Home::new();
     if !machine::root() {
