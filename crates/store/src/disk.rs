@@ -7,6 +7,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+
 use crate::error::PathError;
 
 /// Puts what was tried, and on what, into an I/O error.
@@ -69,16 +72,46 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), PathError> {
         .at("sync", path)
 }
 
+/// Opens a regular file to read it.
+///
+/// What lies in a run directory may be someone else's: a symbolic link would lead out of it, and a
+/// FIFO would make open(2) wait for a writer.
+pub(crate) fn open_regular(path: &Path) -> Result<File, PathError> {
+    let refused = |why| {
+        let err = io::Error::new(io::ErrorKind::InvalidInput, why);
+        PathError::new("read", path, err)
+    };
+    let flags = OFlags::RDONLY
+        | OFlags::CLOEXEC
+        | OFlags::NOFOLLOW
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY;
+    let file = match retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty())) {
+        // A loop of links further up reads the same, and is none of ours.
+        Err(Errno::LOOP) if path.is_symlink() => {
+            return Err(refused("a symbolic link, not a regular file"));
+        }
+        // open(2) of a socket.
+        Err(Errno::NXIO) => return Err(refused("not a regular file")),
+        file => File::from(file.at("read", path)?),
+    };
+    if !file.metadata().at("read", path)?.is_file() {
+        return Err(refused("not a regular file"));
+    }
+    Ok(file)
+}
+
+/// Whether `path` is a regular file that [`open_regular`] would open.
+pub(crate) fn is_regular(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_file())
+}
+
 /// Reads a regular file of at most `limit` bytes.
 pub(crate) fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
-    // A FIFO would make open(2) wait for a writer.
-    if !fs::metadata(path).at("read", path)?.is_file() {
-        let err = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-        return Err(PathError::new("read", path, err));
-    }
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut bytes))
+    open_regular(path)?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
         .at("read", path)?;
     if bytes.len() as u64 > limit {
         let err = io::Error::new(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use punctual_model::{Event, RUN_FORMAT, RunRecord, Sample, ThreadSample};
 use serde::Deserialize;
 
-use crate::disk::{At as _, read_limited};
+use crate::disk::{At as _, is_regular, open_regular, read_limited};
 use crate::error::{PathError, ReadError};
 use crate::samples::SampleReader;
 use crate::store::Format;
@@ -86,7 +86,7 @@ impl StoredRun {
 
     /// Whether every sample is stored.
     pub fn has_samples(&self) -> bool {
-        self.path.join(SAMPLES_FILE).is_file()
+        is_regular(&self.path.join(SAMPLES_FILE))
     }
 
     /// Reads the samples one by one, in the order in which they were stored.
@@ -203,8 +203,6 @@ impl StoredRun {
 fn decompressed(
     path: &Path,
 ) -> Result<BufReader<zstd::Decoder<'static, BufReader<File>>>, PathError> {
-    let decoder = File::open(path)
-        .and_then(zstd::Decoder::new)
-        .at("read", path)?;
+    let decoder = zstd::Decoder::new(open_regular(path)?).at("read", path)?;
     Ok(BufReader::with_capacity(64 << 10, decoder))
 }

@@ -7,6 +7,9 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use common::{id, names, record, samples, started, write_run};
 use punctual_model::{RunRecord, ThreadSample};
@@ -188,6 +191,63 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
     // The newest is the last, readable or not.
     let err = store.find("last").unwrap_err();
     assert!(matches!(err, FindError::Unreadable { .. }), "{err}");
+}
+
+#[test]
+fn only_regular_files_of_a_run_are_read() {
+    let (dir, store) = store();
+    let path = write_run(&store, &record(id(1)));
+    let outside = dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    for name in [
+        "latency.hlog",
+        "samples.zst",
+        "events.jsonl.zst",
+        "run.json",
+    ] {
+        let (file, moved) = (path.join(name), outside.join(name));
+        fs::rename(&file, &moved).unwrap();
+        type Put = fn(&Path, &Path);
+        let puts: [(&str, Put); 4] = [
+            ("a symbolic link", |file, moved| {
+                symlink(moved, file).unwrap();
+            }),
+            ("not a regular file", |file, _| {
+                let mode = rustix::fs::Mode::RWXU;
+                rustix::fs::mkfifoat(rustix::fs::CWD, file, mode).unwrap();
+            }),
+            ("not a regular file", |file, _| {
+                UnixListener::bind(file).unwrap();
+            }),
+            ("not a regular file", |file, _| {
+                fs::create_dir(file).unwrap();
+            }),
+        ];
+        for (reason, put) in puts {
+            put(&file, &moved);
+            let run = store.entry(id(1)).run;
+            let result = match name {
+                "run.json" => run.map(|_| ()),
+                "latency.hlog" => run.unwrap().artifact(name).map(|_| ()),
+                "samples.zst" => {
+                    assert!(!run.as_ref().unwrap().has_samples());
+                    run.unwrap().samples().map(|_| ())
+                }
+                _ => run.unwrap().events().map(|_| ()),
+            };
+            let Err(ReadError::Path(err)) = result else {
+                panic!("{name} is read although it is {reason}");
+            };
+            assert_eq!(err.path, file);
+            let said = err.source.to_string();
+            assert!(said.contains(reason), "{name}: {said}");
+            fs::remove_file(&file)
+                .or_else(|_| fs::remove_dir(&file))
+                .unwrap();
+        }
+        fs::rename(&moved, &file).unwrap();
+    }
+    assert!(store.find("last").unwrap().has_samples());
 }
 
 #[test]

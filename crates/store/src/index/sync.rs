@@ -31,7 +31,7 @@ impl Stamp {
     };
 
     fn of(run: &Path) -> Self {
-        fs::metadata(run.join(RUN_FILE)).map_or(Self::NONE, |meta| Self {
+        fs::symlink_metadata(run.join(RUN_FILE)).map_or(Self::NONE, |meta| Self {
             mtime_ns: meta
                 .mtime()
                 .saturating_mul(1_000_000_000)
