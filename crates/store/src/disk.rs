@@ -81,11 +81,8 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, PathError> {
         let err = io::Error::new(io::ErrorKind::InvalidInput, why);
         PathError::new("read", path, err)
     };
-    let flags = OFlags::RDONLY
-        | OFlags::CLOEXEC
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY;
+    let flags =
+        OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty())) {
         // A loop of links further up reads the same, and is none of ours.
         Err(Errno::LOOP) if path.is_symlink() => {

@@ -3,6 +3,7 @@
 
 //! Opening a store.
 
+use std::cmp::Ordering;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -155,19 +156,23 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Compares `name/major`.
+    /// Compares `name/major`. A major version has any number of digits.
     pub(crate) fn of(found: &str, ours: &str) -> Self {
-        let split = |format: &str| {
-            let (name, major) = format.split_once('/')?;
-            Some((name.to_owned(), major.parse::<u32>().ok()?))
+        let (Some((name, major)), Some((our_name, our_major))) =
+            (found.split_once('/'), ours.split_once('/'))
+        else {
+            return Self::Other;
         };
-        match (split(found), split(ours)) {
-            (Some((name, major)), Some((our_name, our_major))) if name == our_name => match major {
-                0 => Self::Other,
-                _ if major > our_major => Self::Newer,
-                _ => Self::Known,
-            },
-            _ => Self::Other,
+        let digits = !major.is_empty() && major.bytes().all(|b| b.is_ascii_digit());
+        if name != our_name || !digits {
+            return Self::Other;
+        }
+        // Without leading zeros the longer number is the larger one.
+        let major = major.trim_start_matches('0');
+        match (major.len(), major).cmp(&(our_major.len(), our_major)) {
+            _ if major.is_empty() => Self::Other,
+            Ordering::Greater => Self::Newer,
+            _ => Self::Known,
         }
     }
 }
@@ -181,5 +186,26 @@ fn make_dir(path: &Path, mode: u32) -> Result<(), PathError> {
             io::Error::new(io::ErrorKind::NotADirectory, "a file is in the way"),
         )),
         result => result.at("create", path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Format;
+
+    #[test]
+    fn formats_compare_by_their_number_however_long() {
+        let of = |major: &str| Format::of(&format!("x/{major}"), "x/9");
+        for newer in ["10", "010", "4294967296", "99999999999999999999"] {
+            assert_eq!(of(newer), Format::Newer, "{newer}");
+        }
+        for known in ["1", "9", "09", "00000000000000000000009"] {
+            assert_eq!(of(known), Format::Known, "{known}");
+        }
+        for other in ["", "0", "00", "+1", "-1", "1.0", " 1", "x", "1/1"] {
+            assert_eq!(of(other), Format::Other, "{other}");
+        }
+        assert_eq!(Format::of("x", "x/1"), Format::Other);
+        assert_eq!(Format::of("y/2", "x/1"), Format::Other);
     }
 }

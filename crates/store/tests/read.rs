@@ -178,6 +178,12 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
         "{}",
         reason(4)
     );
+    // However far its number is beyond ours.
+    let far = "punctual.run/99999999999999999999";
+    let text = format!(r#"{{"format":"{far}"}}"#);
+    fs::write(path(4).join("run.json"), text).unwrap();
+    let run = store.entry(id(4)).run;
+    assert!(matches!(run, Err(ReadError::Newer { found, .. }) if found == far));
     assert!(matches!(reason(5), ReadError::Path(_)));
     assert!(matches!(reason(6), ReadError::NotARun { .. }));
     assert!(matches!(reason(7), ReadError::Path(_)));
