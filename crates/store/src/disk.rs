@@ -113,11 +113,19 @@ pub(crate) fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, PathError
     if bytes.len() as u64 > limit {
         let err = io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("larger than {limit} bytes"),
+            format!("larger than {}, the most that is read", size(limit)),
         );
         return Err(PathError::new("read", path, err));
     }
     Ok(bytes)
+}
+
+/// Writes a size of whole KiB.
+fn size(bytes: u64) -> String {
+    match bytes >> 10 {
+        kib if kib % 1_024 == 0 => format!("{} MiB", kib >> 10),
+        kib => format!("{kib} KiB"),
+    }
 }
 
 /// Removes a directory tree. One that is gone already, or goes while we look, is fine.

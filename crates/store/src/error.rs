@@ -103,6 +103,21 @@ pub enum StoreError {
         /// The id in the record.
         found: String,
     },
+    /// The record is larger than what is read: too many threads with too many deadlines and
+    /// targets.
+    #[error(
+        "write {}: {size} bytes, and at most {limit} are read; measure fewer threads, deadlines or \
+         targets at once",
+        path.display()
+    )]
+    RecordSize {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+        /// The most that is read.
+        limit: u64,
+    },
     /// The name cannot be that of an artifact.
     #[error("write artifact `{name}`: not a plain file name, or one that the store uses itself")]
     ArtifactName {

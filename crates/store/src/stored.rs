@@ -16,8 +16,11 @@ use crate::samples::SampleReader;
 use crate::store::Format;
 use crate::writer::{EVENTS_FILE, RUN_FILE, SAMPLES_FILE, is_artifact_name};
 
-/// More than any record or artifact has.
-const FILE_LIMIT: u64 = 256 << 20;
+/// The most that a record may have. Read, it takes many times that in memory, and it may be someone
+/// else's. One of 4096 threads, the most that a run has, has about 10 MB.
+pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
+/// More than any artifact has.
+const ARTIFACT_LIMIT: u64 = 256 << 20;
 /// More than any event has.
 const LINE_LIMIT: u64 = 16 << 20;
 
@@ -43,7 +46,7 @@ impl StoredRun {
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let file = path.join(RUN_FILE);
-        let bytes = read_limited(&file, FILE_LIMIT)?;
+        let bytes = read_limited(&file, RECORD_LIMIT)?;
         let damaged = |source| ReadError::Record {
             path: file.clone(),
             source,
@@ -179,7 +182,7 @@ impl StoredRun {
         if !is_artifact_name(name) {
             return Ok(None);
         }
-        match read_limited(&self.path.join(name), FILE_LIMIT) {
+        match read_limited(&self.path.join(name), ARTIFACT_LIMIT) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(err) if err.is_missing() => Ok(None),
             Err(err) => Err(err.into()),

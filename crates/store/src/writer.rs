@@ -15,6 +15,7 @@ use crate::clean::{self, LOCK, TMP};
 use crate::disk::{At as _, remove_tree, sync_dir, write_synced};
 use crate::error::{PathError, StoreError};
 use crate::samples::{END_OF_SAMPLES, SampleWriter};
+use crate::stored::RECORD_LIMIT;
 
 pub(crate) const RUN_FILE: &str = "run.json";
 pub(crate) const EVENTS_FILE: &str = "events.jsonl.zst";
@@ -163,7 +164,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`StoreError::Incomplete`] if an earlier write failed; [`StoreError::OtherRun`] if the
-    /// record has another id; [`StoreError::RunExists`]; `ENOSPC`, `EDQUOT`, `EIO` as
+    /// record has another id; [`StoreError::RecordSize`]; [`StoreError::RunExists`]; `ENOSPC`, `EDQUOT`, `EIO` as
     /// [`StoreError::Path`].
     pub fn finish(mut self, record: &RunRecord) -> Result<PathBuf, StoreError> {
         let id = self.id.to_string();
@@ -187,11 +188,7 @@ impl RunWriter {
         close(samples, &self.dir.join(SAMPLES_FILE))?;
 
         let path = self.dir.join(RUN_FILE);
-        let mut text = serde_json::to_vec_pretty(record)
-            .map_err(io::Error::from)
-            .at("write", &path)?;
-        text.push(b'\n');
-        write_synced(&path, &text)?;
+        write_synced(&path, &record_text(record, &path)?)?;
         self.rename(&id)
     }
 
@@ -243,6 +240,25 @@ impl Drop for RunWriter {
             drop(remove_tree(&self.dir));
         }
     }
+}
+
+/// Writes a record as text, indented unless it is too large that way.
+fn record_text(record: &RunRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let fits = |text: &Vec<u8>| (text.len() as u64) < RECORD_LIMIT;
+    let json = |text: serde_json::Result<_>| text.map_err(io::Error::from).at("write", path);
+    let mut text: Vec<u8> = json(serde_json::to_vec_pretty(record))?;
+    if !fits(&text) {
+        text = json(serde_json::to_vec(record))?;
+    }
+    if !fits(&text) {
+        return Err(StoreError::RecordSize {
+            path: path.to_owned(),
+            size: text.len() as u64,
+            limit: RECORD_LIMIT,
+        });
+    }
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Flushes what is buffered and waits until it is on disk.

@@ -12,8 +12,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use common::{id, names, record, samples, started, write_run};
-use punctual_model::{RunRecord, ThreadSample};
-use punctual_store::{FindError, Raw, ReadError, SamplesFault, Store, StoredRun};
+use punctual_model::{Interval, Misses, Nanos, PrecisionState, RunRecord, Series, ThreadSample};
+use punctual_store::{FindError, Raw, ReadError, SamplesFault, Store, StoreError, StoredRun};
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
@@ -342,4 +342,93 @@ fn a_store_that_is_not_there_lists_nothing() {
             .is_empty()
     );
     assert!(names(dir.path()).is_empty());
+}
+
+/// A record as large as one of this many threads and deadlines gets: no figure is missing or short.
+fn large_record(threads: u32, deadlines: usize) -> RunRecord {
+    const FIGURE: f64 = 1_234_567.890_123_456_7;
+    let interval = Some(Interval {
+        low: FIGURE,
+        high: FIGURE,
+        confidence: 0.95,
+    });
+    let names = ["p5", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
+    let misses = Misses {
+        deadline_ns: Nanos::from_millis(1),
+        count: 86_400_000,
+        overruns: 86_400_000,
+        effective: Some(FIGURE),
+    };
+    let series = |thread| Series {
+        thread: Some(thread),
+        cpu: Some(thread),
+        policy: Some("d:500000ns:1000000ns".to_owned()),
+        interval_ns: Some(Nanos::from_millis(1)),
+        count: 86_400_000,
+        min_ns: Some(1_000),
+        max_ns: Some(3_000_000),
+        mean_ns: Some(FIGURE),
+        stddev_ns: Some(FIGURE),
+        skewness: Some(FIGURE),
+        excess_kurtosis: Some(FIGURE),
+        quantiles_ns: names.map(|name| (name.to_owned(), Some(1_234_567))).into(),
+        quantile_relative_error: FIGURE,
+        psquare_ns: names.map(|name| (name.to_owned(), Some(FIGURE))).into(),
+        mean_interval_ns: interval,
+        quantile_intervals_ns: names.map(|name| (name.to_owned(), interval)).into(),
+        effective_samples: Some(FIGURE),
+        misses: vec![misses; deadlines],
+        ..Series::default()
+    };
+    let precision = |thread| PrecisionState {
+        target: "p99:2%".to_owned(),
+        thread,
+        estimate_ns: Some(FIGURE),
+        interval_ns: interval,
+        effective_samples: Some(FIGURE),
+        met: true,
+    };
+    RunRecord {
+        series: (0..threads).map(series).collect(),
+        precision: (0..threads).map(precision).collect(),
+        ..record(id(1))
+    }
+}
+
+#[test]
+fn the_record_of_the_most_threads_is_within_the_limit_and_a_larger_file_is_not_read() {
+    let (_dir, store) = store();
+    let record = large_record(4_096, 8);
+    let file = write_run(&store, &record).join("run.json");
+    assert!(store.entry(id(1)).run.unwrap().record() == &record);
+    fs::File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_len((16 << 20) + 1)
+        .unwrap();
+    let Err(ReadError::Path(err)) = store.entry(id(1)).run else {
+        panic!("a file above the limit is read");
+    };
+    assert_eq!(
+        err.source.to_string(),
+        "larger than 16 MiB, the most that is read"
+    );
+}
+
+#[test]
+fn a_record_is_written_only_as_large_as_it_is_read() {
+    let (_dir, store) = store();
+    // Too large with its indentation, and not without.
+    let record = large_record(4_096, 16);
+    let pretty = serde_json::to_vec_pretty(&record).unwrap().len();
+    assert!(pretty > 16 << 20, "{pretty}");
+    write_run(&store, &record);
+    assert!(store.entry(id(1)).run.unwrap().record() == &record);
+    store.remove(id(1)).unwrap();
+
+    let writer = store.begin(id(1), Raw::Drop).unwrap();
+    let err = writer.finish(&large_record(4_096, 50)).unwrap_err();
+    assert!(matches!(err, StoreError::RecordSize { .. }), "{err}");
+    assert!(names(store.runs_dir()).is_empty());
 }
