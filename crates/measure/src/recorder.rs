@@ -97,7 +97,7 @@ impl Recorder {
         let mut ended = Ended::Completed;
         let mut ending = false;
         let mut next_progress = self.progress_every;
-        let mut watch = Watch::new(self.spec.clock);
+        let mut watch = Watch::new(self.spec.clock, self.origin);
         let mut last_call = None;
         loop {
             watch.look();

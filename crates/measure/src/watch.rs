@@ -22,12 +22,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts to look at `clock`.
-    pub(crate) fn new(clock: Clock) -> Self {
+    /// Starts to look at `clock`, on which the run began at `origin`.
+    pub(crate) fn new(clock: Clock, origin: Nanos) -> Self {
         let now = clock::monotonic();
         Self {
             clock,
-            started: now,
+            started: now - (clock::read(clock) - origin),
             last_look: now,
             longest_pause: Nanos::ZERO,
             offset: offset(clock),
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_taken_back_stays_seen() {
-        let mut watch = Watch::new(Clock::Realtime);
+        let mut watch = Watch::new(Clock::Realtime, clock::read(Clock::Realtime));
         let offset = watch.offset.unwrap_or(0);
         watch.offset = Some(offset);
         watch.step_to(offset + 5_000_000_000);
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_pause_is_the_time_between_looks() {
-        let mut watch = Watch::new(Clock::Monotonic);
+        let mut watch = Watch::new(Clock::Monotonic, clock::monotonic());
         std::thread::sleep(std::time::Duration::from_millis(20));
         watch.look();
         watch.look();

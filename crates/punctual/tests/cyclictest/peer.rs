@@ -100,7 +100,7 @@ fn the_same_options_give_the_same_structure_and_status() {
         "-p 80 -l 30 --policy=rr",
         "-l 30 --policy=batch",
         "-l 30 --policy=idle",
-        "-p 80 -l 30 -M",
+        "-q -p 80 -l 30 -M",
         "-p 80 -l 20 -h 200",
         "-v -p 80 -l 20 -t 2",
         "-v -p 80 -l 20 -h 20",
