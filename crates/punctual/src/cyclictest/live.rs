@@ -103,7 +103,8 @@ impl Live {
             policy: setup.policy,
             break_above: setup.break_above,
             threads: setup.threads,
-            tallies: vec![Tally::new(setup.rows); count],
+            // Each by itself: a copy would touch all rows of a large histogram.
+            tallies: (0..count).map(|_| Tally::new(setup.rows)).collect(),
             spikes: setup.spikes,
             hit: None,
             asked: None,

@@ -66,6 +66,8 @@ fn structure(text: &str) -> Vec<String> {
 /// Options whose frames or values are too many to be compared in their order.
 fn as_set(lines: Vec<String>) -> BTreeSet<String> {
     let cut = |line: String| {
+        // Whether the original goes back up before it ends is a matter of its timing.
+        let line = line.replace("\u{1b}[0A", "");
         let frame = line.find("policy:").map(|at| line[at..].to_owned());
         frame.map_or(line, |frame| {
             frame.split("loadavg").next().unwrap().to_owned()
