@@ -187,8 +187,17 @@ fn hints(err: &MeasureError) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if err.is_denied() {
-        hints.push(PRIVILEGE_HINT.to_owned());
+    if matches!(err, MeasureError::DmaLatency(_)) {
+        // A device file: capabilities for scheduling and memory do not open it.
+        hints.push(
+            "run it with sudo, let a udev rule give your group /dev/cpu_dma_latency, or leave the \
+             idle states alone with --dma-latency off"
+                .to_owned(),
+        );
+    } else if err.is_denied() {
+        if !punctual_sys::thread::is_root() {
+            hints.push(PRIVILEGE_HINT.to_owned());
+        }
         match err {
             MeasureError::Policy { .. } => hints.push(
                 "to measure an ordinary thread instead, which is no real-time measurement, add \
@@ -197,9 +206,6 @@ fn hints(err: &MeasureError) -> Vec<String> {
             ),
             MeasureError::Lock(_) => {
                 hints.push("or leave the memory unlocked with --mlock off".to_owned());
-            }
-            MeasureError::DmaLatency(_) => {
-                hints.push("or leave the idle states alone with --dma-latency off".to_owned());
             }
             _ => {}
         }
