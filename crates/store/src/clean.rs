@@ -9,7 +9,7 @@
 //! is taken out and before rename(2). Both are passed with `<home>/lock` held shared, and the
 //! cleaner holds it exclusively, so it never sees them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirEntry, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -17,6 +17,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::disk::{At as _, remove_tree};
 use crate::error::PathError;
+use crate::list::id_of_name;
 
 /// Prefix of a run that is being written.
 pub(crate) const TMP: &str = ".tmp-";
@@ -88,15 +89,21 @@ fn leftovers(runs: &Path) -> Vec<PathBuf> {
     };
     entries
         .flatten()
-        .filter(|entry| is_temporary(&entry.file_name()))
+        .filter(is_temporary)
         .map(|entry| entry.path())
         .collect()
 }
 
-/// Whether a name in `runs/` is that of a run that is not there yet, or no more.
-pub(crate) fn is_temporary(name: &std::ffi::OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(TMP.as_bytes()) || name.starts_with(TRASH.as_bytes())
+/// Whether an entry of `runs/` is a run that is not there yet, or no more: a directory with a name
+/// that we make. Anything else, such as `.tmp-notes` or a link, is someone's and not ours to remove.
+pub(crate) fn is_temporary(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let ours = name
+        .to_str()
+        .and_then(|name| name.strip_prefix(TMP).or_else(|| name.strip_prefix(TRASH)))
+        .is_some_and(|id| id_of_name(id).is_some());
+    // Of the entry itself, not of what a link leads to.
+    ours && entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
 
 fn remove_stale(path: &Path) -> Result<(), PathError> {

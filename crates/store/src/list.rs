@@ -4,6 +4,7 @@
 //! What is in a store, the unreadable included.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -76,8 +77,14 @@ impl Store {
         let runs = self.runs_dir();
         let (run, trash) = (run_path(runs, id), runs.join(format!("{TRASH}{id}")));
         // From an earlier removal that did not come to its end.
-        if trash.symlink_metadata().is_ok() {
-            remove_tree(&trash)?;
+        match trash.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => remove_tree(&trash)?,
+            Ok(_) => {
+                let kind = io::ErrorKind::AlreadyExists;
+                let err = io::Error::new(kind, "in the way, and not of this program");
+                return Err(PathError::new("replace", &trash, err).into());
+            }
+            Err(_) => {}
         }
         fs::rename(&run, &trash).at("remove", &run)?;
         sync_dir(runs)?;
@@ -98,7 +105,7 @@ impl Names {
             let name = entry.file_name();
             match name.to_str().and_then(id_of_name) {
                 Some(id) => names.ids.push(id),
-                None if is_temporary(&name) => {}
+                None if is_temporary(&entry) => {}
                 None => names.foreign.push(entry.path()),
             }
         }
@@ -109,7 +116,7 @@ impl Names {
 }
 
 /// Only the spelling that we write: another would be a second name for the same run.
-fn id_of_name(name: &str) -> Option<Uuid> {
+pub(crate) fn id_of_name(name: &str) -> Option<Uuid> {
     let id = Uuid::try_parse(name).ok()?;
     (id.to_string() == name).then_some(id)
 }

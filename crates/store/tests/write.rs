@@ -6,7 +6,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use common::{Tmpfs, id, names, record, samples, started, write_run};
 use punctual_store::{Raw, Store, StoreError, free_bytes};
@@ -166,43 +166,86 @@ fn what_a_dead_process_left_is_removed_and_what_is_held_is_not() {
     let store = Store::open(dir.path()).unwrap();
     let runs = store.runs_dir();
     let alive = store.begin(id(1), Raw::Keep).unwrap();
-    for name in [
-        ".tmp-unlocked",
-        ".tmp-without-lock-file",
-        ".tmp-held",
-        ".trash-x",
-    ] {
+    let left = |prefix: &str, n: u64| format!(".{prefix}-{}", id(n));
+    let [unlocked, lockless, held_name, trash] = [
+        left("tmp", 2),
+        left("tmp", 3),
+        left("tmp", 4),
+        left("trash", 5),
+    ];
+    for name in [&unlocked, &lockless, &held_name, &trash] {
         fs::create_dir(runs.join(name)).unwrap();
         fs::write(runs.join(name).join("samples.zst"), "half").unwrap();
     }
-    fs::write(runs.join(".tmp-unlocked/lock"), "").unwrap();
+    fs::write(runs.join(unlocked).join("lock"), "").unwrap();
     // flock belongs to the open file description, so this is what another process is to us.
-    let held = File::create(runs.join(".tmp-held/lock")).unwrap();
+    let held = File::create(runs.join(&held_name).join("lock")).unwrap();
     flock(&held, FlockOperation::LockExclusive).unwrap();
 
     let store = Store::open(dir.path()).unwrap();
     assert!(store.leftovers().is_empty(), "{:?}", store.leftovers());
-    assert_eq!(
-        names(runs),
-        [format!(".tmp-{}", id(1)), ".tmp-held".to_owned()]
-    );
+    assert_eq!(names(runs), [left("tmp", 1), held_name]);
 
     drop(held);
     Store::open_existing(dir.path()).unwrap();
-    assert_eq!(names(runs), [format!(".tmp-{}", id(1))]);
+    assert_eq!(names(runs), [left("tmp", 1)]);
     alive.finish(&record(id(1))).unwrap();
     assert_eq!(names(runs), [id(1).to_string()]);
+}
+
+#[test]
+fn what_only_looks_like_a_leftover_is_someones_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let runs = store.runs_dir();
+    let outside = dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("thesis"), "").unwrap();
+    for n in 2..5 {
+        write_run(&store, &record(id(n)));
+    }
+    let upper = id(1).to_string().to_uppercase();
+    let mut put = Vec::new();
+    for prefix in [".tmp-", ".trash-"] {
+        for name in ["my-notes", "", "bin", &upper, &format!("{}x", id(1))] {
+            put.push(runs.join(format!("{prefix}{name}")));
+            fs::create_dir(put.last().unwrap()).unwrap();
+            fs::write(put.last().unwrap().join("x"), "").unwrap();
+        }
+        put.push(runs.join(format!("{prefix}{}", id(2))));
+        fs::write(put.last().unwrap(), "").unwrap();
+        put.push(runs.join(format!("{prefix}{}", id(3))));
+        symlink(&outside, put.last().unwrap()).unwrap();
+        put.push(runs.join(format!("{prefix}{}", id(4))));
+        symlink("nowhere", put.last().unwrap()).unwrap();
+    }
+    put.sort();
+    let store = Store::open(dir.path()).unwrap();
+    assert!(store.leftovers().is_empty(), "{:?}", store.leftovers());
+    assert_eq!(store.entries().unwrap().foreign, put);
+    assert_eq!(names(&outside), ["thesis"]);
+
+    // Nor does a removal take what is in its way.
+    for n in 2..5 {
+        let err = store.remove(id(n)).unwrap_err().to_string();
+        assert!(err.contains(".trash-"), "{err}");
+    }
+    let listing = store.entries().unwrap();
+    assert_eq!(listing.runs.len(), 3);
+    assert_eq!(listing.foreign, put);
+    assert_eq!(names(&outside), ["thesis"]);
 }
 
 #[test]
 fn cleaning_steps_back_while_a_run_begins() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
-    fs::create_dir(store.runs_dir().join(".tmp-new")).unwrap();
+    let new = format!(".tmp-{}", id(1));
+    fs::create_dir(store.runs_dir().join(&new)).unwrap();
     let beginning = File::open(dir.path().join("lock")).unwrap();
     flock(&beginning, FlockOperation::LockShared).unwrap();
     Store::open(dir.path()).unwrap();
-    assert_eq!(names(store.runs_dir()), [".tmp-new"]);
+    assert_eq!(names(store.runs_dir()), [new]);
     drop(beginning);
     Store::open(dir.path()).unwrap();
     assert!(names(store.runs_dir()).is_empty());
@@ -218,7 +261,8 @@ fn writers_and_cleaners_at_once_lose_no_run() {
             scope.spawn(move || {
                 for n in 0..10 {
                     let store = Store::open(home).unwrap();
-                    fs::create_dir(home.join(format!("runs/.tmp-{thread}-{n}"))).unwrap();
+                    let left = id(1_000 + thread * 100 + n);
+                    fs::create_dir(home.join(format!("runs/.tmp-{left}"))).unwrap();
                     write_run(&store, &record(id(thread * 100 + n)));
                 }
             });
@@ -312,7 +356,8 @@ fn a_read_only_home_is_one_error_for_a_writer() {
     let home = disk.path().join("home");
     let store = Store::open(&home).unwrap();
     write_run(&store, &record(id(1)));
-    fs::create_dir(store.runs_dir().join(".tmp-left")).unwrap();
+    let left = format!(".tmp-{}", id(9));
+    fs::create_dir(store.runs_dir().join(left)).unwrap();
     disk.make_read_only();
     let err = store.begin(id(2), Raw::Drop).unwrap_err();
     assert!(err.is_read_only(), "{err:?}");
