@@ -34,6 +34,21 @@ fn json_is_one_document_and_quiet_is_silent() {
 }
 
 #[test]
+fn a_summary_in_the_place_of_samples_is_said() {
+    const REMARK: &str = "No samples are stored: this is the summary of each thread.\n";
+    let home = Home::new();
+    home.quick(&[]);
+    let export = ["runs", "export", "last", "--format=csv"];
+    let answer = home.run(export);
+    assert_eq!(answer.fine().stderr, REMARK);
+    let asked = home.run(export.into_iter().chain(["--data=summary"]));
+    assert_eq!(asked.fine().stderr, "");
+    assert_eq!(asked.stdout, answer.stdout);
+    home.quick(&["--raw"]);
+    assert_eq!(home.run(export).fine().stderr, "");
+}
+
+#[test]
 fn progress_is_plain_lines_where_there_is_no_terminal() {
     let home = Home::new();
     let answer = home.run(SHORT.split_whitespace());

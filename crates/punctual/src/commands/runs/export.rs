@@ -14,6 +14,7 @@ use punctual_store::StoredRun;
 use crate::cli::{ExportData, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::remark;
 use crate::recording::HISTOGRAM_LOG;
 
 /// Writes `run` to `output` in `format`.
@@ -24,8 +25,12 @@ pub(super) fn run(
     output: &Path,
     force: bool,
 ) -> Result<Exit, CliError> {
-    let data = choose(run, format, data)?;
+    let asked = data;
+    let data = choose(run, format, asked)?;
     let mut target = Target::open(output, force)?;
+    if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
+        remark("No samples are stored: this is the summary of each thread.");
+    }
     let written = write(run, format, data, &mut target.out);
     match written {
         Ok(()) => target.finish().map(|()| Exit::Fine),
