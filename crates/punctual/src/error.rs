@@ -82,9 +82,19 @@ impl CliError {
             }
         }
         lines.extend(self.hints.iter().map(|hint| format!("Hint: {hint}")));
+        let lines: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
         // Nobody is left to tell when even this cannot be printed.
         drop(writeln!(io::stderr(), "{}", lines.join("\n")));
     }
+}
+
+/// Makes a line harmless to a terminal: an error may cite a run that comes from elsewhere.
+fn harmless(line: &str) -> String {
+    let harmful = |c: char| {
+        // Those that turn the direction of what follows are no control characters to Unicode.
+        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    line.replace(harmful, "\u{fffd}")
 }
 
 /// Prints an error of the command line as clap found it in `args`, in our words: `Error:`, and the

@@ -141,6 +141,47 @@ fn samples_that_are_gone_or_never_were_are_an_error() {
 }
 
 #[test]
+fn what_a_record_says_cannot_command_the_terminal() {
+    let home = Home::new();
+    let record = home.quick(&["--raw"]);
+    let id = record["id"].as_str().unwrap();
+    let file = dir_of(&home, &record).join("run.json");
+    let evil = "a\u{1b}]0;b\u{7}\u{1b}[2J\u{9b}31m\r\nError: c\t\u{7f}\u{85}\u{202e}d\u{202a}\u{2066}\u{2069}e";
+    let safe = "a\u{fffd}]0;b\u{fffd}\u{fffd}[2J\u{fffd}31m\u{fffd}\u{fffd}Error: c\
+                \u{fffd}\u{fffd}\u{fffd}\u{fffd}d\u{fffd}\u{fffd}\u{fffd}e";
+    type Change = fn(&mut Value, &str);
+    let changes: [(&str, Change); 5] = [
+        (safe, |record, evil| record["format"] = evil.into()),
+        (safe, |record, evil| {
+            record["format"] = format!("punctual.run/{evil}").into();
+        }),
+        (safe, |record, evil| record["id"] = evil.into()),
+        ("unknown variant", |record, evil| {
+            record["ended"] = evil.into()
+        }),
+        ("", |record, evil| record["spec"]["priority"] = evil.into()),
+    ];
+    for (said, change) in changes {
+        let mut record = record.clone();
+        change(&mut record, evil);
+        fs::write(&file, record.to_string()).unwrap();
+        for verb in [vec!["show", id], vec!["export", id, "--format=csv"]] {
+            let answer = home.run(["runs"].into_iter().chain(verb));
+            answer.error(1, &["caused by: ", said]).hinted();
+            let harmful = |c: char| {
+                let turns = ('\u{202a}'..='\u{202e}').contains(&c);
+                let isolates = ('\u{2066}'..='\u{2069}').contains(&c);
+                c != '\n' && c.is_control() || turns || isolates
+            };
+            assert!(!answer.stderr.contains(harmful), "{answer:#?}");
+        }
+    }
+    // What the user wrote comes back in the hints and in the first line.
+    let answer = home.run(["runs", "show", evil]);
+    answer.error(1, &[safe]);
+}
+
+#[test]
 fn a_newer_store_is_refused_and_not_touched() {
     let home = Home::new();
     home.quick(&[]);
