@@ -182,6 +182,33 @@ fn what_a_record_says_cannot_command_the_terminal() {
 }
 
 #[test]
+fn a_fifo_among_the_files_of_a_run_is_an_error_and_not_waited_for() {
+    let home = Home::new();
+    let record = home.quick(&["--raw"]);
+    for (name, args) in [
+        ("samples.zst", ["--format=csv", "--data=samples"]),
+        ("events.jsonl.zst", ["--format=json", "--data=events"]),
+        ("latency.hlog", ["--format=hdr", "--data=histogram"]),
+    ] {
+        let path = dir_of(&home, &record).join(name);
+        for (program, target, reason) in [
+            ("mkfifo", None, "not a regular file"),
+            ("ln", Some("/etc/passwd"), "a symbolic link"),
+        ] {
+            fs::remove_file(&path).unwrap();
+            let mut command = std::process::Command::new(program);
+            if let Some(target) = target {
+                command.args(["-s", target]);
+            }
+            assert!(command.arg(&path).status().unwrap().success());
+            let answer = home.run(["runs", "export", "last"].into_iter().chain(args));
+            answer.error(1, &[name, reason]);
+            assert_eq!(answer.stdout, "");
+        }
+    }
+}
+
+#[test]
 fn a_newer_store_is_refused_and_not_touched() {
     let home = Home::new();
     home.quick(&[]);
