@@ -58,6 +58,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__runs,export)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__export"
                 ;;
+            punctual__subcmd__help__subcmd__runs,import)
+                cmd="punctual__subcmd__help__subcmd__runs__subcmd__import"
+                ;;
             punctual__subcmd__help__subcmd__runs,list)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__list"
                 ;;
@@ -85,6 +88,9 @@ _punctual() {
             punctual__subcmd__runs,help)
                 cmd="punctual__subcmd__runs__subcmd__help"
                 ;;
+            punctual__subcmd__runs,import)
+                cmd="punctual__subcmd__runs__subcmd__import"
+                ;;
             punctual__subcmd__runs,list)
                 cmd="punctual__subcmd__runs__subcmd__list"
                 ;;
@@ -99,6 +105,9 @@ _punctual() {
                 ;;
             punctual__subcmd__runs__subcmd__help,help)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__runs__subcmd__help,import)
+                cmd="punctual__subcmd__runs__subcmd__help__subcmd__import"
                 ;;
             punctual__subcmd__runs__subcmd__help,list)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__list"
@@ -288,7 +297,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs)
-            opts="list show export rm"
+            opts="list show export import rm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -302,6 +311,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__runs__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -578,7 +601,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs)
-            opts="-h -V --home --help --version list show export rm help"
+            opts="-h -V --home --help --version list show export import rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -634,7 +657,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__help)
-            opts="list show export rm help"
+            opts="list show export import rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -662,6 +685,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__runs__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -710,6 +747,44 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__runs__subcmd__import)
+            opts="-f -h -V --format --unit --name --note --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

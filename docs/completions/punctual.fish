@@ -31,7 +31,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Asses
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
@@ -93,14 +93,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "list" -d 'List the runs, newest first'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "show" -d 'Show one run with all its figures and checks'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "rm" -d 'Remove runs'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "list" -d 'List the runs, newest first'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "show" -d 'Show one run with all its figures and checks'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "rm" -d 'Remove runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l name -d 'Only runs of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Only the newest N' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -126,22 +127,42 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s f -l format -d 'Format of the files [default: told from how they begin]' -r -f -a "cyclictest-text\t''
+cyclictest-log\t''
+cyclictest-hist\t''
+cyclictest-json\t''
+rtla-hist\t''
+rtla-timerlat-top\t''
+rtla-noise-top\t''
+oslat-json\t''
+jitterdebugger-json\t''
+jitterdebugger-raw\t''
+rteval\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l unit -d 'Unit of the values, where the file does not state it [default: us]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l name -d 'Name of the runs, for `punctual runs`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l note -d 'Remark kept with the runs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l json -d 'Print what became of each file as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs, newest first'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one run with all its figures and checks'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "runs" -d 'List, show, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'

@@ -32,6 +32,10 @@ const TABLE: &[(&str, May)] = &[
         "punctual-kernel",
         May::Use(&["punctual-model", "punctual-sys"]),
     ),
+    (
+        "punctual-peers",
+        May::Use(&["punctual-model", "punctual-stats"]),
+    ),
     ("punctual-store", May::Use(&["punctual-model"])),
     (
         "punctual-report",

@@ -14,6 +14,7 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("run.schema", schema_for!(punctual_model::RunRecord)),
         ("runs.schema", schema_for!(punctual_model::RunList)),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
+        ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

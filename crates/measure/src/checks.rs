@@ -114,7 +114,7 @@ fn samples(e: &Evidence<'_>) -> Check {
 }
 
 fn lost(e: &Evidence<'_>) -> Check {
-    let lost: u64 = e.series.iter().map(|s| s.lost).sum();
+    let lost: u64 = e.series.iter().filter_map(|s| s.lost).sum();
     let count: u64 = e.series.iter().map(|s| s.count).sum();
     Check::of(
         "lost-samples",
@@ -124,7 +124,7 @@ fn lost(e: &Evidence<'_>) -> Check {
 }
 
 fn clamped(e: &Evidence<'_>) -> Check {
-    let clamped: u64 = e.series.iter().map(|s| s.clamped).sum();
+    let clamped: u64 = e.series.iter().filter_map(|s| s.clamped).sum();
     Check::of(
         "clamped-samples",
         clamped == 0,

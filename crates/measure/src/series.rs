@@ -302,10 +302,11 @@ impl ThreadStats {
         series.cpu = self.role.pinned_to;
         series.policy = Some(policy);
         series.interval_ns = Some(self.role.interval);
-        series.overruns = self.counts.overruns.load(Ordering::Relaxed);
-        series.lost = self.counts.lost.load(Ordering::Relaxed);
-        series.clamped += self.counts.early.load(Ordering::Relaxed);
-        series.warm_up_samples = self.counts.warm_up.load(Ordering::Relaxed);
+        series.overruns = Some(self.counts.overruns.load(Ordering::Relaxed));
+        series.lost = Some(self.counts.lost.load(Ordering::Relaxed));
+        let early = self.counts.early.load(Ordering::Relaxed);
+        series.clamped = series.clamped.map(|n| n + early);
+        series.warm_up_samples = Some(self.counts.warm_up.load(Ordering::Relaxed));
         series.misses = self.misses();
         series
     }
@@ -337,13 +338,14 @@ pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquar
         effective,
         &by_quantile.unwrap_or_default(),
     );
+    let sum = |count: fn(&Series) -> Option<u64>| series.iter().map(count).sum();
+    total.overruns = sum(|part| part.overruns);
+    total.lost = sum(|part| part.lost);
+    total.warm_up_samples = sum(|part| part.warm_up_samples);
     for part in series {
-        total.overruns += part.overruns;
-        total.lost += part.lost;
-        total.warm_up_samples += part.warm_up_samples;
         add_misses(&mut total.misses, &part.misses);
     }
-    total.clamped = series.iter().map(|part| part.clamped).sum();
+    total.clamped = sum(|part| part.clamped);
     total
 }
 
@@ -403,7 +405,7 @@ fn figures(
                 ((*name).to_owned(), value)
             })
             .collect(),
-        quantile_relative_error: LatencyHistogram::RELATIVE_ERROR,
+        quantile_relative_error: Some(LatencyHistogram::RELATIVE_ERROR),
         psquare_ns: PSQUARE_NAMES
             .iter()
             .zip(psquare.estimates())
@@ -437,7 +439,7 @@ fn figures(
             })
             .collect(),
         effective_samples: effective,
-        clamped: histogram.clamped(),
+        clamped: Some(histogram.clamped()),
         ..Series::default()
     }
 }

@@ -12,6 +12,8 @@ mod check;
 mod cpu;
 mod event;
 mod host;
+mod import;
+mod origin;
 mod policy;
 mod run;
 mod run_list;
@@ -25,10 +27,12 @@ pub use check::{Check, CheckStatus};
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use event::{Event, Progress, SeriesProgress, WindowFigures};
 pub use host::HostFacts;
+pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
+pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use run::{
-    Ended, Interval, Misses, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
-    ThresholdHit,
+    Ended, IMPORTED_RUN_FORMAT, Interval, Misses, PrecisionState, RUN_FORMAT, RunRecord, Sample,
+    Series, ThreadSample, ThresholdHit,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};

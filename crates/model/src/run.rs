@@ -13,17 +13,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::host::HostFacts;
+use crate::origin::Origin;
 use crate::spec::RunSpec;
 use crate::units::Nanos;
 
 /// The name and major version of the format that this program writes.
 pub const RUN_FORMAT: &str = "punctual.run/1";
 
+/// The format of imported runs. They say null where a measured run always has a value, so programs
+/// that know only [`RUN_FORMAT`] refuse them by name.
+pub const IMPORTED_RUN_FORMAT: &str = "punctual.run/2";
+
 /// One execution of an instrument, recorded.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRecord {
-    /// `punctual.run/1`.
+    /// `punctual.run/1`; `punctual.run/2` if it was imported.
     pub format: String,
     /// UUID version 7, lower case; sorts by start.
     pub id: String,
@@ -31,26 +36,30 @@ pub struct RunRecord {
     pub valid: bool,
     /// What was checked, with the evidence.
     pub checks: Vec<Check>,
-    /// What made the samples: `wakeup`.
+    /// What made the samples: `wakeup`; for an imported run the tool, or the part of it.
     pub instrument: String,
+    /// What the run was imported from. Absent for a run that this program measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// A name given by the user.
     #[serde(default)]
     pub name: Option<String>,
     /// A remark given by the user.
     #[serde(default)]
     pub note: Option<String>,
-    /// Program and version that measured.
+    /// Program and version that measured, or imported.
     pub program: String,
-    /// What was asked for.
-    pub spec: RunSpec,
+    /// What was asked for. Null if the run was imported.
+    pub spec: Option<RunSpec>,
     /// The machine and its kernel.
     pub host: HostFacts,
-    /// Start of the measurement, RFC 3339 in UTC.
-    pub started: String,
-    /// Time from the first deadline base to the end of the last thread.
-    pub duration_ns: Nanos,
-    /// Why the run ended.
-    pub ended: Ended,
+    /// Start of the measurement, RFC 3339 in UTC. Null if an imported run does not say.
+    pub started: Option<String>,
+    /// Time from the first deadline base to the end of the last thread. Null if an imported run
+    /// does not say.
+    pub duration_ns: Option<Nanos>,
+    /// Why the run ended. Null if an imported run does not say.
+    pub ended: Option<Ended>,
     /// One entry a measuring thread.
     pub series: Vec<Series>,
     /// All threads together.
@@ -86,6 +95,10 @@ pub enum Ended {
 pub struct Series {
     /// Number of the thread, from 0. Null for the total.
     pub thread: Option<u32>,
+    /// What was measured, where a run has several kinds: `irq`, `thread`, `user`. The total is of
+    /// those that are `thread`, or of all. Absent where a run has one kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// CPU that the thread was pinned to. Null for the total and for threads that could move.
     pub cpu: Option<u32>,
     /// Scheduling policy as read back from the kernel. Null for the total.
@@ -96,9 +109,9 @@ pub struct Series {
     pub interval_ns: Option<Nanos>,
     /// Number of samples.
     pub count: u64,
-    /// Smallest sample, exact.
+    /// Smallest sample, exact. Imported: the lower end of the unit in which it was stated.
     pub min_ns: Option<u64>,
-    /// Largest sample, exact and never clamped.
+    /// Largest sample, exact and never clamped. Imported: the upper end of the unit.
     pub max_ns: Option<u64>,
     /// Arithmetic mean.
     pub mean_ns: Option<f64>,
@@ -111,9 +124,9 @@ pub struct Series {
     /// Quantiles from the histogram: at most `quantile_relative_error` above the exact ones.
     /// Null where fewer than one sample lies beyond.
     pub quantiles_ns: BTreeMap<String, Option<u64>>,
-    /// Largest relative error of `quantiles_ns`.
+    /// Largest relative error of `quantiles_ns`. Null where none can be stated.
     #[serde(default)]
-    pub quantile_relative_error: f64,
+    pub quantile_relative_error: Option<f64>,
     /// Quantiles estimated by the P-square algorithm, in constant memory.
     pub psquare_ns: BTreeMap<String, Option<f64>>,
     /// Share of the samples at or below each P-square estimate, from the histogram: what the
@@ -130,14 +143,15 @@ pub struct Series {
     #[serde(default)]
     pub effective_samples: Option<f64>,
     /// Deadlines that passed while the thread was still late for an earlier one.
-    pub overruns: u64,
+    /// This and the next three are null where the source of an imported run does not say.
+    pub overruns: Option<u64>,
     /// Samples that found the ring full and are in no figure. More than none: invalid.
-    pub lost: u64,
+    pub lost: Option<u64>,
     /// Samples outside of the histogram's range, or before their deadline. More than none: invalid.
-    pub clamped: u64,
+    pub clamped: Option<u64>,
     /// Samples of the warm-up, in no figure.
     #[serde(default)]
-    pub warm_up_samples: u64,
+    pub warm_up_samples: Option<u64>,
     /// Samples above each deadline of the specification, exact.
     #[serde(default)]
     pub misses: Vec<Misses>,

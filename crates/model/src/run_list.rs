@@ -38,14 +38,17 @@ pub struct RunListEntry {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunListFigures {
-    /// Start, RFC 3339 in UTC.
-    pub started: String,
+    /// Start, RFC 3339 in UTC. Null if an imported run does not say.
+    pub started: Option<String>,
     /// Name given by the user.
     pub name: Option<String>,
     /// What made the samples.
     pub instrument: String,
     /// Whether every check passed.
     pub valid: bool,
+    /// The tool that an imported run comes from. Null for a measured run.
+    #[serde(default)]
+    pub imported_from: Option<String>,
     /// Name of the machine.
     pub host: Option<String>,
     /// Kernel release.
@@ -60,8 +63,8 @@ pub struct RunListFigures {
     pub p99_ns: Option<u64>,
     /// Largest sample.
     pub max_ns: Option<u64>,
-    /// Time measured.
-    pub duration_ns: Nanos,
-    /// Why the run ended.
-    pub ended: String,
+    /// Time measured. Null if an imported run does not say.
+    pub duration_ns: Option<Nanos>,
+    /// Why the run ended. Null if an imported run does not say.
+    pub ended: Option<String>,
 }

@@ -16,6 +16,7 @@ use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser}
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_measure::loads::LoadSpec;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
+use punctual_peers::{Format, Unit};
 use punctual_stats::PrecisionTarget;
 
 const EXIT_STATUS: &str = "\
@@ -58,7 +59,7 @@ pub enum Command {
     Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a time
     Load(LoadArgs),
-    /// List, show, export and remove recorded runs
+    /// List, show, import, export and remove recorded runs
     Runs {
         /// What to do with them
         #[command(subcommand)]
@@ -349,12 +350,52 @@ pub enum RunsAction {
         #[arg(long)]
         force: bool,
     },
+    /// Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval
+    Import(ImportArgs),
     /// Remove runs
     Rm {
         /// The runs: ids, their first 4 or more characters, names, or `last`
         #[arg(required = true)]
         runs: Vec<String>,
     },
+}
+
+/// Options of `runs import`
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// Files to import, each into a run of its own; `-` is standard input
+    #[arg(required = true, value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub files: Vec<PathBuf>,
+
+    /// Format of the files [default: told from how they begin]
+    #[arg(long, short = 'f', value_name = "FORMAT", value_parser = one_of(Format::ALL, Format::name))]
+    pub format: Option<Format>,
+
+    /// Unit of the values, where the file does not state it [default: us]
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    pub unit: Option<Unit>,
+
+    /// Name of the runs, for `punctual runs`
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub name: Option<String>,
+
+    /// Remark kept with the runs
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub note: Option<String>,
+
+    /// Print what became of each file as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `us` or `ns`.
+fn unit(text: &str) -> Result<Unit, String> {
+    match text {
+        "us" => Ok(Unit::Microseconds),
+        "ns" => Ok(Unit::Nanoseconds),
+        _ => Err("must be `us` or `ns`".to_owned()),
+    }
 }
 
 /// Formats of `runs export`

@@ -68,11 +68,21 @@ impl CliError {
         self.exit
     }
 
+    /// Returns what failed, without its causes.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Returns the first cause.
+    pub(crate) fn cause(&self) -> Option<&dyn Error> {
+        self.source.as_deref().map(|err| err as &dyn Error)
+    }
+
     /// Prints the error, its causes and its hints to standard error.
     pub(crate) fn print(&self) {
         let mut lines = vec![format!("Error: {}", self.what)];
         let mut said = self.what.clone();
-        let first = self.source.as_deref().map(|err| err as &dyn Error);
+        let first = self.cause();
         for cause in successors(first, |err: &&dyn Error| (*err).source()) {
             let cause = cause.to_string();
             // Transparent errors repeat what they wrap.

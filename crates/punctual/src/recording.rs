@@ -32,6 +32,9 @@ const STORE_PROGRESS_EVERY: Nanos = Nanos::from_secs(1);
 /// The name of the histograms in the store: an interval log that other HDR tools read.
 pub(crate) const HISTOGRAM_LOG: &str = "latency.hlog";
 
+/// The name of an imported run's histograms in the store, in the buckets of their source.
+pub(crate) const BUCKET_TABLE: &str = "buckets.csv";
+
 /// Bytes that a stored sample takes before compression.
 const SAMPLE_BYTES: u64 = 28;
 
@@ -234,11 +237,12 @@ fn to_record(
         name: job.name.clone(),
         note: job.note.clone(),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
-        spec: outcome.spec,
+        origin: None,
+        spec: Some(outcome.spec),
         host,
-        started: Timestamp::try_from(started).map_or_else(|_| String::new(), |t| t.to_string()),
-        duration_ns: outcome.duration,
-        ended: outcome.ended,
+        started: Timestamp::try_from(started).ok().map(|t| t.to_string()),
+        duration_ns: Some(outcome.duration),
+        ended: Some(outcome.ended),
         series: outcome.series,
         total: outcome.total,
         threshold: outcome.hit,

@@ -38,7 +38,8 @@ pub fn assess(
         real_time: obstacle.is_none()
             && conditions
                 .iter()
-                .all(|c| c.run.spec.priority.is_real_time()),
+                .filter_map(|c| c.run.spec.as_ref())
+                .all(|spec| spec.priority.is_real_time()),
         obstacle,
         valid: conditions
             .iter()
@@ -70,7 +71,7 @@ fn verdict(deadline_ns: Nanos, conditions: &[Condition]) -> DeadlineVerdict {
 fn rate(deadline: Nanos, condition: &Condition) -> Option<MissRate> {
     let total = &condition.run.total;
     let counted = total.misses.iter().find(|m| m.deadline_ns == deadline)?;
-    let wakeups = total.count + total.overruns;
+    let wakeups = total.count + total.overruns.unwrap_or(0);
     Some(MissRate {
         condition: condition.name.clone(),
         missed: counted.all(),

@@ -39,15 +39,16 @@ fn invalid() -> RunRecord {
     ));
     record.name = None;
     record.note = Some("beside a kernel build\x1b[31m".to_owned());
-    record.spec.threads = 3;
-    record.spec.priority_spread = true;
-    record.spec.distance_ns = Nanos::from_micros(500);
-    record.spec.on_threshold_ns = Some(Nanos::from_micros(100));
-    record.spec.deadlines_ns = vec![Nanos::from_micros(50), Nanos::from_millis(1)];
-    record.spec.loads = vec!["cpu:2".to_owned(), "memory".to_owned()];
-    record.spec.dma_latency_ns = None;
-    record.spec.mlock = false;
-    record.ended = Ended::Threshold;
+    let spec = record.spec.as_mut().unwrap();
+    spec.threads = 3;
+    spec.priority_spread = true;
+    spec.distance_ns = Nanos::from_micros(500);
+    spec.on_threshold_ns = Some(Nanos::from_micros(100));
+    spec.deadlines_ns = vec![Nanos::from_micros(50), Nanos::from_millis(1)];
+    spec.loads = vec!["cpu:2".to_owned(), "memory".to_owned()];
+    spec.dma_latency_ns = None;
+    spec.mlock = false;
+    record.ended = Some(Ended::Threshold);
     record.host.preempt_rt = Some(false);
     record.host.preemption = Some("voluntary (/sys/kernel/debug/sched/preempt)".to_owned());
     record.host.hypervisor = Some("kvm".to_owned());
@@ -56,11 +57,11 @@ fn invalid() -> RunRecord {
     record.series[1].max_ns = Some(1_123_456);
     record.series[1].misses = misses(&[(50, 3), (1_000, 1)]);
     record.series[0].misses = misses(&[(50, 0), (1_000, 0)]);
-    record.series[1].overruns = 1;
+    record.series[1].overruns = Some(1);
     record.total.misses = misses(&[(50, 3), (1_000, 1)]);
     record.total.max_ns = Some(1_123_456);
-    record.total.lost = 12;
-    record.total.overruns = 1;
+    record.total.lost = Some(12);
+    record.total.overruns = Some(1);
     record.threshold = Some(ThresholdHit {
         threshold_ns: Nanos::from_micros(100),
         sample: sample(1, 12_345_678_901, 1_123_456),
@@ -109,16 +110,21 @@ fn empty() -> RunRecord {
         thread,
         quantiles_ns: ["p50", "p99", "p99.9"].map(|q| (q.to_owned(), None)).into(),
         psquare_ns: ["p5", "p99"].map(|q| (q.to_owned(), None)).into(),
+        overruns: Some(0),
+        lost: Some(0),
+        clamped: Some(0),
+        warm_up_samples: Some(0),
         ..Series::default()
     };
     record.series = vec![none(Some(0))];
     record.total = none(None);
     record.host = punctual_model::HostFacts::default();
-    record.spec.threads = 1;
-    record.spec.priority = Policy::Other { nice: 0 };
-    record.spec.pin = punctual_model::Pin::None;
-    record.ended = Ended::Interrupted;
-    record.duration_ns = Nanos::new(850);
+    let spec = record.spec.as_mut().unwrap();
+    spec.threads = 1;
+    spec.priority = Policy::Other { nice: 0 };
+    spec.pin = punctual_model::Pin::None;
+    record.ended = Some(Ended::Interrupted);
+    record.duration_ns = Some(Nanos::new(850));
     record.checks.clear();
     record
 }
@@ -160,7 +166,7 @@ fn wide_figures_stay_within_the_page() {
         series.policy = Some("d:500000ns:1000000ns".to_owned());
         series.interval_ns = Some(Nanos::new(1_000_001));
         series.count = u64::MAX;
-        series.overruns = u64::MAX;
+        series.overruns = Some(u64::MAX);
         (series.min_ns, series.max_ns) = (Some(u64::MAX), Some(u64::MAX));
         series.mean_ns = Some(1e19);
     }
@@ -185,13 +191,14 @@ fn a_list_of_runs() {
     let line = |id: &str, name: Option<&str>, max_ns| ListLine {
         id: id.to_owned(),
         figures: Ok(ListFigures {
-            started: "2026-11-20T09:35:48.123456789Z".to_owned(),
+            started: Some("2026-11-20T09:35:48.123456789Z".to_owned()),
             name: name.map(ToOwned::to_owned),
             instrument: "wakeup".to_owned(),
             count: 100_000,
             p50_ns: Some(2_101),
             p99_ns: None,
             max_ns,
+            imported: false,
             valid: name.is_some(),
         }),
     };

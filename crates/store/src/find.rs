@@ -119,7 +119,7 @@ impl Store {
 
     fn candidate(&self, id: Uuid) -> Candidate {
         let record = self.entry(id).run.ok().map(StoredRun::into_record);
-        let (name, started) = record.map_or((None, None), |r| (r.name, Some(r.started)));
+        let (name, started) = record.map_or((None, None), |r| (r.name, r.started));
         Candidate { id, name, started }
     }
 }

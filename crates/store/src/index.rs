@@ -24,7 +24,7 @@ use crate::store::Store;
 pub use row::{RunFigures, RunRow};
 
 /// Kept in SQLite's `user_version`. Every change of the table or of what is put in it raises it.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 
 /// Another process is never longer at the index.
 const BUSY: Duration = Duration::from_secs(5);

@@ -61,7 +61,7 @@ fn rows_say_what_the_records_say() {
     assert_eq!(figures, &punctual_store::RunFigures::of(&record(id(1))));
     assert_eq!(figures.p50_ns, Some(1_000));
     assert_eq!(figures.p99_ns, None);
-    assert_eq!(figures.ended, "completed");
+    assert_eq!(figures.ended.as_deref(), Some("completed"));
     assert_eq!(figures.host.as_deref(), Some("bench"));
 }
 

@@ -156,7 +156,7 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
     fs::create_dir(path(3)).unwrap();
     // A newer program's record.
     fs::create_dir(path(4)).unwrap();
-    fs::write(path(4).join("run.json"), r#"{"format":"punctual.run/2"}"#).unwrap();
+    fs::write(path(4).join("run.json"), r#"{"format":"punctual.run/3"}"#).unwrap();
     // A file instead of a directory, another format, a fifo's stand-in.
     fs::write(path(5), "").unwrap();
     fs::create_dir(path(6)).unwrap();
@@ -174,7 +174,7 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
     assert!(matches!(reason(2), ReadError::OtherId { .. }));
     assert!(matches!(reason(3), ReadError::Path(err) if err.is_missing()));
     assert!(
-        matches!(reason(4), ReadError::Newer { found, .. } if found == "punctual.run/2"),
+        matches!(reason(4), ReadError::Newer { found, .. } if found == "punctual.run/3"),
         "{}",
         reason(4)
     );
@@ -372,7 +372,7 @@ fn large_record(threads: u32, deadlines: usize) -> RunRecord {
         skewness: Some(FIGURE),
         excess_kurtosis: Some(FIGURE),
         quantiles_ns: names.map(|name| (name.to_owned(), Some(1_234_567))).into(),
-        quantile_relative_error: FIGURE,
+        quantile_relative_error: Some(FIGURE),
         psquare_ns: names.map(|name| (name.to_owned(), Some(FIGURE))).into(),
         mean_interval_ns: interval,
         quantile_intervals_ns: names.map(|name| (name.to_owned(), interval)).into(),

@@ -69,7 +69,7 @@ fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError
 
 /// A threshold that was passed is the answer to the question asked, also where the run is invalid.
 pub(crate) fn exit_of(record: &RunRecord) -> Exit {
-    if record.ended == Ended::Threshold {
+    if record.ended == Some(Ended::Threshold) {
         Exit::Verdict
     } else if record.valid {
         Exit::Fine

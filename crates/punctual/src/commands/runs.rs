@@ -4,6 +4,7 @@
 //! `punctual runs`.
 
 mod export;
+mod import;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
             let run = find(&Store::open_existing(home)?, &run)?;
             export::run(&run, format, data, &output, force)
         }
+        RunsAction::Import(args) => import::run(&home, &args),
         RunsAction::Rm { runs } => remove(&home, &runs),
     }
 }
@@ -89,6 +91,7 @@ fn entry(row: RunRow) -> RunListEntry {
             name: f.name,
             instrument: f.instrument,
             valid: f.valid,
+            imported_from: f.imported_from,
             host: f.host,
             kernel: f.kernel,
             threads: f.threads,
@@ -96,7 +99,7 @@ fn entry(row: RunRow) -> RunListEntry {
             p50_ns: f.p50_ns,
             p99_ns: f.p99_ns,
             max_ns: f.max_ns,
-            duration_ns: Nanos::new(f.duration_ns),
+            duration_ns: f.duration_ns.map(Nanos::new),
             ended: f.ended,
         }),
         unreadable,
@@ -115,6 +118,7 @@ fn line(row: RunRow) -> ListLine {
             p99_ns: f.p99_ns,
             max_ns: f.max_ns,
             valid: f.valid,
+            imported: f.imported_from.is_some(),
         }),
     }
 }

@@ -151,10 +151,10 @@ fn fixed_cells(run: &RunRecord, series: &Series) -> Vec<String> {
         cell(series.skewness),
         cell(series.excess_kurtosis),
         cell(series.effective_samples),
-        series.overruns.to_string(),
-        series.lost.to_string(),
-        series.clamped.to_string(),
-        series.warm_up_samples.to_string(),
+        cell(series.overruns),
+        cell(series.lost),
+        cell(series.clamped),
+        cell(series.warm_up_samples),
     ];
     cells.into()
 }

@@ -57,11 +57,12 @@ fn capitalized(word: &str) -> String {
 /// What was measured, once: the runs differ in their loads only.
 fn setting(assessment: &Assessment) -> String {
     let mut text = String::new();
-    if let Some(first) = assessment.conditions.first() {
-        text += &paragraph("Measured", &words::spec(&first.run.spec));
+    let spec = |condition: &'_ Condition| condition.run.spec.clone();
+    if let Some(first) = assessment.conditions.first().and_then(spec) {
+        text += &paragraph("Measured", &words::spec(&first));
     }
     for condition in &assessment.conditions {
-        let loads = &condition.run.spec.loads;
+        let loads = spec(condition).map(|spec| spec.loads).unwrap_or_default();
         let beside = match loads.is_empty() {
             true => "nothing of ours beside it".to_owned(),
             false => format!("beside load {}", loads.join(", ")),
@@ -73,7 +74,7 @@ fn setting(assessment: &Assessment) -> String {
             .collect();
         text += &paragraph(
             &capitalized(&condition.name),
-            &format!("{beside}, {}{around}", condition.run.duration_ns),
+            &format!("{beside}, {}{around}", words::duration(&condition.run)),
         );
     }
     text
@@ -106,7 +107,7 @@ fn latencies(assessment: &Assessment) -> String {
                 row.push(missing.or(text, unbounded));
             }
             row.push(missing.or(s.max_ns.map(|ns| most.whole(ns)), none));
-            row.push(s.overruns.to_string());
+            row.push(missing.or(s.overruns.map(|n| n.to_string()), figures::NOT_RECORDED));
             row
         });
     let rows = rows.collect();
@@ -148,7 +149,7 @@ fn deadlines(assessment: &Assessment) -> String {
         .conditions
         .iter()
         .map(|c| {
-            let wakeups = c.run.total.count + c.run.total.overruns;
+            let wakeups = c.run.total.count + c.run.total.overruns.unwrap_or(0);
             format!("{}, of {wakeups}", capitalized(&c.name))
         })
         .collect();

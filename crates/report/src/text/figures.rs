@@ -17,7 +17,7 @@ const NO_QUANTILE: &str = "fewer than one sample lies beyond that quantile";
 const NO_INTERVAL: &str = "too few samples for an interval";
 const NO_SHAPE: &str = "not defined for so few or for equal samples";
 const NO_CPU: &str = "the thread could move between CPUs";
-const NOT_RECORDED: &str = "not recorded";
+pub(crate) const NOT_RECORDED: &str = "not recorded";
 
 /// Quantiles in the first table; the others are in the full text.
 const COLUMNS: [&str; 3] = ["p50", "p99", "p99.9"];
@@ -59,9 +59,13 @@ pub(crate) fn bounded_quantile(series: &Series, name: &str) -> Option<u64> {
 }
 
 fn name(series: &Series) -> String {
-    series
+    let thread = series
         .thread
-        .map_or_else(|| "all".to_owned(), |n| n.to_string())
+        .map_or_else(|| "all".to_owned(), |n| n.to_string());
+    match &series.context {
+        Some(context) => format!("{thread} {}", super::layout::clean(context)),
+        None => thread,
+    }
 }
 
 /// A row a thread, and one for all of them.
@@ -88,18 +92,27 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
     let cells = rows(run).map(|series| {
         let mut row = placement(series, &mut missing);
         row.push(series.count.to_string());
-        row.push(missing.or(series.min_ns.map(|ns| least.whole(ns)), NO_SAMPLES));
-        row.push(missing.or(mean(series, means), NO_SAMPLES));
+        let absent = match series.count {
+            0 => NO_SAMPLES,
+            _ => NOT_RECORDED,
+        };
+        row.push(missing.or(series.min_ns.map(|ns| least.whole(ns)), absent));
+        row.push(missing.or(mean(series, means), absent));
         row.extend(quantiles.map(|(name, micros)| {
-            let figure = bounded_quantile(series, name).map(|ns| micros.whole(ns));
+            // An imported run has none with an interval: the order of its samples is lost.
+            let figure = match run.origin {
+                Some(_) => quantile(series, name),
+                None => bounded_quantile(series, name),
+            };
+            let figure = figure.map(|ns| micros.whole(ns));
             let reason = match quantile(series, name) {
                 Some(_) => NO_INTERVAL,
                 None => why(series, name),
             };
             missing.or(figure, reason)
         }));
-        row.push(missing.or(series.max_ns.map(|ns| most.whole(ns)), NO_SAMPLES));
-        row.push(series.overruns.to_string());
+        row.push(missing.or(series.max_ns.map(|ns| most.whole(ns)), absent));
+        row.push(missing.or(series.overruns.map(|n| n.to_string()), NOT_RECORDED));
         row
     });
     let rows = cells.collect();
@@ -157,9 +170,15 @@ pub(crate) fn mean(series: &Series, micros: Micros) -> Option<String> {
 
 /// The shape of the distributions, and the P-square estimates.
 pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
-    if detail == Detail::Summary {
+    let imported = run.origin.is_some();
+    let nothing = rows(run).all(|s| s.stddev_ns.is_none() && s.psquare_ns.is_empty());
+    if detail == Detail::Summary || (imported && nothing) {
         return None;
     }
+    let (no_shape, no_interval) = match imported {
+        true => (NOT_RECORDED, NOT_RECORDED),
+        false => (NO_SHAPE, NO_INTERVAL),
+    };
     let deviations = decimals_of(run, |s| s.stddev_ns);
     let mut missing = Missing::default();
     let header = [
@@ -173,10 +192,10 @@ pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
         let plain = |figure: Option<f64>, decimals| figure.map(|x| format!("{x:.decimals$}"));
         vec![
             name(series),
-            missing.or(series.stddev_ns.map(|ns| deviations.of(ns)), NO_SHAPE),
-            missing.or(plain(series.skewness, 3), NO_SHAPE),
-            missing.or(plain(series.excess_kurtosis, 3), NO_SHAPE),
-            missing.or(plain(series.effective_samples, 0), NO_INTERVAL),
+            missing.or(series.stddev_ns.map(|ns| deviations.of(ns)), no_shape),
+            missing.or(plain(series.skewness, 3), no_shape),
+            missing.or(plain(series.excess_kurtosis, 3), no_shape),
+            missing.or(plain(series.effective_samples, 0), no_interval),
         ]
     });
     let rows = cells.collect();
@@ -230,6 +249,10 @@ pub(crate) fn psquare(run: &RunRecord, detail: Detail) -> Option<String> {
 /// The quantiles with their intervals: of all threads together, in full also of each.
 pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
     let mut missing = Missing::default();
+    let no_interval = match run.origin {
+        Some(_) => NOT_RECORDED,
+        None => NO_INTERVAL,
+    };
     let mut lines = Vec::new();
     for series in rows_of(run, detail) {
         let keys = series.quantiles_ns.keys();
@@ -242,7 +265,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
                 super::layout::clean(name).into_owned(),
                 self::name(series),
                 missing.or(ns.map(|ns| micros.whole(ns)), why(series, name)),
-                missing.or(interval.map(|i| micros.interval(&i)), NO_INTERVAL),
+                missing.or(interval.map(|i| micros.interval(&i)), no_interval),
                 interval.map(|i| percent(i.confidence)).unwrap_or_default(),
             ]);
         }
@@ -259,7 +282,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
     ];
     let error = run.total.quantile_relative_error;
     let mut text = "Quantiles in µs".to_owned();
-    if error > 0.0 {
+    if let Some(error) = error.filter(|error| *error > 0.0) {
         let bound = format!(", at most {} above the exact ones", percent(error));
         text += &bound;
     }
@@ -272,9 +295,14 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
 /// What is not in the figures, also when it is nothing.
 pub(crate) fn counts(run: &RunRecord) -> Option<String> {
     let total = &run.total;
+    let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     let text = format!(
         "samples {}, lost {}, clamped {}, overruns {}, in the warm-up {} (in no figure)",
-        total.count, total.lost, total.clamped, total.overruns, total.warm_up_samples
+        total.count,
+        known(total.lost),
+        known(total.clamped),
+        known(total.overruns),
+        known(total.warm_up_samples)
     );
     Some(paragraph("Counted", &text))
 }
@@ -295,7 +323,7 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
     for deadline in deadlines {
         for series in rows_of(run, detail) {
             let misses = series.misses.iter().find(|m| m.deadline_ns == deadline);
-            let wakeups = series.count + series.overruns;
+            let wakeups = series.count.saturating_add(series.overruns.unwrap_or(0));
             let share = misses.and_then(|m| share(m.all(), wakeups));
             lines.push(vec![
                 span(deadline),

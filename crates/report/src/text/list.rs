@@ -19,8 +19,8 @@ pub struct ListLine {
 /// What a list says about a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ListFigures {
-    /// Start, RFC 3339 in UTC.
-    pub started: String,
+    /// Start, RFC 3339 in UTC, where the run says.
+    pub started: Option<String>,
     /// Name given by the user.
     pub name: Option<String>,
     /// What made the samples.
@@ -35,6 +35,8 @@ pub struct ListFigures {
     pub max_ns: Option<u64>,
     /// Whether every check passed.
     pub valid: bool,
+    /// Whether the run was imported: then nothing was checked.
+    pub imported: bool,
 }
 
 /// The shortest id that a list shows.
@@ -63,14 +65,19 @@ pub fn run_list(lines: &[ListLine], foreign: &[String]) -> String {
             };
             vec![
                 short(&line.id, length),
-                minutes_of(&run.started),
+                run.started.as_deref().map(minutes_of).unwrap_or_default(),
                 clean(run.name.as_deref().unwrap_or_default()).into_owned(),
                 clean(&run.instrument).into_owned(),
                 run.count.to_string(),
                 figure(run.p50_ns, p50),
                 figure(run.p99_ns, p99),
                 figure(run.max_ns, max),
-                if run.valid { "yes" } else { "INVALID" }.to_owned(),
+                match (run.valid, run.imported) {
+                    (true, _) => "yes",
+                    (false, true) => "imported",
+                    (false, false) => "INVALID",
+                }
+                .to_owned(),
             ]
         })
         .collect();

@@ -3,7 +3,7 @@
 
 //! Whether a run may be believed, and what it was asked to reach.
 
-use punctual_model::{Check, CheckStatus, RunRecord, ThreadSample};
+use punctual_model::{Check, CheckStatus, Origin, RunRecord, ThreadSample};
 
 use super::Detail;
 use super::layout::{Column, clean, paragraph, table};
@@ -16,6 +16,9 @@ pub(crate) fn invalid(run: &RunRecord) -> Option<String> {
     if is_valid(run) {
         return None;
     }
+    if let Some(origin) = &run.origin {
+        return Some(imported(origin));
+    }
     let open: Vec<_> = run.checks.iter().filter(|c| !c.passed()).collect();
     if open.is_empty() {
         return Some("INVALID run: its record says so without a failed check\n".to_owned());
@@ -25,6 +28,15 @@ pub(crate) fn invalid(run: &RunRecord) -> Option<String> {
     text += &evidence(open.into_iter());
     text += " No claim can be based on the figures below.\n";
     Some(text)
+}
+
+fn imported(origin: &Origin) -> String {
+    let version = origin.version.as_ref().map(|v| format!(" {v}"));
+    let tool = format!("{}{}", origin.tool, version.unwrap_or_default());
+    format!(
+        "IMPORTED from {}, not checked\n Whether the measurement was valid is not known.\n",
+        clean(&tool)
+    )
 }
 
 pub(crate) fn is_valid(run: &RunRecord) -> bool {

@@ -3,7 +3,9 @@
 
 //! The run, its machine and its specification in words.
 
-use punctual_model::{Clock, Ended, HostFacts, Nanos, Pin, Policy, RunRecord, RunSpec, TimerKind};
+use punctual_model::{
+    Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, TimerKind,
+};
 
 use super::layout::{clean, paragraph};
 use super::number::span;
@@ -15,7 +17,12 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
         text += &paragraph("Note", &clean(note));
     }
     text += &host(run);
-    text += &paragraph("Measured", &spec(&run.spec));
+    if let Some(spec) = &run.spec {
+        text += &paragraph("Measured", &self::spec(spec));
+    }
+    if let Some(origin) = &run.origin {
+        text += &source(origin);
+    }
     Some(text)
 }
 
@@ -27,20 +34,52 @@ pub(crate) fn host(run: &RunRecord) -> String {
 fn identity(run: &RunRecord) -> String {
     let name = run.name.as_ref().map(|name| format!(" `{name}`"));
     let ended = match run.ended {
-        Ended::Completed => "completed",
-        Ended::Precision => "ended at the wanted precision",
-        Ended::Threshold => "ended by the threshold",
-        Ended::Interrupted => "ended by a signal",
+        Some(Ended::Completed) => "completed",
+        Some(Ended::Precision) => "ended at the wanted precision",
+        Some(Ended::Threshold) => "ended by the threshold",
+        Some(Ended::Interrupted) => "ended by a signal",
+        None => "ended",
     };
     let text = format!(
         "{}{}, {}, started {}, {ended} after {}",
         run.id,
         name.unwrap_or_default(),
         run.instrument,
-        seconds_of(&run.started),
-        run.duration_ns,
+        run.started
+            .as_deref()
+            .map_or_else(|| "at a time unknown".to_owned(), seconds_of),
+        duration(run),
     );
     clean(&text).into_owned()
+}
+
+/// Says how long a run was.
+pub(crate) fn duration(run: &RunRecord) -> String {
+    run.duration_ns
+        .map_or_else(|| "a time unknown".to_owned(), |ns| ns.to_string())
+}
+
+/// Says what an imported run was imported from, and how finely that states its figures.
+fn source(origin: &Origin) -> String {
+    let mut parts = vec![format!("{} in {}", origin.format, origin.file)];
+    parts.push(match origin.resolution_ns {
+        Some(ns) => format!(
+            "resolution {} (a minimum is the lower end, other figures are the upper end of it)",
+            span(Nanos::new(ns))
+        ),
+        None => "resolution unknown".to_owned(),
+    });
+    if let Some(ns) = origin.mean_error_ns {
+        parts.push(format!("means off by up to {ns:.0} ns"));
+    }
+    if let Some(line) = &origin.command_line {
+        parts.push(format!("command `{line}`"));
+    }
+    let mut text = paragraph("Source", &clean(&parts.join(", ")));
+    for stated in &origin.stated {
+        text += &paragraph("Stated", &clean(stated));
+    }
+    text
 }
 
 /// Cuts the fraction of a second off an RFC 3339 time.

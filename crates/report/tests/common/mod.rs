@@ -47,7 +47,8 @@ pub(crate) fn run() -> RunRecord {
         name: Some("idle".to_owned()),
         note: None,
         program: "punctual 0.1.0".to_owned(),
-        spec: spec(),
+        origin: None,
+        spec: Some(spec()),
         host: HostFacts {
             hostname: Some("bench".to_owned()),
             kernel_release: Some("6.12.9-rt8".to_owned()),
@@ -61,9 +62,9 @@ pub(crate) fn run() -> RunRecord {
             memory_bytes: Some(16 << 30),
             ..HostFacts::default()
         },
-        started: "2026-11-20T09:35:48.123456789Z".to_owned(),
-        duration_ns: Nanos::from_secs(60),
-        ended: Ended::Completed,
+        started: Some("2026-11-20T09:35:48.123456789Z".to_owned()),
+        duration_ns: Some(Nanos::from_secs(60)),
+        ended: Some(Ended::Completed),
         series: vec![series(0), series(1)],
         total: Series {
             thread: None,
@@ -107,7 +108,7 @@ pub(crate) fn series(thread: u32) -> Series {
         ]
         .map(|(name, ns)| (name.to_owned(), ns))
         .into(),
-        quantile_relative_error: 0.000_977,
+        quantile_relative_error: Some(0.000_977),
         psquare_ns: [
             ("p5", 1_400.0),
             ("p50", 2_100.5),
@@ -127,10 +128,11 @@ pub(crate) fn series(thread: u32) -> Series {
         ]
         .into(),
         effective_samples: Some(31_234.5),
-        overruns: 0,
-        lost: 0,
-        clamped: 0,
-        warm_up_samples: 1_000,
+        context: None,
+        overruns: Some(0),
+        lost: Some(0),
+        clamped: Some(0),
+        warm_up_samples: Some(1_000),
         misses: Vec::new(),
     }
 }

@@ -21,6 +21,7 @@ pub(super) const CREATE_TABLE: &str = "
         name TEXT,
         instrument TEXT,
         valid INTEGER,
+        imported_from TEXT,
         host TEXT,
         kernel TEXT,
         threads INTEGER,
@@ -47,14 +48,16 @@ pub struct RunRow {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RunFigures {
-    /// Start, RFC 3339 in UTC.
-    pub started: String,
+    /// Start, RFC 3339 in UTC, where the run says.
+    pub started: Option<String>,
     /// Name given by the user.
     pub name: Option<String>,
     /// What made the samples.
     pub instrument: String,
     /// Whether every check passed.
     pub valid: bool,
+    /// The tool that an imported run comes from.
+    pub imported_from: Option<String>,
     /// Name of the machine.
     pub host: Option<String>,
     /// Kernel release.
@@ -69,10 +72,10 @@ pub struct RunFigures {
     pub p99_ns: Option<u64>,
     /// Largest sample.
     pub max_ns: Option<u64>,
-    /// Time measured.
-    pub duration_ns: u64,
+    /// Time measured, where the run says.
+    pub duration_ns: Option<u64>,
     /// Why it ended, as in run.json.
-    pub ended: String,
+    pub ended: Option<String>,
 }
 
 impl RunRow {
@@ -95,6 +98,7 @@ impl RunFigures {
             name: row.get("name")?,
             instrument: row.get("instrument")?,
             valid: row.get("valid")?,
+            imported_from: row.get("imported_from")?,
             host: row.get("host")?,
             kernel: row.get("kernel")?,
             threads: number(row, "threads")?,
@@ -102,7 +106,7 @@ impl RunFigures {
             p50_ns: optional(row, "p50_ns")?,
             p99_ns: optional(row, "p99_ns")?,
             max_ns: optional(row, "max_ns")?,
-            duration_ns: number(row, "duration_ns")?,
+            duration_ns: optional(row, "duration_ns")?,
             ended: row.get("ended")?,
         })
     }
@@ -110,24 +114,24 @@ impl RunFigures {
     /// Takes the figures out of a record.
     pub fn of(record: &RunRecord) -> Self {
         let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();
-        let ended = serde_json::to_value(record.ended);
+        let ended = record.ended.map(serde_json::to_value);
         Self {
             started: record.started.clone(),
             name: record.name.clone(),
             instrument: record.instrument.clone(),
             valid: record.valid,
+            imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
             host: record.host.hostname.clone(),
             kernel: record.host.kernel_release.clone(),
-            threads: record.spec.threads.into(),
+            threads: record.series.len().try_into().unwrap_or(u64::MAX),
             count: record.total.count,
             p50_ns: quantile("p50"),
             p99_ns: quantile("p99"),
             max_ns: record.total.max_ns,
-            duration_ns: record.duration_ns.get(),
+            duration_ns: record.duration_ns.map(punctual_model::Nanos::get),
             ended: ended
-                .ok()
-                .and_then(|name| name.as_str().map(ToOwned::to_owned))
-                .unwrap_or_default(),
+                .and_then(Result::ok)
+                .and_then(|name| name.as_str().map(ToOwned::to_owned)),
         }
     }
 }
@@ -144,17 +148,18 @@ pub(super) fn write(
     let problem = run.as_ref().err().map(chain);
     connection.execute(
         "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, :problem, :started, :name,
-            :instrument, :valid, :host, :kernel, :threads, :count, :p50_ns, :p99_ns, :max_ns,
+            :instrument, :valid, :imported_from, :host, :kernel, :threads, :count, :p50_ns, :p99_ns, :max_ns,
             :duration_ns, :ended)",
         named_params! {
             ":id": id,
             ":mtime_ns": mtime_ns,
             ":size": size,
             ":problem": problem,
-            ":started": figures.map(|f| &f.started),
+            ":started": figures.and_then(|f| f.started.as_ref()),
             ":name": figures.and_then(|f| f.name.as_ref()),
             ":instrument": figures.map(|f| &f.instrument),
             ":valid": figures.map(|f| f.valid),
+            ":imported_from": figures.and_then(|f| f.imported_from.as_ref()),
             ":host": figures.and_then(|f| f.host.as_ref()),
             ":kernel": figures.and_then(|f| f.kernel.as_ref()),
             ":threads": figures.map(|f| signed(f.threads)),
@@ -162,8 +167,8 @@ pub(super) fn write(
             ":p50_ns": figures.and_then(|f| f.p50_ns).map(signed),
             ":p99_ns": figures.and_then(|f| f.p99_ns).map(signed),
             ":max_ns": figures.and_then(|f| f.max_ns).map(signed),
-            ":duration_ns": figures.map(|f| signed(f.duration_ns)),
-            ":ended": figures.map(|f| &f.ended),
+            ":duration_ns": figures.and_then(|f| f.duration_ns).map(signed),
+            ":ended": figures.and_then(|f| f.ended.as_ref()),
         },
     )?;
     Ok(())

@@ -42,15 +42,16 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
         name: None,
         note: None,
         program: "punctual 0.1.0".to_owned(),
-        spec: spec(),
+        origin: None,
+        spec: Some(spec()),
         host: HostFacts {
             hostname: Some("bench".to_owned()),
             kernel_release: Some("6.12.9-rt8".to_owned()),
             ..HostFacts::default()
         },
-        started: "2026-11-20T09:35:48.123456789Z".to_owned(),
-        duration_ns: Nanos::from_secs(1),
-        ended: Ended::Completed,
+        started: Some("2026-11-20T09:35:48.123456789Z".to_owned()),
+        duration_ns: Some(Nanos::from_secs(1)),
+        ended: Some(Ended::Completed),
         series: vec![Series {
             thread: Some(0),
             ..series.clone()

@@ -15,7 +15,7 @@ use crate::cli::{ExportData, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
-use crate::recording::HISTOGRAM_LOG;
+use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG};
 
 /// Writes `run` to `output` in `format`.
 pub(super) fn run(
@@ -51,7 +51,7 @@ fn choose(
         ExportFormat::Hdr => ExportData::Histogram,
         ExportFormat::Parquet => ExportData::Samples,
         // Where they were stored and are gone, the summary would pass for them.
-        ExportFormat::Csv | ExportFormat::Json if run.record().spec.raw => ExportData::Samples,
+        ExportFormat::Csv | ExportFormat::Json if had_samples(run) => ExportData::Samples,
         ExportFormat::Csv | ExportFormat::Json => ExportData::Summary,
     });
     let possible = match data {
@@ -70,7 +70,7 @@ fn choose(
             "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr; events: json",
         ));
     }
-    if data == ExportData::Samples && !run.record().spec.raw && !run.has_samples() {
+    if data == ExportData::Samples && !had_samples(run) && !run.has_samples() {
         return Err(CliError::failed_to(format!(
             "export run {}: its samples are not stored",
             run.record().id
@@ -78,6 +78,16 @@ fn choose(
         .hint("measure with --raw to store them, or export --data histogram or summary"));
     }
     Ok(data)
+}
+
+/// Whether the run was made with samples, whatever became of them.
+fn had_samples(run: &StoredRun) -> bool {
+    let record = run.record();
+    let imported = record
+        .origin
+        .as_ref()
+        .is_some_and(|o| o.sample_times.is_some());
+    imported || record.spec.as_ref().is_some_and(|spec| spec.raw)
 }
 
 fn name(value: &impl clap::ValueEnum) -> String {
@@ -150,6 +160,11 @@ fn write(
         }
         (ExportData::Summary, _) => export::json_run(run.record(), &mut *out).map_err(any)?,
         (ExportData::Histogram, ExportFormat::Csv) => {
+            // An imported run has the buckets of its source, which ours would divide.
+            if let Some(table) = run.artifact(BUCKET_TABLE).map_err(any)? {
+                out.write_all(&table).map_err(any)?;
+                return Ok(out.flush().map_err(any)?);
+            }
             let log = histograms(run)?;
             let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
             export::csv_histogram(threads, &mut *out).map_err(any)?;

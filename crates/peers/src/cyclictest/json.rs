@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `cyclictest --json`, file version 1.
+//!
+//! The number of samples above the histogram is not stated: it is the cycles that are in no bucket.
+
+use std::io::BufRead;
+
+use punctual_stats::Bucket;
+use serde::Deserialize;
+
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::json::{self, Pairs, SysInfo};
+use crate::lines::nanos;
+use crate::series::{Buckets, SourceSeries, as_f64};
+
+#[derive(Debug, Deserialize)]
+struct File {
+    file_version: u64,
+    #[serde(rename = "cmdline:")]
+    cmdline: Option<String>,
+    #[serde(rename = "rt_test_version:")]
+    version: Option<String>,
+    start_time: Option<String>,
+    return_code: Option<i64>,
+    #[serde(default)]
+    sysinfo: SysInfo,
+    num_threads: usize,
+    resolution_in_ns: u64,
+    thread: Pairs<Thread>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Thread {
+    histogram: Option<Pairs<u64>>,
+    cycles: u64,
+    min: u64,
+    max: u64,
+    avg: f64,
+    cpu: Option<i64>,
+}
+
+pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
+    let bytes = json::bytes(input)?;
+    let file: File =
+        json::parse(&bytes).or_else(|err| match json::with_escaped_command(&bytes) {
+            Some(escaped) => json::parse(&escaped).map_err(|_| err),
+            None => Err(err),
+        })?;
+    if file.file_version != 1 {
+        let reason = format!("file version {}, and 1 is known", file.file_version);
+        return Err(ImportError::file(reason));
+    }
+    if file.num_threads != file.thread.0.len() {
+        let reason = format!(
+            "{} threads are announced, and {} are there",
+            file.num_threads,
+            file.thread.0.len()
+        );
+        return Err(ImportError::file(reason));
+    }
+    let unit_ns = match file.resolution_in_ns {
+        0 => 1_000,
+        1 => 1,
+        n => {
+            return Err(ImportError::file(format!(
+                "resolution_in_ns is {n}, not 0 or 1"
+            )));
+        }
+    };
+    // Where rt-tests 2.4 has no CPU it writes the number of the thread.
+    let cpus = file.cmdline.as_deref().is_some_and(pins);
+    let mut imported = Imported::new(Format::CyclictestJson, "cyclictest");
+    for (number, thread) in file.thread.0 {
+        let mut series = series(number, &thread, unit_ns)?;
+        series.cpu = thread
+            .cpu
+            .filter(|_| cpus)
+            .and_then(|cpu| u32::try_from(cpu).ok());
+        imported.series.push(series);
+    }
+    imported.resolution_ns = Some(unit_ns);
+    // Each value is cut, and their mean has two decimals.
+    imported.mean_error_ns = Some(as_f64(unit_ns) * 1.005);
+    imported.version = file.version;
+    imported.command_line = file.cmdline;
+    imported.started = json::time(file.start_time.as_deref());
+    imported.host = file.sysinfo.host();
+    if let Some(code) = file.return_code.filter(|code| *code != 0) {
+        imported.stated.push(format!("return code {code}"));
+    }
+    Ok(imported)
+}
+
+/// Whether a command line binds the threads.
+fn pins(line: &str) -> bool {
+    line.split_ascii_whitespace().any(|word| {
+        word.starts_with("--affinity")
+            || word == "--smp"
+            || (!word.starts_with("--")
+                && word
+                    .strip_prefix('-')
+                    .is_some_and(|flags| flags.starts_with('a') || flags.starts_with('S')))
+    })
+}
+
+fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, ImportError> {
+    let wrong = |what: &str| ImportError::file(format!("thread {number}: {what}"));
+    let ns =
+        |value| nanos(0, value, unit_ns).map_err(|_| wrong("a value is longer than any latency"));
+    // Without -h the histogram is absent, or empty up to 2.6; then there is nothing to say of it.
+    let pairs = thread.histogram.as_ref().map(|pairs| &pairs.0);
+    let buckets = match pairs.filter(|pairs| !pairs.is_empty()) {
+        None => None,
+        Some(pairs) => {
+            let mut entries = Vec::with_capacity(pairs.len());
+            for (value, count) in pairs {
+                let from_ns = ns(*value)?;
+                entries.push(Bucket {
+                    from_ns,
+                    to_ns: from_ns + unit_ns - 1,
+                    count: *count,
+                });
+            }
+            let mut buckets = Buckets {
+                entries,
+                beyond: None,
+            };
+            let beyond = buckets.counted().and_then(|n| thread.cycles.checked_sub(n));
+            buckets.beyond = beyond;
+            let beyond =
+                beyond.ok_or_else(|| wrong("the buckets have more samples than cycles"))?;
+            let last = pairs.last().map_or(0, |(last, _)| *last);
+            let fits = match beyond {
+                0 => last == thread.max,
+                _ => last < thread.max,
+            };
+            let first = pairs.first().map_or(0, |(first, _)| *first);
+            if !fits || first != thread.min {
+                return Err(wrong("the extremes do not agree with the buckets"));
+            }
+            Some(buckets)
+        }
+    };
+    let some = thread.cycles > 0;
+    let mean = json::decimal(Some(thread.avg), unit_ns).filter(|_| some);
+    let (min, max) = (ns(thread.min)?, ns(thread.max)?);
+    if mean.is_some_and(|mean| mean < as_f64(min) - 1e4 || mean > as_f64(max) + 1e4) {
+        return Err(wrong("its mean is outside of its extremes"));
+    }
+    Ok(SourceSeries {
+        thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
+        count: thread.cycles,
+        min_ns: some.then_some(min),
+        max_ns: some.then_some(max + unit_ns - 1),
+        mean_ns: mean,
+        buckets,
+        ..SourceSeries::default()
+    })
+}

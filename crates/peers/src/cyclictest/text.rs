@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The `T:` lines, live or at the end, and a histogram if one follows.
+
+use std::io::BufRead;
+
+use punctual_model::{Ended, Nanos};
+
+use super::{hist, interval_line, is_remark};
+use crate::Unit;
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::lines::{Lines, nanos, number};
+use crate::series::{MOST_THREADS, SourceSeries};
+
+/// One `T:` line.
+#[derive(Clone, Debug)]
+struct Row {
+    line: u64,
+    thread: u32,
+    priority: u64,
+    interval: u64,
+    cycles: u64,
+    min: u64,
+    avg: u64,
+    max: u64,
+    unit: Option<Unit>,
+}
+
+/// What was said before the figures.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    class: Option<char>,
+    pub(crate) intervals: Vec<(u32, Nanos)>,
+}
+
+pub(crate) fn read<R: BufRead>(
+    lines: &mut Lines<R>,
+    unit: Option<Unit>,
+) -> Result<Imported, ImportError> {
+    let mut said = Said::default();
+    let mut frame: Vec<Row> = Vec::new();
+    let mut threads = 0;
+    let mut stated = Vec::new();
+    let mut ended = None;
+    let mut spikes = false;
+    while let Some(line) = lines.next()? {
+        // Live output goes up again for each frame.
+        let line = without_escapes(line).trim_end();
+        if line == "# Histogram" {
+            return hist::read(lines, unit, &said);
+        }
+        if let Some(value) = line.strip_prefix("# Break value: ") {
+            ended = Some(Ended::Threshold);
+            stated.push(format!("break value {}", value.trim()));
+        } else if let Some(policy) = line.strip_prefix("policy: ") {
+            said.class = class(policy);
+        } else if let Some(interval) = interval_line(line) {
+            said.intervals.push(interval);
+        } else if line.starts_with("T:") && line.contains(" Spike:") {
+            spikes = true;
+        } else if line.starts_with("T:") {
+            let line = line.to_owned();
+            let row = row(lines.number(), &line)?;
+            let next = frame.len();
+            if row.thread == 0 {
+                if next < threads {
+                    return Err(lines.error("thread 0 comes before the last thread's line"));
+                }
+                frame.clear();
+            } else if usize::try_from(row.thread).ok() != Some(next) {
+                return Err(lines.error(format!("thread {} comes where {next} should", row.thread)));
+            }
+            frame.push(row);
+            threads = threads.max(frame.len());
+            if threads > MOST_THREADS {
+                return Err(lines.error(format!("more than {MOST_THREADS} threads")));
+            }
+        } else if !is_remark(line) && !line.starts_with("spikes = ") {
+            return Err(lines.error("this is no line that cyclictest prints"));
+        }
+    }
+    if frame.len() < threads || frame.is_empty() {
+        return Err(lines.ended("the lines of all threads"));
+    }
+    if spikes {
+        stated.push("a list of spikes, which is not imported".to_owned());
+    }
+    summary(&frame, unit, &said, stated, ended)
+}
+
+fn summary(
+    frame: &[Row],
+    unit: Option<Unit>,
+    said: &Said,
+    mut stated: Vec<String>,
+    ended: Option<Ended>,
+) -> Result<Imported, ImportError> {
+    // All lines have the same unit: one that can be told tells it for all.
+    let line = frame.first().map_or(0, |row| row.line);
+    let known = frame.iter().find_map(|row| row.unit);
+    if frame
+        .iter()
+        .any(|row| row.unit.is_some() && row.unit != known)
+    {
+        return Err(ImportError::at_line(line, "the lines have different units"));
+    }
+    let unit = known.or(unit).ok_or_else(|| {
+        ImportError::at_line(line, "whether its values are µs or ns cannot be told")
+            .hinted("say which with --unit us or --unit ns")
+    })?;
+    let mut imported = Imported::new(Format::CyclictestText, "cyclictest");
+    if said.class.is_none() {
+        let all: Vec<_> = frame.iter().map(|row| row.priority.to_string()).collect();
+        stated.push(format!("priority {} (no policy)", all.join(" ")));
+    }
+    for row in frame {
+        let ns = |value| nanos(row.line, value, unit.ns());
+        let some = row.cycles > 0;
+        let (min, avg, max) = (ns(row.min)?, ns(row.avg)?, ns(row.max)?);
+        if some && !(row.min <= row.avg && row.avg <= row.max) {
+            return Err(ImportError::at_line(
+                row.line,
+                "its mean is outside of its extremes",
+            ));
+        }
+        imported.series.push(SourceSeries {
+            thread: row.thread,
+            policy: said.class.map(|class| format!("{class}:{}", row.priority)),
+            interval: Some(Nanos::new(nanos(row.line, row.interval, 1_000)?)),
+            count: row.cycles,
+            min_ns: some.then_some(min),
+            max_ns: some.then_some(max + unit.ns() - 1),
+            mean_ns: some.then_some(crate::series::as_f64(avg)),
+            ..SourceSeries::default()
+        });
+    }
+    imported.resolution_ns = Some(unit.ns());
+    // Cut twice: each value, and their mean.
+    imported.mean_error_ns = Some(2.0 * crate::series::as_f64(unit.ns()));
+    imported.stated = stated;
+    imported.ended = ended;
+    Ok(imported)
+}
+
+/// Removes `ESC [ n A` and the like from the beginning.
+fn without_escapes(mut line: &str) -> &str {
+    while let Some(rest) = line.strip_prefix("\u{1b}[") {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';');
+        let after = end.and_then(|end| rest.get(end..));
+        let mut chars = after.unwrap_or_default().chars();
+        chars.next();
+        line = chars.as_str();
+    }
+    line
+}
+
+/// Takes `fifo` from `policy: fifo: loadavg: ...`.
+fn class(policy: &str) -> Option<char> {
+    match policy.split(':').next()? {
+        "fifo" => Some('f'),
+        "rr" => Some('r'),
+        _ => None,
+    }
+}
+
+fn row(at: u64, text: &str) -> Result<Row, ImportError> {
+    let mut rest = text;
+    let mut field = |name: &str, next: &str| -> Result<String, ImportError> {
+        let missing = || ImportError::at_line(at, format!("`{name}` is missing"));
+        let (_, after) = rest.split_once(name).ok_or_else(missing)?;
+        let end = match next {
+            "" => after.len(),
+            next => after
+                .find(next)
+                .ok_or_else(|| ImportError::at_line(at, format!("`{next}` is missing")))?,
+        };
+        let value = after.get(..end).unwrap_or_default().to_owned();
+        rest = after.get(end..).unwrap_or_default();
+        Ok(value)
+    };
+    let thread = field("T:", "(")?;
+    field("(", ")")?;
+    let priority = field("P:", " I:")?;
+    let interval = field("I:", " C:")?;
+    let cycles = field("C:", " Min:")?;
+    let min = field("Min:", " Act:")?;
+    let act = field("Act:", " Avg:")?;
+    let avg = field("Avg:", " Max:")?;
+    let max = field("Max:", "")?;
+    let max = max.split_once(" SMI:").map_or(max.as_str(), |(max, _)| max);
+    let value = |what, text: &str| number(at, what, text.trim());
+    value("Act", &act)?;
+    let thread = value("T", &thread)?;
+    Ok(Row {
+        line: at,
+        thread: u32::try_from(thread)
+            .map_err(|_| ImportError::at_line(at, format!("thread {thread} is too many")))?,
+        priority: value("P", &priority)?,
+        interval: value("I", &interval)?,
+        cycles: value("C", &cycles)?,
+        min: value("Min", &min)?,
+        avg: value("Avg", &avg)?,
+        max: value("Max", max)?,
+        unit: unit_of(&act).or_else(|| unit_of(&avg)),
+    })
+}
+
+/// Tells the unit from the width of `Act` or `Avg`: `%5ld` of µs, `%8ld` of ns.
+fn unit_of(field: &str) -> Option<Unit> {
+    match (field.len(), field.starts_with(' ')) {
+        (5..=7, false) | (5, true) => Some(Unit::Microseconds),
+        (8, true) => Some(Unit::Nanoseconds),
+        _ => None,
+    }
+}

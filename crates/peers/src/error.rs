@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Why a file cannot be imported.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+/// Where in a file something is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// A line, from 1.
+    Line(u64),
+    /// A byte, from 0.
+    Byte(u64),
+    /// The file as a whole.
+    File,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(n) => write!(f, "line {n}: "),
+            Self::Byte(n) => write!(f, "byte {n}: "),
+            Self::File => Ok(()),
+        }
+    }
+}
+
+/// A file cannot be imported. Nothing of it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The input cannot be read.
+    #[error("read the file")]
+    Read(#[from] io::Error),
+    /// No known format begins like this.
+    #[error("its format is not known")]
+    UnknownFormat,
+    /// The content is not what the format says, or contradicts itself.
+    #[error("{place}{reason}")]
+    Content {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        reason: String,
+        /// What to do about it.
+        hint: Option<&'static str>,
+    },
+    /// The samples could not be kept.
+    #[error("keep the samples")]
+    Sink(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+impl ImportError {
+    pub(crate) fn at_line(line: u64, reason: impl Into<String>) -> Self {
+        Self::content(Place::Line(line), reason)
+    }
+
+    pub(crate) fn file(reason: impl Into<String>) -> Self {
+        Self::content(Place::File, reason)
+    }
+
+    pub(crate) fn content(place: Place, reason: impl Into<String>) -> Self {
+        Self::Content {
+            place,
+            reason: reason.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hinted(mut self, text: &'static str) -> Self {
+        if let Self::Content { hint, .. } = &mut self {
+            *hint = Some(text);
+        }
+        self
+    }
+
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::UnknownFormat => Some(
+                "name it with --format; --help lists the formats. A copy of a terminal must begin \
+                 with the tool's own first line",
+            ),
+            Self::Content { hint, .. } => *hint,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The formats, and how their files begin.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A format that can be imported.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Format {
+    /// The `T:` lines that cyclictest prints, live or with `-q`.
+    CyclictestText,
+    /// `cyclictest -v`: every sample.
+    CyclictestLog,
+    /// `cyclictest -h` or `-H`, all rows or only those that are not empty.
+    CyclictestHistogram,
+    /// `cyclictest --json`.
+    CyclictestJson,
+    /// `rtla timerlat hist` and `rtla osnoise hist`.
+    RtlaHist,
+    /// `rtla timerlat top`.
+    RtlaTimerlatTop,
+    /// `rtla osnoise top` and `rtla hwnoise`.
+    RtlaNoiseTop,
+    /// `oslat --json`.
+    OslatJson,
+    /// `results.json` of jitterdebugger.
+    JitterdebuggerJson,
+    /// `samples.raw` of jitterdebugger.
+    JitterdebuggerRaw,
+    /// `summary.xml` of rteval.
+    Rteval,
+}
+
+/// How much of a file [`detect`] wants to see.
+pub const DETECT_BYTES: usize = 64 << 10;
+
+impl Format {
+    /// Every format.
+    pub const ALL: &'static [Self] = &[
+        Self::CyclictestText,
+        Self::CyclictestLog,
+        Self::CyclictestHistogram,
+        Self::CyclictestJson,
+        Self::RtlaHist,
+        Self::RtlaTimerlatTop,
+        Self::RtlaNoiseTop,
+        Self::OslatJson,
+        Self::JitterdebuggerJson,
+        Self::JitterdebuggerRaw,
+        Self::Rteval,
+    ];
+
+    /// Returns its name, as options and records spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CyclictestText => "cyclictest-text",
+            Self::CyclictestLog => "cyclictest-log",
+            Self::CyclictestHistogram => "cyclictest-hist",
+            Self::CyclictestJson => "cyclictest-json",
+            Self::RtlaHist => "rtla-hist",
+            Self::RtlaTimerlatTop => "rtla-timerlat-top",
+            Self::RtlaNoiseTop => "rtla-noise-top",
+            Self::OslatJson => "oslat-json",
+            Self::JitterdebuggerJson => "jitterdebugger-json",
+            Self::JitterdebuggerRaw => "jitterdebugger-raw",
+            Self::Rteval => "rteval",
+        }
+    }
+
+    /// Returns the tool that writes it.
+    pub const fn tool(self) -> &'static str {
+        match self {
+            Self::CyclictestText
+            | Self::CyclictestLog
+            | Self::CyclictestHistogram
+            | Self::CyclictestJson => "cyclictest",
+            Self::RtlaHist | Self::RtlaTimerlatTop | Self::RtlaNoiseTop => "rtla",
+            Self::OslatJson => "oslat",
+            Self::JitterdebuggerJson | Self::JitterdebuggerRaw => "jitterdebugger",
+            Self::Rteval => "rteval",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name is of no format.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no format")]
+pub struct UnknownFormatName(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormatName;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().find(|format| format.name() == name);
+        found
+            .copied()
+            .ok_or_else(|| UnknownFormatName(name.to_owned()))
+    }
+}
+
+/// Tells the format from the first [`DETECT_BYTES`] of a file.
+pub fn detect(head: &[u8]) -> Option<Format> {
+    if head.contains(&0) {
+        return is_raw(head).then_some(Format::JitterdebuggerRaw);
+    }
+    // A head may end inside a character.
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(err) if err.error_len().is_none() => {
+            std::str::from_utf8(head.get(..err.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    match text.trim_start().bytes().next()? {
+        b'{' => json(text),
+        b'<' => text.contains("<rteval").then_some(Format::Rteval),
+        _ => lines(text),
+    }
+}
+
+fn json(text: &str) -> Option<Format> {
+    let has = |key: &str| text.contains(key);
+    if has("\"file_version\"") {
+        if has("\"resolution_in_ns\"") {
+            return Some(Format::CyclictestJson);
+        }
+        return has("\"freq\"").then_some(Format::OslatJson);
+    }
+    (has("\"version\"") && (has("\"cpu\"") || has("\"sysinfo\"")))
+        .then_some(Format::JitterdebuggerJson)
+}
+
+fn lines(text: &str) -> Option<Format> {
+    text.lines().find_map(|line| {
+        let start = line.trim_start();
+        if start.starts_with("# RTLA ") && start.ends_with(" histogram") {
+            Some(Format::RtlaHist)
+        } else if start.contains("Timer Latency") {
+            Some(Format::RtlaTimerlatTop)
+        } else if start.contains("Operating System Noise")
+            || start.contains("Hardware-related Noise")
+        {
+            Some(Format::RtlaNoiseTop)
+        } else if start == "# Histogram" {
+            Some(Format::CyclictestHistogram)
+        } else if is_t_line(start) {
+            Some(Format::CyclictestText)
+        } else if is_log_line(start) {
+            Some(Format::CyclictestLog)
+        } else {
+            None
+        }
+    })
+}
+
+fn is_t_line(line: &str) -> bool {
+    line.starts_with("T:") && line.contains(" P:") && line.contains(" Max:")
+}
+
+fn is_log_line(line: &str) -> bool {
+    let parts: Vec<&str> = line.split(':').map(str::trim).collect();
+    let digits = |s: &&str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    parts.len() == 3 && parts.iter().all(digits)
+}
+
+/// Records have no mark of their own: their fields must make sense.
+fn is_raw(head: &[u8]) -> bool {
+    let mut records = head.chunks_exact(28).peekable();
+    records.peek().is_some() && records.take(64).all(crate::jitterdebugger::plausible)
+}

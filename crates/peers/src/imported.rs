@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What was read, and the run that is made of it.
+
+use punctual_model::{
+    Check, Ended, HostFacts, IMPORTED_RUN_FORMAT, Nanos, Origin, RunRecord, SampleTimes, Series,
+};
+use punctual_stats::LatencyHistogram;
+
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::series::{self, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+
+/// The content of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// What the file turned out to be.
+    pub format: Format,
+    /// What made the samples, such as `cyclictest` or `timerlat`.
+    pub instrument: &'static str,
+    /// Version of the tool.
+    pub version: Option<String>,
+    /// Its command line.
+    pub command_line: Option<String>,
+    /// Width of the buckets or units.
+    pub resolution_ns: Option<u64>,
+    /// How far the true means may lie from those stated.
+    pub mean_error_ns: Option<f64>,
+    /// What the times of the samples are, if there are samples.
+    pub sample_times: Option<SampleTimes>,
+    /// What else the file states.
+    pub stated: Vec<String>,
+    /// The machine.
+    pub host: HostFacts,
+    /// Start, RFC 3339.
+    pub started: Option<String>,
+    /// Time measured.
+    pub duration: Option<Nanos>,
+    /// Why it ended.
+    pub ended: Option<Ended>,
+    /// The threads.
+    pub series: Vec<SourceSeries>,
+}
+
+/// What the user says of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// Identity of the run.
+    pub id: String,
+    /// Name of the file.
+    pub file: String,
+    /// Name and version of this program.
+    pub program: String,
+    /// A name.
+    pub name: Option<String>,
+    /// A remark.
+    pub note: Option<String>,
+}
+
+impl Imported {
+    pub(crate) fn new(format: Format, instrument: &'static str) -> Self {
+        Self {
+            format,
+            instrument,
+            version: None,
+            command_line: None,
+            resolution_ns: None,
+            mean_error_ns: None,
+            sample_times: None,
+            stated: Vec::new(),
+            host: HostFacts::default(),
+            started: None,
+            duration: None,
+            ended: None,
+            series: Vec::new(),
+        }
+    }
+
+    /// Checks the bounds that every format has.
+    pub(crate) fn bounded(self) -> Result<Self, ImportError> {
+        let buckets = |s: &SourceSeries| s.buckets.as_ref().map_or(0, |b| b.entries.len());
+        if self.series.is_empty() {
+            return Err(ImportError::file("there are no figures in the file"));
+        }
+        if self.series.len() > MOST_THREADS {
+            return Err(ImportError::file(format!(
+                "more than {MOST_THREADS} threads"
+            )));
+        }
+        if self.series.iter().map(buckets).sum::<usize>() > MOST_BUCKETS {
+            return Err(ImportError::file(format!(
+                "more than {MOST_BUCKETS} buckets"
+            )));
+        }
+        let turned = |s: &SourceSeries| s.min_ns.zip(s.max_ns).is_some_and(|(min, max)| min > max);
+        if let Some(s) = self.series.iter().find(|s| turned(s)) {
+            return Err(ImportError::file(format!(
+                "thread {}: its minimum is above its maximum",
+                s.thread
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Makes the record of a run.
+    ///
+    /// # Errors
+    /// [`ImportError::Content`] if the threads together have more samples than can be counted.
+    pub fn record(&self, labels: Labels) -> Result<RunRecord, ImportError> {
+        let total = series::total(&self.series)?;
+        let figures = |s: &SourceSeries| s.figures(self.resolution_ns);
+        Ok(RunRecord {
+            format: IMPORTED_RUN_FORMAT.to_owned(),
+            id: labels.id,
+            valid: false,
+            checks: vec![Check::unknown(
+                "imported",
+                "validity of the original measurement is not known",
+            )],
+            instrument: self.instrument.to_owned(),
+            origin: Some(Origin {
+                tool: self.format.tool().to_owned(),
+                version: self.version.clone(),
+                format: self.format.name().to_owned(),
+                file: labels.file,
+                command_line: self.command_line.clone(),
+                resolution_ns: self.resolution_ns,
+                mean_error_ns: self.mean_error_ns,
+                sample_times: self.sample_times,
+                stated: self.stated.clone(),
+            }),
+            name: labels.name,
+            note: labels.note,
+            program: labels.program,
+            spec: None,
+            host: self.host.clone(),
+            started: self.started.clone(),
+            duration_ns: self.duration,
+            ended: self.ended,
+            series: self.series.iter().map(figures).collect(),
+            total: Series {
+                thread: None,
+                ..figures(&total)
+            },
+            threshold: None,
+            precision: Vec::new(),
+        })
+    }
+
+    /// Writes the source's own buckets as `thread,from_ns,to_ns,count`; both ends belong to a
+    /// bucket. `None` if the source has no buckets.
+    pub fn bucket_table(&self) -> Option<String> {
+        let mut text = "thread,from_ns,to_ns,count\n".to_owned();
+        let mut any = false;
+        for series in &self.series {
+            let Some(buckets) = &series.buckets else {
+                continue;
+            };
+            any = true;
+            for b in &buckets.entries {
+                let row = [b.from_ns, b.to_ns, b.count]
+                    .map(|n| n.to_string())
+                    .join(",");
+                text += &series.thread.to_string();
+                text.push(',');
+                text += &row;
+                text.push('\n');
+            }
+        }
+        any.then_some(text)
+    }
+
+    /// Returns a histogram a thread that has buckets, with its number: every sample at the upper
+    /// end of its bucket, and those above all buckets at the maximum.
+    pub fn histograms(&self) -> impl Iterator<Item = (u32, LatencyHistogram)> + '_ {
+        self.series
+            .iter()
+            .filter(|s| s.buckets.is_some())
+            .map(|s| (s.thread, s.histogram()))
+    }
+}

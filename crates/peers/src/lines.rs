@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Lines of text with their numbers, in bounded memory.
+
+use std::io::{BufRead, Read as _};
+
+use crate::error::ImportError;
+
+/// The longest line. The list of overflows of a cyclictest histogram is the longest that is real.
+const LONGEST: u64 = 16 << 20;
+
+const HINT: &str = "import the whole file, as the tool wrote it; if only its last line break is \
+                    missing, add that";
+
+/// Reads lines one by one. A line without an end is an error: it may be cut short.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    input: R,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// Returns the next line without its end.
+    pub(crate) fn next(&mut self) -> Result<Option<&str>, ImportError> {
+        self.buffer.clear();
+        self.number += 1;
+        let read = (&mut self.input)
+            .take(LONGEST)
+            .read_until(b'\n', &mut self.buffer)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let at = self.number;
+        let Some(line) = self.buffer.strip_suffix(b"\n") else {
+            let reason = match read as u64 {
+                LONGEST => "the line is longer than any of this format",
+                _ => "the file ends inside this line",
+            };
+            return Err(ImportError::at_line(at, reason).hinted(HINT));
+        };
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match std::str::from_utf8(line) {
+            Ok(line) if !line.contains('\0') => Ok(Some(line)),
+            _ => Err(ImportError::at_line(at, "this is not text")),
+        }
+    }
+
+    /// Returns the number of the line that was read last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Makes an error of the line that was read last.
+    pub(crate) fn error(&self, reason: impl Into<String>) -> ImportError {
+        ImportError::at_line(self.number, reason)
+    }
+
+    /// Makes the error of a file that ends too early.
+    pub(crate) fn ended(&self, missing: &str) -> ImportError {
+        ImportError::at_line(self.number, format!("the file ends before {missing}")).hinted(HINT)
+    }
+}
+
+/// Reads a number that has nothing but digits.
+pub(crate) fn number(line: u64, what: &str, text: &str) -> Result<u64, ImportError> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let parsed = digits.then(|| text.parse().ok()).flatten();
+    parsed.ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        ImportError::at_line(
+            line,
+            format!("{what}: `{shown}` is not a number from 0 to 2^64 - 1"),
+        )
+    })
+}
+
+/// Reads numbers that blanks or tabs divide.
+pub(crate) fn numbers(line: u64, what: &str, text: &str) -> Result<Vec<u64>, ImportError> {
+    text.split_ascii_whitespace()
+        .map(|word| number(line, what, word))
+        .collect()
+}
+
+/// Returns the time of `units` of `unit_ns` each.
+pub(crate) fn nanos(line: u64, units: u64, unit_ns: u64) -> Result<u64, ImportError> {
+    units
+        .checked_mul(unit_ns)
+        .filter(|ns| *ns <= u64::MAX / 4)
+        .ok_or_else(|| ImportError::at_line(line, format!("{units} is longer than any latency")))
+}

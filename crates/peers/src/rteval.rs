@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `summary.xml` of rteval.
+//!
+//! Only the histograms and the extremes are taken: rteval's median is not one, and what else it
+//! computes follows from the buckets. It leaves out what its histogram had no room for and does not
+//! say how many samples that were.
+
+use std::io::BufRead;
+
+use punctual_model::Nanos;
+use punctual_stats::Bucket;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::error::{ImportError, Place};
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::lines::nanos;
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+
+const US: u64 = 1_000;
+
+/// Elements inside each other; rteval has 8.
+const DEEPEST: usize = 64;
+
+/// One core so far.
+#[derive(Debug, Default)]
+struct Core {
+    cpu: Option<u32>,
+    priority: Option<String>,
+    samples: Option<u64>,
+    minimum: Option<u64>,
+    maximum: Option<u64>,
+    announced: Option<u64>,
+    entries: Vec<(u64, u64)>,
+}
+
+struct State {
+    imported: Imported,
+    path: Vec<String>,
+    core: Option<Core>,
+    text: String,
+    date: String,
+    buckets: usize,
+}
+
+pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
+    let mut reader = Reader::from_reader(input);
+    reader.config_mut().trim_text(true);
+    reader.config_mut().check_end_names = true;
+    let mut state = State {
+        imported: Imported::new(Format::Rteval, ""),
+        path: Vec::new(),
+        core: None,
+        text: String::new(),
+        date: String::new(),
+        buckets: 0,
+    };
+    let mut buffer = Vec::new();
+    let mut closed = false;
+    loop {
+        let event = reader.read_event_into(&mut buffer);
+        let at = Place::Byte(reader.buffer_position());
+        let wrong = |reason: String| ImportError::content(at, reason);
+        match event.map_err(|err| wrong(err.to_string()))? {
+            Event::Start(tag) => {
+                if closed {
+                    return Err(wrong("something follows the end of the summary".to_owned()));
+                }
+                state.open(&tag, at)?;
+            }
+            Event::Empty(tag) => {
+                state.open(&tag, at)?;
+                state.close(at)?;
+            }
+            Event::Text(text) => {
+                let text = text.decode().map_err(|err| wrong(err.to_string()))?;
+                if state.text.len() < 4096 {
+                    state.text.push_str(&text);
+                }
+            }
+            Event::End(_) => {
+                state.close(at)?;
+                closed = state.path.is_empty();
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+        buffer.clear();
+    }
+    if !closed {
+        return Err(ImportError::content(
+            Place::Byte(reader.buffer_position()),
+            "the file ends before `</rteval>`",
+        )
+        .hinted("import the whole file"));
+    }
+    let mut imported = state.imported;
+    imported.resolution_ns = Some(US);
+    imported.stated.push(
+        "figures are of the samples in the buckets: how many were above them rteval does not say"
+            .to_owned(),
+    );
+    Ok(imported)
+}
+
+fn attribute(tag: &BytesStart<'_>, name: &str, at: Place) -> Result<Option<String>, ImportError> {
+    let wrong = |reason: String| ImportError::content(at, reason);
+    let found = tag
+        .try_get_attribute(name)
+        .map_err(|err| wrong(err.to_string()))?;
+    let value = found.map(|attribute| {
+        let value = attribute.unescape_value();
+        value
+            .map(std::borrow::Cow::into_owned)
+            .map_err(|err| wrong(err.to_string()))
+    });
+    value.transpose()
+}
+
+fn whole(text: &str, what: &str, at: Place) -> Result<u64, ImportError> {
+    let text = text.trim();
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value = digits.then(|| text.parse().ok()).flatten();
+    value.ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        ImportError::content(at, format!("{what}: `{shown}` is no whole number"))
+    })
+}
+
+impl State {
+    fn open(&mut self, tag: &BytesStart<'_>, at: Place) -> Result<(), ImportError> {
+        let name = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
+        if self.path.is_empty() && name != "rteval" {
+            return Err(ImportError::content(at, "this is no summary of rteval"));
+        }
+        if self.path.len() >= DEEPEST {
+            return Err(ImportError::content(
+                at,
+                "elements are too deep inside each other",
+            ));
+        }
+        self.text.clear();
+        match name.as_str() {
+            "rteval" => self.imported.version = attribute(tag, "version", at)?,
+            "run_info" => self.duration(tag, at)?,
+            "cyclictest" | "timerlat" if self.inside("Measurements") => {
+                if !self.imported.instrument.is_empty() {
+                    return Err(ImportError::content(at, "a second measurement")
+                        .hinted("import a summary of one measurement"));
+                }
+                self.imported.instrument = match name.as_str() {
+                    "timerlat" => "timerlat",
+                    _ => "cyclictest",
+                };
+                self.imported.command_line = attribute(tag, "command_line", at)?;
+            }
+            "kernel" if self.inside("uname") => {
+                let rt = attribute(tag, "is_RT", at)?;
+                self.imported.host.preempt_rt = rt.map(|rt| rt.trim() == "1");
+            }
+            "abort_report" => {
+                self.imported.ended = Some(punctual_model::Ended::Threshold);
+                let reason = attribute(tag, "reason", at)?.unwrap_or_default();
+                self.imported.stated.push(format!("aborted: {reason}"));
+            }
+            "core" if !self.imported.instrument.is_empty() => {
+                let id = attribute(tag, "id", at)?.unwrap_or_default();
+                let cpu = u32::try_from(whole(&id, "core", at)?).ok();
+                self.core = Some(Core {
+                    cpu,
+                    priority: attribute(tag, "priority", at)?,
+                    ..Core::default()
+                });
+            }
+            "histogram" => {
+                if let Some(core) = &mut self.core {
+                    let n = attribute(tag, "nbuckets", at)?;
+                    core.announced = n.map(|n| whole(&n, "nbuckets", at)).transpose()?;
+                }
+            }
+            "bucket" => {
+                let index = attribute(tag, "index", at)?.unwrap_or_default();
+                let value = attribute(tag, "value", at)?.unwrap_or_default();
+                if let Some(core) = &mut self.core {
+                    let entry = (whole(&index, "index", at)?, whole(&value, "value", at)?);
+                    core.entries.push(entry);
+                    self.buckets += 1;
+                    if self.buckets > MOST_BUCKETS {
+                        return Err(ImportError::content(at, "more buckets than can be kept"));
+                    }
+                }
+            }
+            "samples" | "minimum" | "maximum" => {
+                let unit = attribute(tag, "unit", at)?;
+                if unit.is_some_and(|unit| unit != "us") {
+                    return Err(ImportError::content(
+                        at,
+                        "a figure has a unit other than us",
+                    ));
+                }
+            }
+            _ => {}
+        }
+        self.path.push(name);
+        Ok(())
+    }
+
+    fn inside(&self, name: &str) -> bool {
+        self.path.iter().any(|open| open == name)
+    }
+
+    fn close(&mut self, at: Place) -> Result<(), ImportError> {
+        let name = self.path.pop().unwrap_or_default();
+        let text = std::mem::take(&mut self.text);
+        let (info, uname) = (self.inside("run_info"), self.inside("uname"));
+        match (name.as_str(), &mut self.core) {
+            ("core", core) => {
+                if let Some(core) = core.take() {
+                    self.finish(core, at)?;
+                }
+            }
+            ("samples", Some(core)) => core.samples = Some(whole(&text, "samples", at)?),
+            ("minimum", Some(core)) => core.minimum = Some(whole(&text, "minimum", at)?),
+            ("maximum", Some(core)) => core.maximum = Some(whole(&text, "maximum", at)?),
+            ("date", None) if info => self.date = text,
+            ("time", None) if info => {
+                self.imported
+                    .stated
+                    .push(format!("started {} {text}, local time", self.date));
+            }
+            ("node", None) if uname => self.imported.host.hostname = Some(text),
+            ("kernel", None) if uname => {
+                self.imported.host.kernel_release = Some(text);
+            }
+            ("arch", None) if uname => self.imported.host.architecture = Some(text),
+            ("cmdline", None) => self.imported.host.cmdline = Some(text),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn duration(&mut self, tag: &BytesStart<'_>, at: Place) -> Result<(), ImportError> {
+        let mut seconds = Some(0_u64);
+        for (name, factor) in [
+            ("days", 86_400),
+            ("hours", 3_600),
+            ("minutes", 60),
+            ("seconds", 1),
+        ] {
+            let Some(value) = attribute(tag, name, at)? else {
+                return Ok(());
+            };
+            let part = whole(&value, name, at)?.checked_mul(factor);
+            seconds = seconds.zip(part).and_then(|(a, b)| a.checked_add(b));
+        }
+        let ns = seconds.and_then(|s| s.checked_mul(1_000_000_000));
+        self.imported.duration = ns.map(Nanos::new);
+        Ok(())
+    }
+
+    fn finish(&mut self, mut core: Core, at: Place) -> Result<(), ImportError> {
+        let number = self.imported.series.len();
+        let wrong = |what: &str| ImportError::content(at, format!("core {number}: {what}"));
+        if number >= MOST_THREADS {
+            return Err(wrong("there are no so many"));
+        }
+        core.entries.sort_unstable();
+        if core.entries.array_windows().any(|[a, b]| a.0 == b.0) {
+            return Err(wrong("a bucket comes twice"));
+        }
+        if core
+            .announced
+            .is_some_and(|n| n != core.entries.len() as u64)
+        {
+            return Err(wrong("the buckets are not as many as nbuckets says"));
+        }
+        core.entries.retain(|(_, count)| *count > 0);
+        let ns = |us| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
+        let mut entries = Vec::with_capacity(core.entries.len());
+        for (index, count) in &core.entries {
+            let from_ns = ns(*index)?;
+            entries.push(Bucket {
+                from_ns,
+                to_ns: from_ns + US - 1,
+                count: *count,
+            });
+        }
+        let buckets = Buckets {
+            entries,
+            beyond: None,
+        };
+        let counted = buckets.counted().ok_or_else(|| wrong("too many samples"))?;
+        let count = core.samples.ok_or_else(|| wrong("`samples` is missing"))?;
+        if count < counted {
+            return Err(wrong("its buckets have more samples than it counts"));
+        }
+        let (first, last) = (core.entries.first(), core.entries.last());
+        if first.is_some_and(|b| core.minimum.is_some_and(|min| min != b.0))
+            || last.is_some_and(|b| core.maximum.is_some_and(|max| max < b.0))
+        {
+            return Err(wrong("the extremes do not agree with the buckets"));
+        }
+        let some = count > 0;
+        self.imported.series.push(SourceSeries {
+            thread: u32::try_from(number).unwrap_or(u32::MAX),
+            cpu: core.cpu,
+            policy: None,
+            count,
+            min_ns: core.minimum.filter(|_| some).map(ns).transpose()?,
+            max_ns: core
+                .maximum
+                .filter(|_| some)
+                .map(ns)
+                .transpose()?
+                .map(|max| max + US - 1),
+            buckets: Some(buckets).filter(|b| !b.entries.is_empty()),
+            ..SourceSeries::default()
+        });
+        if let Some(priority) = core.priority {
+            self.imported
+                .stated
+                .push(format!("core {number}: priority {priority}"));
+        }
+        Ok(())
+    }
+}

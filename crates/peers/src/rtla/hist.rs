@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `rtla timerlat hist` and `rtla osnoise hist`.
+//!
+//! The width of the buckets is not stated: it divides the distance of all rows, and empty rows are
+//! left out. So the greatest common divisor of the rows is taken, which is the width or more.
+
+use std::io::BufRead;
+
+use punctual_stats::Bucket;
+
+use super::{cpu, duration};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::lines::{Lines, nanos, number, numbers};
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
+
+#[derive(Debug, Default)]
+struct Below {
+    over: Option<Vec<u64>>,
+    count: Option<Vec<u64>>,
+    min: Option<Vec<Option<u64>>>,
+    avg: Option<Vec<Option<u64>>>,
+    max: Option<Vec<Option<u64>>>,
+}
+
+pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportError> {
+    let mut imported = Imported::new(Format::RtlaHist, "");
+    let mut unit_ns = None;
+    let mut columns: Vec<(u32, Option<&'static str>)> = Vec::new();
+    let mut rows: Vec<(u64, Vec<(u64, u64)>)> = Vec::new();
+    let mut below = Below::default();
+    let mut last = None;
+    let mut divisor = 0;
+    let mut cells_kept = 0;
+    while let Some(line) = lines.next()? {
+        let line = line.trim().to_owned();
+        let at = lines.number();
+        if let Some(rest) = line.strip_prefix("# ") {
+            if let Some(tool) = rest.strip_prefix("RTLA ") {
+                imported.instrument = match tool {
+                    "timerlat histogram" => "timerlat",
+                    "osnoise histogram" => "osnoise",
+                    _ => return Err(lines.error("this is no histogram of timerlat or osnoise")),
+                };
+            } else if rest.starts_with("Time unit is") {
+                unit_ns = match rest {
+                    _ if rest.ends_with("(us)") => Some(1_000),
+                    _ if rest.ends_with("(ns)") => Some(1),
+                    _ => return Err(lines.error("the unit is neither us nor ns")),
+                };
+            } else if let Some(time) = rest.strip_prefix("Duration:") {
+                imported.duration = duration(time);
+            }
+            continue;
+        }
+        // A prompt, or whatever a terminal had before.
+        if imported.instrument.is_empty() {
+            continue;
+        }
+        let (name, cells) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
+        let below_max = below.max.is_some();
+        match name {
+            "" => {}
+            // What comes after the figures is the analysis of a hit, or the sum of all CPUs.
+            _ if below_max => {
+                if name == "ALL:" || line.starts_with("rtla ") {
+                    if line.contains("hit stop tracing") {
+                        imported.ended = Some(punctual_model::Ended::Threshold);
+                    }
+                    drain(lines)?;
+                    break;
+                }
+                return Err(lines.error("this line comes after the last of a histogram"));
+            }
+            "Index" => {
+                if !columns.is_empty() {
+                    return Err(lines.error("a second heading"));
+                }
+                columns = heading(at, cells)?;
+            }
+            _ if columns.is_empty() => return Err(lines.error("there is no heading above this")),
+            "over:" => below.over = Some(counts(at, cells, columns.len())?),
+            "count:" => below.count = Some(counts(at, cells, columns.len())?),
+            "min:" => below.min = Some(figures(at, cells, columns.len())?),
+            "avg:" => below.avg = Some(figures(at, cells, columns.len())?),
+            "max:" => below.max = Some(figures(at, cells, columns.len())?),
+            _ => {
+                let index = number(at, "the value of the row", name)?;
+                if below.over.is_some() || below.count.is_some() {
+                    return Err(lines.error("a row comes after the totals"));
+                }
+                if last.is_some_and(|last| index <= last) {
+                    return Err(lines.error("the rows do not ascend"));
+                }
+                last = Some(index);
+                divisor = gcd(divisor, index);
+                let cells = counts(at, cells, columns.len())?;
+                let kept: Vec<_> = (0_u64..).zip(cells).filter(|(_, n)| *n > 0).collect();
+                cells_kept += kept.len() + 1;
+                if cells_kept > MOST_BUCKETS {
+                    return Err(lines.error("more rows than a histogram can have"));
+                }
+                rows.push((index, kept));
+            }
+        }
+    }
+    let end = lines.number();
+    let Below {
+        over: Some(over),
+        count: Some(count),
+        min: Some(min),
+        avg: Some(avg),
+        max: Some(max),
+    } = below
+    else {
+        return Err(lines.ended("its totals `over:`, `count:`, `min:`, `avg:` and `max:`"));
+    };
+    let unit_ns =
+        unit_ns.ok_or_else(|| ImportError::at_line(end, "`# Time unit is` is missing"))?;
+    if imported.instrument.is_empty() {
+        return Err(ImportError::at_line(
+            end,
+            "`# RTLA ... histogram` is missing",
+        ));
+    }
+    // osnoise states its extremes in whole buckets too.
+    let width = Some(divisor).filter(|width| *width > 0);
+    let extreme = match (imported.instrument, width) {
+        ("timerlat", _) => Some(1),
+        (_, width) => width,
+    };
+    for (at, (cpu, context)) in columns.iter().enumerate() {
+        let value = |values: &[Option<u64>]| values.get(at).copied().flatten();
+        let total = |values: &[u64]| values.get(at).copied().unwrap_or_default();
+        let wrong = |what: &str| ImportError::at_line(end, format!("column {}: {what}", at + 1));
+        let column = at as u64;
+        let mut entries = Vec::new();
+        for (index, kept) in &rows {
+            let Some((_, count)) = kept.iter().find(|(n, _)| *n == column) else {
+                continue;
+            };
+            let from_ns = nanos(end, *index, unit_ns)?;
+            let width_ns = nanos(end, width.unwrap_or(1), unit_ns)?;
+            entries.push(Bucket {
+                from_ns,
+                to_ns: from_ns + width_ns - 1,
+                count: *count,
+            });
+        }
+        let buckets = Buckets {
+            entries,
+            beyond: Some(total(&over)),
+        };
+        let sum = buckets.counted().and_then(|n| n.checked_add(total(&over)));
+        if sum != Some(total(&count)) {
+            return Err(wrong("`count:` is not the sum of the rows and `over:`"));
+        }
+        let some = total(&count) > 0;
+        let (least, most) = (value(&min).filter(|_| some), value(&max).filter(|_| some));
+        check_extremes(&buckets, least, most, unit_ns, width.unwrap_or(u64::MAX))
+            .map_err(|()| wrong("its extremes do not agree with the rows"))?;
+        let mean = value(&avg).filter(|_| some);
+        let ns = |value: u64| nanos(end, value, unit_ns);
+        imported.series.push(SourceSeries {
+            thread: u32::try_from(at).unwrap_or(u32::MAX),
+            cpu: Some(*cpu),
+            context: *context,
+            count: total(&count),
+            min_ns: least.map(ns).transpose()?,
+            max_ns: match (most, extreme) {
+                (Some(most), Some(extreme)) => Some(
+                    ns(most)?
+                        .checked_add(ns(extreme)? - 1)
+                        .ok_or_else(|| wrong("its maximum is too large"))?,
+                ),
+                _ => None,
+            },
+            mean_ns: mean.map(ns).transpose()?.map(as_f64),
+            // A width that is not known leaves no upper end.
+            buckets: width.map(|_| buckets),
+            ..SourceSeries::default()
+        });
+    }
+    let resolution = width.map(|width| nanos(end, width, unit_ns)).transpose()?;
+    imported.resolution_ns = resolution;
+    imported.mean_error_ns = resolution.map(|width| as_f64(width + unit_ns));
+    imported.stated.push(match width {
+        Some(width) => format!("buckets of {width} units or less: the width is not stated"),
+        None => "only one bucket, of a width that is not stated".to_owned(),
+    });
+    Ok(imported)
+}
+
+fn check_extremes(
+    buckets: &Buckets,
+    least: Option<u64>,
+    most: Option<u64>,
+    unit_ns: u64,
+    width: u64,
+) -> Result<(), ()> {
+    let fits = |bucket: &Bucket, value: Option<u64>| {
+        value.is_none_or(|value| {
+            let index = bucket.from_ns / unit_ns;
+            value >= index && value - index < width
+        })
+    };
+    let low = buckets.entries.first().is_none_or(|b| fits(b, least));
+    let high = buckets
+        .entries
+        .last()
+        .is_none_or(|b| match buckets.complete() {
+            true => fits(b, most),
+            false => most.is_none_or(|most| most >= b.from_ns / unit_ns),
+        });
+    match low && high {
+        true => Ok(()),
+        false => Err(()),
+    }
+}
+
+fn heading(at: u64, cells: &str) -> Result<Vec<(u32, Option<&'static str>)>, ImportError> {
+    let column = |name: &str| {
+        let (kind, number) = name.split_once('-')?;
+        let context = match kind {
+            "IRQ" => Some("irq"),
+            "Thr" => Some("thread"),
+            "Usr" => Some("user"),
+            "CPU" => None,
+            _ => return None,
+        };
+        Some((cpu(number)?, context))
+    };
+    let columns: Option<Vec<_>> = cells.split_ascii_whitespace().map(column).collect();
+    columns
+        .filter(|columns| !columns.is_empty() && columns.len() <= MOST_THREADS)
+        .ok_or_else(|| {
+            ImportError::at_line(at, "a column is not IRQ, Thr, Usr or CPU and a number")
+        })
+}
+
+fn counts(at: u64, cells: &str, columns: usize) -> Result<Vec<u64>, ImportError> {
+    let values = numbers(at, "a count", cells)?;
+    expect(at, values, columns)
+}
+
+/// Reads figures, where `-` is none.
+fn figures(at: u64, cells: &str, columns: usize) -> Result<Vec<Option<u64>>, ImportError> {
+    let value = |cell: &str| match cell {
+        "-" => Ok(None),
+        cell => number(at, "a figure", cell).map(Some),
+    };
+    let values: Vec<_> = cells
+        .split_ascii_whitespace()
+        .map(value)
+        .collect::<Result<_, _>>()?;
+    expect(at, values, columns)
+}
+
+fn expect<T>(at: u64, values: Vec<T>, columns: usize) -> Result<Vec<T>, ImportError> {
+    if values.len() == columns {
+        return Ok(values);
+    }
+    let n = values.len();
+    let reason = format!("{n} columns, and the heading has {columns}");
+    Err(ImportError::at_line(at, reason))
+}
+
+/// Reads to the end, so that binary rubbish there is an error too.
+pub(super) fn drain<R: BufRead>(lines: &mut Lines<R>) -> Result<(), ImportError> {
+    while lines.next()?.is_some() {}
+    Ok(())
+}
+
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `rtla osnoise top` and `rtla hwnoise`: a row a CPU.
+//!
+//! A sample is the noise of one period, so that the count is that of the periods. Their sum is
+//! stated, and with it their mean; the smallest is not.
+
+use std::io::BufRead;
+
+use super::{cpu, duration};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::lines::{Lines, nanos, number};
+use crate::series::{MOST_THREADS, SourceSeries, as_f64};
+
+const US: u64 = 1_000;
+
+/// Columns of a row before the kinds of noise.
+const FIXED: usize = 7;
+
+pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportError> {
+    let mut imported = Imported::new(Format::RtlaNoiseTop, "");
+    let mut kinds: Option<Vec<String>> = None;
+    let mut unit = false;
+    while let Some(line) = lines.next()? {
+        let line = line.rsplit('\u{1b}').next().unwrap_or(line).to_owned();
+        let line = line.strip_prefix("[2J").unwrap_or(&line).trim();
+        let at = lines.number();
+        if line.is_empty() || line.starts_with('#') {
+        } else if line == "Operating System Noise" || line == "Hardware-related Noise" {
+            imported.instrument = match line {
+                "Hardware-related Noise" => "hwnoise",
+                _ => "osnoise",
+            };
+            imported.series.clear();
+            imported.stated.clear();
+            kinds = None;
+        } else if imported.instrument.is_empty() {
+            // A prompt, or whatever a terminal had before.
+        } else if let Some(rest) = line.strip_prefix("duration:") {
+            unit = rest.trim_end().ends_with("time is in us");
+            imported.duration = rest.split('|').next().and_then(duration);
+        } else if let Some(rest) = line.strip_prefix("CPU Period") {
+            let kind = rest.split_once("Max Single").map(|(_, kinds)| kinds);
+            let words = kind.map(|kinds| kinds.split_ascii_whitespace().map(ToOwned::to_owned));
+            kinds = words.map(Iterator::collect);
+        } else if line.contains("hit stop tracing") {
+            imported.ended = Some(punctual_model::Ended::Threshold);
+            super::hist::drain(lines)?;
+            break;
+        } else {
+            let known = kinds
+                .as_ref()
+                .filter(|_| unit && !imported.instrument.is_empty());
+            let kinds = known.ok_or_else(|| lines.error("there is no heading above this"))?;
+            row(&mut imported, at, line, kinds)?;
+        }
+    }
+    if imported.series.is_empty() {
+        return Err(lines.ended("the row of any CPU"));
+    }
+    imported.resolution_ns = Some(US);
+    imported.mean_error_ns = Some(as_f64(US));
+    imported
+        .stated
+        .insert(0, "a sample is the noise of one period".to_owned());
+    Ok(imported)
+}
+
+fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result<(), ImportError> {
+    let wrong = |reason: &str| ImportError::at_line(at, reason);
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    if words.len() != FIXED + kinds.len() {
+        return Err(wrong("the columns are not those of the heading"));
+    }
+    let (fixed, noises) = words.split_at(FIXED);
+    let &[
+        number_of_cpu,
+        periods,
+        runtime,
+        noise,
+        available,
+        most,
+        single,
+    ] = fixed
+    else {
+        return Err(wrong("the columns are not those of the heading"));
+    };
+    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is no row of a CPU"))?;
+    let periods = periods
+        .strip_prefix('#')
+        .ok_or_else(|| wrong("the periods have no `#`"))?;
+    let periods = number(at, "the periods", periods)?;
+    let runtime = number(at, "the runtime", runtime)?;
+    let noise = number(at, "the noise", noise)?;
+    let most = number(at, "the largest noise", most)?;
+    let single = number(at, "the largest single noise", single)?;
+    if !available
+        .parse::<f64>()
+        .is_ok_and(|share| (0.0..=100.0).contains(&share))
+    {
+        return Err(wrong("the share that was available is not one of 0 to 100"));
+    }
+    if noise > runtime || single > most || most > noise {
+        return Err(wrong(
+            "the noise does not agree with its largest part or the runtime",
+        ));
+    }
+    let mut parts = Vec::new();
+    for (kind, count) in kinds.iter().zip(noises) {
+        parts.push(format!("{kind} {}", number(at, kind, count)?));
+    }
+    imported.stated.push(format!(
+        "CPU {cpu}: {available} % available, largest single noise {single} µs, {}",
+        parts.join(", ")
+    ));
+    let some = periods > 0;
+    let thread = u32::try_from(imported.series.len()).unwrap_or(u32::MAX);
+    if imported.series.len() >= MOST_THREADS {
+        return Err(wrong("more CPUs than a machine has"));
+    }
+    let sum = as_f64(nanos(at, noise, US)?);
+    imported.series.push(SourceSeries {
+        thread,
+        cpu: Some(cpu),
+        count: periods,
+        max_ns: some
+            .then(|| nanos(at, most, US))
+            .transpose()?
+            .map(|max| max + US - 1),
+        mean_ns: some.then(|| sum / as_f64(periods)),
+        ..SourceSeries::default()
+    });
+    Ok(())
+}

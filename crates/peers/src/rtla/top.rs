@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `rtla timerlat top`: a row a CPU, of which the last screen counts.
+
+use std::io::BufRead;
+
+use punctual_model::Ended;
+
+use super::hist::drain;
+use super::{cpu, duration};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported::Imported;
+use crate::lines::{Lines, nanos, number};
+use crate::series::{MOST_THREADS, SourceSeries, as_f64};
+
+/// The groups of four figures in a row, in their order.
+const CONTEXTS: [&str; 3] = ["irq", "thread", "user"];
+
+pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportError> {
+    let mut imported = Imported::new(Format::RtlaTimerlatTop, "timerlat");
+    let mut unit_ns = None;
+    let mut groups = 0;
+    let mut title = false;
+    let mut heading = false;
+    while let Some(line) = lines.next()? {
+        // Live output clears the screen before each one.
+        let line = line.rsplit('\u{1b}').next().unwrap_or(line).to_owned();
+        let line = line.strip_prefix("[2J").unwrap_or(&line).trim();
+        let at = lines.number();
+        if line.is_empty() || line.starts_with('#') || line.starts_with("---") {
+        } else if line == "Timer Latency" {
+            imported.series.clear();
+            title = true;
+            heading = false;
+        } else if !title {
+            // A prompt, or whatever a terminal had before.
+        } else if line.contains("IRQ Timer Latency (") {
+            unit_ns = match (line.contains("(us)"), line.contains("(ns)")) {
+                (true, false) => Some(1_000),
+                (false, true) => Some(1),
+                _ => return Err(lines.error("the unit is neither us nor ns")),
+            };
+            groups = line.matches(" Latency (").count();
+            imported.duration = line.split('|').next().and_then(duration);
+        } else if line.starts_with("CPU COUNT") {
+            heading = true;
+        } else if line.contains("hit stop tracing") {
+            imported.ended = Some(Ended::Threshold);
+            drain(lines)?;
+            break;
+        } else if line.starts_with("ALL") || line.starts_with("rtla ") {
+            // The sum of all CPUs is ours to make.
+        } else {
+            let unit_ns = unit_ns
+                .filter(|_| heading && (1..=CONTEXTS.len()).contains(&groups))
+                .ok_or_else(|| lines.error("there is no heading above this"))?;
+            row(&mut imported, at, line, groups, unit_ns)?;
+        }
+    }
+    if imported.series.is_empty() {
+        return Err(lines.ended("the row of any CPU"));
+    }
+    imported.resolution_ns = unit_ns;
+    imported.mean_error_ns = unit_ns.map(|ns| 2.0 * as_f64(ns));
+    Ok(imported)
+}
+
+fn row(
+    imported: &mut Imported,
+    at: u64,
+    line: &str,
+    groups: usize,
+    unit_ns: u64,
+) -> Result<(), ImportError> {
+    let wrong = |reason: &str| ImportError::at_line(at, reason);
+    let parts: Vec<&str> = line.split('|').collect();
+    let head: Vec<&str> = parts
+        .first()
+        .map_or(Vec::new(), |p| p.split_ascii_whitespace().collect());
+    let [number_of_cpu, count] = head.as_slice() else {
+        return Err(wrong("this is no row of a CPU"));
+    };
+    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is no row of a CPU"))?;
+    let count = count
+        .strip_prefix('#')
+        .ok_or_else(|| wrong("the count has no `#`"))?;
+    let count = number(at, "the count", count)?;
+    if parts.len() != groups + 1 {
+        return Err(wrong("the columns are not those of the heading"));
+    }
+    for (context, part) in CONTEXTS.iter().zip(parts.iter().skip(1)) {
+        let words: Vec<&str> = part.split_ascii_whitespace().collect();
+        let [_, min, avg, max] = words.as_slice() else {
+            return Err(wrong("the columns are not those of the heading"));
+        };
+        let figure = |what: &str, word: &str| match word {
+            "-" => Ok(None),
+            word => nanos(at, number(at, what, word)?, unit_ns).map(Some),
+        };
+        let (min, avg, max) = (
+            figure("min", min)?,
+            figure("avg", avg)?,
+            figure("max", max)?,
+        );
+        if min.zip(max).is_some_and(|(min, max)| min > max) {
+            return Err(wrong("its minimum is above its maximum"));
+        }
+        let thread = u32::try_from(imported.series.len()).unwrap_or(u32::MAX);
+        imported.series.push(SourceSeries {
+            thread,
+            cpu: Some(cpu),
+            context: Some(context),
+            count,
+            min_ns: min,
+            max_ns: max.map(|max| max + unit_ns - 1),
+            mean_ns: avg.map(as_f64),
+            ..SourceSeries::default()
+        });
+    }
+    if imported.series.len() > 3 * MOST_THREADS {
+        return Err(wrong("more CPUs than a machine has"));
+    }
+    Ok(())
+}

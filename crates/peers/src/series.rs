@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a source says of one thread, and the figures that follow from it.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{Nanos, Series};
+use punctual_stats::{Bucket, LatencyHistogram};
+
+use crate::error::ImportError;
+
+/// The quantiles of a record.
+const QUANTILES: [(&str, f64); 7] = [
+    ("p5", 0.05),
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
+
+/// The most buckets of all threads of a file: a bound on memory.
+pub(crate) const MOST_BUCKETS: usize = 2_000_000;
+
+/// The most threads of a file.
+pub(crate) const MOST_THREADS: usize = 4096;
+
+/// What a source says of one thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceSeries {
+    /// Number of the thread, from 0.
+    pub thread: u32,
+    /// CPU that it was pinned to.
+    pub cpu: Option<u32>,
+    /// What was measured, where the source has several kinds.
+    pub context: Option<&'static str>,
+    /// Scheduling policy, as a record has it.
+    pub policy: Option<String>,
+    /// Time between deadlines.
+    pub interval: Option<Nanos>,
+    /// Number of samples.
+    pub count: u64,
+    /// Lower end of the smallest.
+    pub min_ns: Option<u64>,
+    /// Upper end of the largest.
+    pub max_ns: Option<u64>,
+    /// The mean that is stated, if it cannot be computed.
+    pub mean_ns: Option<f64>,
+    /// The distribution.
+    pub buckets: Option<Buckets>,
+}
+
+/// A distribution in the source's own buckets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Buckets {
+    /// Those that hold samples, ascending and apart.
+    pub entries: Vec<Bucket>,
+    /// Samples above all of them. `None`: the source does not say.
+    pub beyond: Option<u64>,
+}
+
+impl Buckets {
+    /// Returns the number of samples in the entries.
+    pub(crate) fn counted(&self) -> Option<u64> {
+        self.entries
+            .iter()
+            .try_fold(0_u64, |sum, bucket| sum.checked_add(bucket.count))
+    }
+
+    /// Returns whether the entries hold every sample.
+    pub(crate) fn complete(&self) -> bool {
+        self.beyond == Some(0)
+    }
+
+    /// Returns the mean of the lower ends, if every sample is in the entries.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let n = self.counted().filter(|n| *n > 0 && self.complete())?;
+        Some(self.sum(|bucket| as_f64(bucket.from_ns)) / as_f64(n))
+    }
+
+    /// Returns the deviation of the lower ends, unless it is smaller than `resolution`: then it
+    /// says more about the buckets than about the samples.
+    fn deviation(&self, resolution: u64) -> Option<f64> {
+        let mean = self.mean()?;
+        let n = self.counted().filter(|n| *n > 1)?;
+        let squares = self.sum(|bucket| (as_f64(bucket.from_ns) - mean).powi(2));
+        let deviation = (squares / (as_f64(n) - 1.0)).sqrt();
+        (deviation >= as_f64(resolution)).then_some(deviation)
+    }
+
+    fn sum(&self, of: impl Fn(&Bucket) -> f64) -> f64 {
+        let weighed = |bucket: &Bucket| of(bucket) * as_f64(bucket.count);
+        self.entries.iter().map(weighed).sum()
+    }
+
+    /// Returns the bucket that holds the 1-based `rank`.
+    fn at_rank(&self, rank: u64) -> Option<&Bucket> {
+        let mut below = 0_u64;
+        self.entries.iter().find(|bucket| {
+            below = below.saturating_add(bucket.count);
+            below >= rank
+        })
+    }
+}
+
+impl SourceSeries {
+    /// Computes the figures that this supports.
+    pub(crate) fn figures(&self, resolution: Option<u64>) -> Series {
+        let buckets = self.buckets.as_ref();
+        let mut worst = Some(0.0_f64);
+        let quantiles = QUANTILES.map(|(name, p)| {
+            let found = buckets.and_then(|b| self.quantile(b, p));
+            if let Some((from, to)) = found {
+                // The upper end of a bucket that begins at 0 has no finite relative error.
+                let error = (from > 0).then(|| as_f64(to - from) / as_f64(from));
+                worst = worst.zip(error).map(|(a, b)| a.max(b));
+            }
+            (name.to_owned(), found.map(|(_, to)| to))
+        });
+        let any = quantiles.iter().any(|(_, value)| value.is_some());
+        Series {
+            thread: Some(self.thread),
+            context: self.context.map(ToOwned::to_owned),
+            cpu: self.cpu,
+            policy: self.policy.clone(),
+            interval_ns: self.interval,
+            count: self.count,
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            mean_ns: buckets.and_then(Buckets::mean).or(self.mean_ns),
+            stddev_ns: buckets
+                .zip(resolution)
+                .and_then(|(b, resolution)| b.deviation(resolution)),
+            quantiles_ns: match buckets {
+                Some(_) => quantiles.into(),
+                None => BTreeMap::new(),
+            },
+            quantile_relative_error: worst.filter(|_| any),
+            clamped: buckets.and_then(|b| b.beyond),
+            ..Series::default()
+        }
+    }
+
+    /// Returns the bucket of the quantile, cut at the maximum.
+    fn quantile(&self, buckets: &Buckets, p: f64) -> Option<(u64, u64)> {
+        let n = match buckets.beyond {
+            Some(beyond) => buckets.counted()?.checked_add(beyond)?,
+            // Of those that the source counts.
+            None => buckets.counted()?,
+        };
+        if as_f64(n) * p.min(1.0 - p) < 1.0 - 1e-9 {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a count"
+        )]
+        let rank = ((p * as_f64(n) - 1e-9).ceil() as u64).max(1);
+        let bucket = buckets.at_rank(rank)?;
+        let to = bucket.to_ns.min(self.max_ns.unwrap_or(u64::MAX));
+        Some((bucket.from_ns.min(to), to))
+    }
+
+    /// Returns the histogram with every sample at the upper end of its bucket; those above all
+    /// buckets at the maximum.
+    pub(crate) fn histogram(&self) -> LatencyHistogram {
+        let entries = self.buckets.as_ref().map_or(&[][..], |b| &b.entries);
+        let most = self.max_ns.unwrap_or(0);
+        let top = entries.last().map_or(0, |bucket| bucket.to_ns).max(most);
+        let mut histogram =
+            LatencyHistogram::new(top.clamp(2048, LatencyHistogram::DEFAULT_HIGHEST));
+        for bucket in entries {
+            histogram.record_n(
+                bucket.to_ns.min(self.max_ns.unwrap_or(u64::MAX)),
+                bucket.count,
+            );
+        }
+        let beyond = self.buckets.as_ref().and_then(|b| b.beyond);
+        if let (Some(beyond), Some(max)) = (beyond, self.max_ns) {
+            histogram.record_n(max, beyond);
+        }
+        histogram
+    }
+}
+
+/// Puts threads together. Those of the context `thread`, if there are such, else all.
+pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError> {
+    let too_many = || ImportError::file("the samples of all threads are more than 2^64 - 1");
+    let named = series.iter().any(|s| s.context == Some("thread"));
+    let parts: Vec<&SourceSeries> = series
+        .iter()
+        .filter(|s| !named || s.context == Some("thread"))
+        .collect();
+    let add = |sum: u64, n: u64| sum.checked_add(n).ok_or_else(too_many);
+    let mut total = SourceSeries {
+        min_ns: parts.iter().filter_map(|s| s.min_ns).min(),
+        max_ns: parts.iter().filter_map(|s| s.max_ns).max(),
+        ..SourceSeries::default()
+    };
+    for part in &parts {
+        total.count = add(total.count, part.count)?;
+    }
+    let mean = |s: &&SourceSeries| {
+        let mean = s.buckets.as_ref().and_then(Buckets::mean).or(s.mean_ns);
+        match s.count {
+            0 => Some(0.0),
+            n => mean.map(|mean| mean * as_f64(n)),
+        }
+    };
+    let sum: Option<f64> = parts.iter().map(mean).sum();
+    total.mean_ns = sum
+        .filter(|_| total.count > 0)
+        .map(|sum| sum / as_f64(total.count));
+    // Without the buckets of each, those of all are not known.
+    let all: Option<Vec<&Buckets>> = parts.iter().map(|s| s.buckets.as_ref()).collect();
+    if let Some(all) = all.filter(|all| !all.is_empty()) {
+        let mut merged = BTreeMap::<(u64, u64), u64>::new();
+        for bucket in all.iter().flat_map(|b| &b.entries) {
+            let sum = merged.entry((bucket.from_ns, bucket.to_ns)).or_default();
+            *sum = add(*sum, bucket.count)?;
+        }
+        let mut beyond = Some(0_u64);
+        for part in all {
+            beyond = beyond.zip(part.beyond).and_then(|(a, b)| a.checked_add(b));
+        }
+        total.buckets = Some(Buckets {
+            entries: merged
+                .into_iter()
+                .map(|((from_ns, to_ns), count)| Bucket {
+                    from_ns,
+                    to_ns,
+                    count,
+                })
+                .collect(),
+            beyond,
+        });
+    }
+    Ok(total)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure of 53 bits")]
+pub(crate) const fn as_f64(n: u64) -> f64 {
+    n as f64
+}

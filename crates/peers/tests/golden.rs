@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Files that the tools wrote, with the figures that stand in them.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use punctual_model::{Ended, RunRecord, SampleTimes};
+use punctual_peers::{Format, Imported, Labels, NoSamples, Unit, detect, import};
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn read(name: &str) -> (Imported, RunRecord) {
+    let bytes = fs::read(path(name)).unwrap();
+    let format = detect(&bytes).unwrap();
+    let imported = import(&bytes[..], format, None, &mut NoSamples).unwrap();
+    let record = imported.record(Labels::default()).unwrap();
+    assert!(!record.valid && !record.checks[0].passed());
+    (imported, record)
+}
+
+/// Thread, count, min, max, mean in ns.
+type Row = (u32, u64, Option<u64>, Option<u64>, Option<f64>);
+
+fn rows(record: &RunRecord) -> Vec<Row> {
+    let row =
+        |s: &punctual_model::Series| (s.thread.unwrap(), s.count, s.min_ns, s.max_ns, s.mean_ns);
+    record.series.iter().map(row).collect()
+}
+
+#[test]
+fn every_golden_file_is_detected_and_imported() {
+    let mut seen = 0;
+    for entry in fs::read_dir(path("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let (imported, record) = read(&name);
+        let expected = match name.as_str() {
+            n if n.ends_with("verbose.out") => Format::CyclictestLog,
+            n if n.starts_with("cyclictest") && n.ends_with(".json") => Format::CyclictestJson,
+            n if n.contains("-hist") && n.starts_with("cyclictest") => Format::CyclictestHistogram,
+            n if n.contains("rteval.out") || n.contains("smp.out") => Format::CyclictestHistogram,
+            n if n.starts_with("cyclictest") => Format::CyclictestText,
+            n if n.ends_with("-hist.txt") => Format::RtlaHist,
+            n if n.contains("timerlat-top") => Format::RtlaTimerlatTop,
+            n if n.starts_with("rtla") => Format::RtlaNoiseTop,
+            _ => Format::OslatJson,
+        };
+        assert_eq!(imported.format, expected, "{name}");
+        assert_eq!(record.origin.unwrap().tool, expected.tool());
+        seen += 1;
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn the_lines_of_cyclictest() {
+    let (_, record) = read("cyclictest-2.4-quiet.out");
+    assert_eq!(
+        rows(&record),
+        [
+            (0, 500, Some(19_000), Some(66_999), Some(35_000.0)),
+            (1, 344, Some(20_000), Some(168_999), Some(34_000.0)),
+        ]
+    );
+    let origin = record.origin.unwrap();
+    assert_eq!(origin.resolution_ns, Some(1_000));
+    assert_eq!(origin.mean_error_ns, Some(2_000.0));
+    assert!(record.total.quantiles_ns.is_empty());
+    assert_eq!(record.total.clamped, None);
+    assert_eq!(record.series[1].interval_ns.unwrap().get(), 1_500_000);
+
+    let (_, record) = read("cyclictest-2.4-nsecs.out");
+    assert_eq!(
+        rows(&record),
+        [(0, 100, Some(27_253), Some(54_671), Some(41_881.0))]
+    );
+    let (_, record) = read("cyclictest-2.4-break.out");
+    assert_eq!(record.ended, Some(Ended::Threshold));
+    let (_, record) = read("cyclictest-2.10-normal.out");
+    assert_eq!(record.series[0].policy.as_deref(), Some("f:80"));
+    assert_eq!(record.series[0].count, 100);
+    let (_, record) = read("cyclictest-2.6-priospread15.out");
+    assert_eq!(record.series.len(), 15);
+}
+
+#[test]
+fn the_histograms_of_cyclictest() {
+    let (imported, record) = read("cyclictest-2.4-histofall.out");
+    let series = &record.series;
+    assert_eq!((series[0].count, series[0].clamped), (500, Some(0)));
+    assert_eq!((series[1].count, series[1].clamped), (500, Some(2)));
+    assert_eq!(
+        (series[1].min_ns, series[1].max_ns),
+        (Some(20_000), Some(1_165_999))
+    );
+    // Not all samples are in the buckets: the mean is the one stated, and there is no deviation.
+    assert_eq!(
+        (series[1].mean_ns, series[1].stddev_ns),
+        (Some(27_000.0), None)
+    );
+    // 498 of 500 are in the buckets: the rank of p99.9 is not, and p99 is the 495th.
+    assert_eq!(series[1].quantiles_ns["p99.9"], None);
+    assert!(series[1].quantiles_ns["p99"].is_some());
+    let table = imported.bucket_table().unwrap();
+    assert!(table.starts_with("thread,from_ns,to_ns,count\n0,20000,20999,1\n0,23000,23999,1\n"));
+
+    // All samples are in the rows: the mean follows from them, as Python says.
+    assert_eq!(series[0].quantiles_ns["p50"], Some(P50_2_4_HISTOFALL));
+    let (_, compact) = read("cyclictest-2.10-histofall.out");
+    assert_eq!(compact.total.clamped, Some(2));
+    assert_eq!(compact.series[0].max_ns, Some(479_999));
+    assert_eq!(compact.total.count, 1_000);
+}
+
+/// The 250th of 500 in the first column, upper end.
+const P50_2_4_HISTOFALL: u64 = 41_999;
+
+#[test]
+fn the_json_of_cyclictest() {
+    let (_, record) = read("cyclictest-2.4-hist.json");
+    assert_eq!(record.series[0].clamped, Some(2));
+    assert_eq!(record.started.as_deref(), Some("2026-11-20T09:56:08Z"));
+    assert_eq!(record.host.hostname.as_deref(), Some("vm"));
+    assert_eq!(record.host.preempt_rt, Some(false));
+    // 2.4 writes the thread's number where there is no CPU.
+    assert_eq!(record.series[1].cpu, None);
+    let origin = record.origin.unwrap();
+    assert_eq!(origin.version.as_deref(), Some("2.40"));
+    assert!(origin.command_line.unwrap().contains("-h 100"));
+
+    let (_, record) = read("cyclictest-2.4-nsecs.json");
+    assert_eq!(rows(&record)[0].4, Some(41_881.26));
+    assert!(record.series[0].quantiles_ns.is_empty());
+    let (_, text) = read("cyclictest-2.10-histofall.out");
+    let (_, json) = read("cyclictest-2.10-histofall.json");
+    assert_eq!(text.total.quantiles_ns, json.total.quantiles_ns);
+}
+
+#[test]
+fn every_sample_of_a_log() {
+    let (_, record) = read("cyclictest-2.4-verbose.out");
+    let origin = record.origin.as_ref().unwrap();
+    assert_eq!(origin.sample_times, Some(SampleTimes::Unknown));
+    assert_eq!(record.series[0].count, 50);
+    assert_eq!(record.series[0].interval_ns.unwrap().get(), 1_500_000);
+    assert_eq!(record.series[1].min_ns.unwrap() % 1_000, 0);
+    assert!(origin.stated.iter().any(|s| s.contains("unit")));
+    let bytes = fs::read(path("cyclictest-2.4-verbose.out")).unwrap();
+    let unit = Some(Unit::Nanoseconds);
+    let ns = import(&bytes[..], Format::CyclictestLog, unit, &mut NoSamples).unwrap();
+    assert_eq!(ns.resolution_ns, Some(1));
+}
+
+#[test]
+fn rtla() {
+    let (_, record) = read("rtla-timerlat-hist.txt");
+    assert_eq!(record.instrument, "timerlat");
+    assert_eq!(record.duration_ns.unwrap().get(), 600_000_000_000);
+    assert_eq!(record.series.len(), 10);
+    let (irq, thread) = (&record.series[0], &record.series[1]);
+    assert_eq!(
+        (irq.context.as_deref(), thread.context.as_deref()),
+        (Some("irq"), Some("thread"))
+    );
+    assert_eq!((thread.count, thread.cpu), (600_002, Some(0)));
+    assert_eq!((thread.min_ns, thread.max_ns), (Some(1_000), Some(36_999)));
+    assert_eq!(thread.quantiles_ns["p50"], Some(6_999));
+    // Of the thread latencies alone.
+    assert_eq!(record.total.count, 5 * 600_002);
+    assert_eq!(record.total.max_ns, Some(58_999));
+
+    let (_, record) = read("rtla-osnoise-hist.txt");
+    assert_eq!(record.instrument, "osnoise");
+    assert_eq!(record.origin.unwrap().resolution_ns, Some(10_000));
+    assert_eq!(record.series[0].max_ns, Some(39_999));
+    assert_eq!(record.series[0].quantiles_ns["p50"], Some(9_999));
+    // A bucket from 0 has no relative error.
+    assert_eq!(record.series[0].quantile_relative_error, None);
+
+    let (_, record) = read("rtla-timerlat-top.txt");
+    assert_eq!(record.series.len(), 46);
+    assert_eq!(record.ended, Some(Ended::Threshold));
+    assert_eq!(
+        rows(&record)[45],
+        (45, 12_320, Some(3_000), Some(41_999), Some(11_000.0))
+    );
+
+    let (_, record) = read("rtla-osnoise-top.txt");
+    let mean = 304_896_000.0 / 59.0;
+    assert_eq!(rows(&record)[0], (0, 59, None, Some(6_978_999), Some(mean)));
+    let (_, record) = read("rtla-hwnoise.txt");
+    assert_eq!(record.instrument, "hwnoise");
+    assert_eq!(record.series.len(), 7);
+    assert!(record.origin.unwrap().stated[1].contains("99.99997 % available"));
+}
+
+#[test]
+fn oslat_claims_two_microseconds_and_no_mean() {
+    let (_, record) = read("oslat-2.10.json");
+    let series = &record.series[0];
+    assert_eq!((series.count, series.clamped), (30_235_386, Some(296)));
+    assert_eq!((series.min_ns, series.max_ns), (Some(0), Some(12_094_999)));
+    assert_eq!(series.mean_ns, None);
+    assert_eq!(series.quantiles_ns["p50"], Some(1_999));
+    assert_eq!(record.origin.unwrap().resolution_ns, Some(2_000));
+}
