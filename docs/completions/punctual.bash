@@ -626,11 +626,11 @@ _punctual() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "csv json hdr parquet" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "csv json hdr parquet" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval" -- "${cur}"))
                     return 0
                     ;;
                 --data)

@@ -117,7 +117,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s f -l format -d 'Format of the output' -r -f -a "csv\t'Comma-separated values with a heading'
 json\t'JSON'
 hdr\t'`HdrHistogram` interval log, a tagged histogram a thread'
-parquet\t'Parquet, samples only'"
+parquet\t'Parquet, samples only'
+cyclictest-hist\t'The histogram text of cyclictest, a row a microsecond'
+cyclictest-json\t'The JSON of cyclictest'
+jitterdebugger\t'The `results.json` of jitterdebugger'
+rteval\t'A `summary.xml` like rteval\'s'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
 summary\t'The figures of each thread and of all together'
 histogram\t'The histogram\'s buckets'

@@ -11,6 +11,7 @@
 
 mod cyclictest;
 mod error;
+pub mod export;
 mod format;
 mod imported;
 mod jitterdebugger;

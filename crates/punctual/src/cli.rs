@@ -409,6 +409,14 @@ pub enum ExportFormat {
     Hdr,
     /// Parquet, samples only
     Parquet,
+    /// The histogram text of cyclictest, a row a microsecond
+    CyclictestHist,
+    /// The JSON of cyclictest
+    CyclictestJson,
+    /// The `results.json` of jitterdebugger
+    Jitterdebugger,
+    /// A `summary.xml` like rteval's
+    Rteval,
 }
 
 /// What `runs export` writes

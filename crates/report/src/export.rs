@@ -17,6 +17,36 @@ pub use self::parquet::parquet_samples;
 use std::error::Error as StdError;
 use std::io;
 
+use punctual_model::{RunRecord, SampleTimes};
+
+/// Which columns of the samples are known. The others are empty, null, or left out of Parquet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Columns {
+    /// The CPU of the wake-up.
+    pub cpu: bool,
+    /// The time of the wake-up.
+    pub time: bool,
+}
+
+impl Columns {
+    /// Every column, as in a run that this program measured.
+    pub const ALL: Self = Self {
+        cpu: true,
+        time: true,
+    };
+
+    /// Returns what is known of the samples of a run.
+    pub fn of(run: &RunRecord) -> Self {
+        match &run.origin {
+            None => Self::ALL,
+            Some(origin) => Self {
+                cpu: false,
+                time: origin.sample_times == Some(SampleTimes::Clock),
+            },
+        }
+    }
+}
+
 /// Samples could not be exported. `E` is what the source of the samples says.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

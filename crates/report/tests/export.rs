@@ -15,7 +15,8 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use punctual_model::{RunRecord, ThreadSample};
 use punctual_report::export::{
-    ExportError, csv_histogram, csv_samples, csv_summary, json_run, json_samples, parquet_samples,
+    Columns, ExportError, csv_histogram, csv_samples, csv_summary, json_run, json_samples,
+    parquet_samples,
 };
 use punctual_stats::LatencyHistogram;
 
@@ -28,7 +29,7 @@ fn extremes() -> impl Iterator<Item = Result<ThreadSample, Infallible>> {
 #[test]
 fn samples_as_csv_have_the_documented_header() {
     let mut out = Vec::new();
-    assert_eq!(csv_samples(samples(2), &mut out).unwrap(), 2);
+    assert_eq!(csv_samples(samples(2), Columns::ALL, &mut out).unwrap(), 2);
     let text = String::from_utf8(out).unwrap();
     assert_eq!(
         text,
@@ -40,7 +41,7 @@ fn samples_as_csv_have_the_documented_header() {
 fn samples_as_json_are_one_array() {
     for n in [0, 1, 3] {
         let mut out = Vec::new();
-        assert_eq!(json_samples(samples(n), &mut out).unwrap(), n);
+        assert_eq!(json_samples(samples(n), Columns::ALL, &mut out).unwrap(), n);
         let read: Vec<ThreadSample> = serde_json::from_slice(&out).unwrap();
         let written: Vec<_> = samples(n).map(Result::unwrap).collect();
         assert_eq!(read, written);
@@ -50,7 +51,10 @@ fn samples_as_json_are_one_array() {
 #[test]
 fn samples_as_parquet_keep_every_bit() {
     let mut out = Vec::new();
-    assert_eq!(parquet_samples(extremes(), &mut out).unwrap(), 2);
+    assert_eq!(
+        parquet_samples(extremes(), Columns::ALL, &mut out).unwrap(),
+        2
+    );
     let file = SerializedFileReader::new(bytes(out)).unwrap();
     let rows: Vec<_> = file
         .get_row_iter(None)
@@ -67,7 +71,10 @@ fn samples_as_parquet_keep_every_bit() {
 #[test]
 fn no_samples_are_a_whole_parquet_file() {
     let mut out = Vec::new();
-    assert_eq!(parquet_samples(samples(0), &mut out).unwrap(), 0);
+    assert_eq!(
+        parquet_samples(samples(0), Columns::ALL, &mut out).unwrap(),
+        0
+    );
     let file = SerializedFileReader::new(bytes(out)).unwrap();
     assert_eq!(file.metadata().file_metadata().num_rows(), 0);
 }
@@ -75,7 +82,7 @@ fn no_samples_are_a_whole_parquet_file() {
 #[test]
 fn row_groups_bound_the_memory() {
     let mut out = Vec::new();
-    parquet_samples(samples(300_000), &mut out).unwrap();
+    parquet_samples(samples(300_000), Columns::ALL, &mut out).unwrap();
     let file = SerializedFileReader::new(bytes(out)).unwrap();
     assert_eq!(file.num_row_groups(), 2);
 }
@@ -95,7 +102,7 @@ fn pyarrow_reads_the_parquet_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("samples.parquet");
     let mut file = std::fs::File::create(&path).unwrap();
-    parquet_samples(samples(300_000).chain(extremes()), &mut file).unwrap();
+    parquet_samples(samples(300_000).chain(extremes()), Columns::ALL, &mut file).unwrap();
     let script = "
 import sys, pyarrow.parquet as pq
 table = pq.read_table(sys.argv[1])
@@ -131,9 +138,9 @@ fn an_error_in_the_samples_ends_the_export() {
     };
     let mut out = Vec::new();
     let results = [
-        csv_samples(broken(), &mut out),
-        json_samples(broken(), &mut out),
-        parquet_samples(broken(), &mut out),
+        csv_samples(broken(), Columns::ALL, &mut out),
+        json_samples(broken(), Columns::ALL, &mut out),
+        parquet_samples(broken(), Columns::ALL, &mut out),
     ];
     for result in results {
         let err = result.unwrap_err();
@@ -145,11 +152,11 @@ fn an_error_in_the_samples_ends_the_export() {
 #[test]
 fn a_full_output_is_an_error() {
     let mut small = [0; 64];
-    let err = csv_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    let err = csv_samples(samples(9_999), Columns::ALL, &mut &mut small[..]).unwrap_err();
     assert!(matches!(err, ExportError::Write(_)), "{err:?}");
-    let err = json_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    let err = json_samples(samples(9_999), Columns::ALL, &mut &mut small[..]).unwrap_err();
     assert!(matches!(err, ExportError::Write(_)), "{err:?}");
-    let err = parquet_samples(samples(9_999), &mut &mut small[..]).unwrap_err();
+    let err = parquet_samples(samples(9_999), Columns::ALL, &mut &mut small[..]).unwrap_err();
     assert!(matches!(err, ExportError::Parquet(_)), "{err:?}");
     assert!(csv_summary(&run(), &mut &mut small[..]).is_err());
     assert!(json_run(&run(), &mut &mut small[..]).is_err());

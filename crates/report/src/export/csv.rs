@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use punctual_model::{RunRecord, Series, ThreadSample};
 use punctual_stats::LatencyHistogram;
 
-use super::ExportError;
+use super::{Columns, ExportError};
 use crate::order::in_order;
 
 /// Writes one row a sample, under `thread,cpu,t_ns,latency_ns`, and returns their number.
@@ -21,6 +21,7 @@ use crate::order::in_order;
 /// [`ExportError::Samples`] if the samples end in an error, [`ExportError::Write`].
 pub fn csv_samples<E: StdError>(
     samples: impl IntoIterator<Item = Result<ThreadSample, E>>,
+    columns: Columns,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError<E>> {
     let mut out = io::BufWriter::new(out);
@@ -33,7 +34,12 @@ pub fn csv_samples<E: StdError>(
             t_ns,
             latency_ns,
         } = sample.map_err(ExportError::Samples)?;
-        writeln!(out, "{thread},{cpu},{t_ns},{latency_ns}")?;
+        if columns == Columns::ALL {
+            writeln!(out, "{thread},{cpu},{t_ns},{latency_ns}")?;
+        } else {
+            let (cpu, t_ns) = (columns.cpu.then_some(cpu), columns.time.then_some(t_ns));
+            writeln!(out, "{thread},{},{},{latency_ns}", cell(cpu), cell(t_ns))?;
+        }
         count += 1;
     }
     out.flush()?;

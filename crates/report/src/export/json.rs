@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use punctual_model::{RunRecord, ThreadSample};
 
-use super::ExportError;
+use super::{Columns, ExportError};
 
 /// Writes one array with one object a sample, a line each, and returns their number.
 ///
@@ -16,6 +16,7 @@ use super::ExportError;
 /// [`ExportError::Samples`] if the samples end in an error, [`ExportError::Write`].
 pub fn json_samples<E: StdError>(
     samples: impl IntoIterator<Item = Result<ThreadSample, E>>,
+    columns: Columns,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError<E>> {
     let mut out = io::BufWriter::new(out);
@@ -29,6 +30,15 @@ pub fn json_samples<E: StdError>(
             latency_ns,
         } = sample.map_err(ExportError::Samples)?;
         let comma = if count == 0 { "" } else { "," };
+        let or_null = |known: bool, n: u64| {
+            known
+                .then_some(n)
+                .map_or_else(|| "null".to_owned(), |n| n.to_string())
+        };
+        let (cpu, t_ns) = (
+            or_null(columns.cpu, cpu.into()),
+            or_null(columns.time, t_ns),
+        );
         write!(
             out,
             "{comma}\n{{\"thread\":{thread},\"cpu\":{cpu},\"t_ns\":{t_ns},\"latency_ns\":{latency_ns}}}"

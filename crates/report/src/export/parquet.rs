@@ -17,7 +17,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use punctual_model::ThreadSample;
 
-use super::ExportError;
+use super::{Columns as KnownColumns, ExportError};
 
 /// Samples in a row group. All that is held in memory: about 24 bytes each, and their pages.
 const ROW_GROUP: usize = 1 << 18;
@@ -29,30 +29,31 @@ const ROW_GROUP: usize = 1 << 18;
 /// [`ExportError::Samples`] if the samples end in an error, [`ExportError::Parquet`].
 pub fn parquet_samples<E: StdError>(
     samples: impl IntoIterator<Item = Result<ThreadSample, E>>,
+    known: KnownColumns,
     out: &mut (dyn Write + Send),
 ) -> Result<u64, ExportError<E>> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
-    let mut file = SerializedFileWriter::new(out, schema()?, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(out, schema(known)?, Arc::new(properties))?;
     let mut columns = Columns::default();
     let mut count = 0;
     for sample in samples {
         columns.push(&sample.map_err(ExportError::Samples)?);
         count += 1;
         if columns.thread.len() == ROW_GROUP {
-            columns.write(file.next_row_group()?)?;
+            columns.write(known, file.next_row_group()?)?;
         }
     }
     if !columns.thread.is_empty() {
-        columns.write(file.next_row_group()?)?;
+        columns.write(known, file.next_row_group()?)?;
     }
     file.close()?;
     Ok(count)
 }
 
-fn schema() -> Result<TypePtr, ParquetError> {
+fn schema(known: KnownColumns) -> Result<TypePtr, ParquetError> {
     let unsigned = |name, physical, bit_width| {
         let column = Type::primitive_type_builder(name, physical)
             .with_repetition(Repetition::REQUIRED)
@@ -60,12 +61,18 @@ fn schema() -> Result<TypePtr, ParquetError> {
             .build()?;
         Ok::<_, ParquetError>(Arc::new(column))
     };
-    let columns = vec![
+    let mut columns = vec![
         unsigned("thread", PhysicalType::INT32, 32)?,
         unsigned("cpu", PhysicalType::INT32, 32)?,
         unsigned("t_ns", PhysicalType::INT64, 64)?,
         unsigned("latency_ns", PhysicalType::INT64, 64)?,
     ];
+    if !known.time {
+        columns.remove(2);
+    }
+    if !known.cpu {
+        columns.remove(1);
+    }
     Ok(Arc::new(
         Type::group_type_builder("samples")
             .with_fields(columns)
@@ -92,11 +99,18 @@ impl Columns {
 
     fn write<W: Write + Send>(
         &mut self,
+        known: KnownColumns,
         mut group: SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
         write_column::<Int32Type, _>(&mut group, &mut self.thread)?;
-        write_column::<Int32Type, _>(&mut group, &mut self.cpu)?;
-        write_column::<Int64Type, _>(&mut group, &mut self.t_ns)?;
+        if known.cpu {
+            write_column::<Int32Type, _>(&mut group, &mut self.cpu)?;
+        }
+        if known.time {
+            write_column::<Int64Type, _>(&mut group, &mut self.t_ns)?;
+        }
+        self.cpu.clear();
+        self.t_ns.clear();
         write_column::<Int64Type, _>(&mut group, &mut self.latency_ns)?;
         group.close()?;
         Ok(())

@@ -3,6 +3,8 @@
 
 //! `punctual runs export`.
 
+mod peers;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,16 +50,23 @@ fn choose(
     data: Option<ExportData>,
 ) -> Result<ExportData, CliError> {
     let data = data.unwrap_or_else(|| match format {
-        ExportFormat::Hdr => ExportData::Histogram,
+        ExportFormat::Hdr
+        | ExportFormat::CyclictestHist
+        | ExportFormat::CyclictestJson
+        | ExportFormat::Jitterdebugger
+        | ExportFormat::Rteval => ExportData::Histogram,
         ExportFormat::Parquet => ExportData::Samples,
         // Where they were stored and are gone, the summary would pass for them.
         ExportFormat::Csv | ExportFormat::Json if had_samples(run) => ExportData::Samples,
         ExportFormat::Csv | ExportFormat::Json => ExportData::Summary,
     });
     let possible = match data {
-        ExportData::Samples => format != ExportFormat::Hdr,
+        ExportData::Samples => matches!(
+            format,
+            ExportFormat::Csv | ExportFormat::Json | ExportFormat::Parquet
+        ),
         ExportData::Summary => matches!(format, ExportFormat::Csv | ExportFormat::Json),
-        ExportData::Histogram => matches!(format, ExportFormat::Csv | ExportFormat::Hdr),
+        ExportData::Histogram => !matches!(format, ExportFormat::Json | ExportFormat::Parquet),
         ExportData::Events => format == ExportFormat::Json,
     };
     if !possible {
@@ -67,7 +76,7 @@ fn choose(
             name(&format)
         ))
         .hint(
-            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr; events: json",
+            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; events: json",
         ));
     }
     if data == ExportData::Samples && !had_samples(run) && !run.has_samples() {
@@ -145,15 +154,16 @@ fn write(
     data: ExportData,
     out: &mut (dyn Write + Send),
 ) -> Result<(), ExportFailure> {
+    let columns = export::Columns::of(run.record());
     match (data, format) {
         (ExportData::Samples, ExportFormat::Csv) => {
-            export::csv_samples(run.samples().map_err(any)?, &mut *out).map_err(any)?;
+            export::csv_samples(run.samples().map_err(any)?, columns, &mut *out).map_err(any)?;
         }
         (ExportData::Samples, ExportFormat::Parquet) => {
-            export::parquet_samples(run.samples().map_err(any)?, out).map_err(any)?;
+            export::parquet_samples(run.samples().map_err(any)?, columns, out).map_err(any)?;
         }
         (ExportData::Samples, _) => {
-            export::json_samples(run.samples().map_err(any)?, &mut *out).map_err(any)?;
+            export::json_samples(run.samples().map_err(any)?, columns, &mut *out).map_err(any)?;
         }
         (ExportData::Summary, ExportFormat::Csv) => {
             export::csv_summary(run.record(), &mut *out).map_err(any)?;
@@ -168,6 +178,9 @@ fn write(
             let log = histograms(run)?;
             let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
             export::csv_histogram(threads, &mut *out).map_err(any)?;
+        }
+        (ExportData::Histogram, format) if format != ExportFormat::Hdr => {
+            peers::write(run, format, out)?;
         }
         (ExportData::Histogram, _) => out.write_all(&histogram_log(run)?).map_err(any)?,
         (ExportData::Events, _) => {

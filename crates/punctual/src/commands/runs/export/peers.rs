@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Exports in the formats of other tools, which count whole microseconds.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use punctual_model::RunRecord;
+use punctual_peers::export::{self, MicroCounts};
+use punctual_store::StoredRun;
+
+use super::{ExportFailure, any, histograms};
+use crate::cli::ExportFormat;
+use crate::recording::BUCKET_TABLE;
+
+const US: u64 = 1_000;
+
+/// A thread and a value in µs, with their count.
+type Counts = BTreeMap<(u32, u64), u64>;
+
+/// Writes `run` as the tool of `format` does.
+pub(super) fn write(
+    run: &StoredRun,
+    format: ExportFormat,
+    out: &mut dyn Write,
+) -> Result<(), ExportFailure> {
+    let counts = if let Some(table) = run.artifact(BUCKET_TABLE).map_err(any)? {
+        of_table(&table).map_err(any)?
+    } else if run.record().origin.is_some() {
+        return Err(any(io::Error::other("the source of the run has no histogram")).into());
+    } else if run.has_samples() {
+        of_samples(run)?
+    } else {
+        of_histograms(run)?
+    };
+    let counts = threads(run.record(), &counts);
+    match format {
+        ExportFormat::CyclictestJson => export::cyclictest_json(run.record(), &counts, out),
+        ExportFormat::Jitterdebugger => export::jitterdebugger(run.record(), &counts, out),
+        ExportFormat::Rteval => export::rteval(run.record(), &counts, out),
+        _ => export::cyclictest_histogram(run.record(), &counts, out),
+    }
+    .map_err(any)?;
+    Ok(())
+}
+
+/// Puts the counts in the order of the series.
+fn threads(record: &RunRecord, counts: &Counts) -> Vec<MicroCounts> {
+    let imported = record.origin.is_some();
+    let of = |series: &punctual_model::Series| {
+        let thread = series.thread.unwrap_or_default();
+        let own = counts.range((thread, 0)..=(thread, u64::MAX));
+        MicroCounts {
+            buckets: own.map(|((_, us), n)| (*us, *n)).collect(),
+            // What a measured run clamped is counted at the end of its histogram.
+            beyond: series.clamped.filter(|_| imported).unwrap_or(0),
+        }
+    };
+    record.series.iter().map(of).collect()
+}
+
+/// Cuts every sample, as the other tools do.
+fn of_samples(run: &StoredRun) -> Result<Counts, ExportFailure> {
+    let mut counts = Counts::new();
+    for sample in run.samples().map_err(any)? {
+        let sample = sample.map_err(any)?;
+        *counts
+            .entry((sample.thread, sample.latency_ns / US))
+            .or_default() += 1;
+    }
+    Ok(counts)
+}
+
+/// Takes the upper end of each bucket, so that nothing is understated: up to a thousandth too high.
+fn of_histograms(run: &StoredRun) -> Result<Counts, ExportFailure> {
+    let mut counts = Counts::new();
+    let log = histograms(run)?;
+    for (series, entry) in run.record().series.iter().zip(&log.entries) {
+        let thread = series.thread.unwrap_or_default();
+        for bucket in entry.histogram.buckets() {
+            let top = bucket.to_ns.min(series.max_ns.unwrap_or(u64::MAX));
+            *counts.entry((thread, top / US)).or_default() += bucket.count;
+        }
+    }
+    Ok(counts)
+}
+
+/// Reads the buckets of an imported run, which must lie within a microsecond each.
+fn of_table(table: &[u8]) -> io::Result<Counts> {
+    let damaged = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the table of buckets is damaged",
+        )
+    };
+    let text = std::str::from_utf8(table).map_err(|_| damaged())?;
+    let mut counts = Counts::new();
+    for line in text.lines().skip(1) {
+        let numbers: Option<Vec<u64>> = line.split(',').map(|cell| cell.parse().ok()).collect();
+        let Some(&[thread, from, to, n]) = numbers.as_deref() else {
+            return Err(damaged());
+        };
+        if from / US != to / US {
+            return Err(io::Error::other(
+                "its buckets are wider than the microseconds of this format",
+            ));
+        }
+        let thread = u32::try_from(thread).map_err(|_| damaged())?;
+        let count = counts.entry((thread, from / US)).or_default();
+        *count = count.checked_add(n).ok_or_else(damaged)?;
+    }
+    Ok(counts)
+}

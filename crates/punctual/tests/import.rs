@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `runs import`, and exports in the formats that it reads.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../peers/tests/golden")
+        .join(name)
+}
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command
+            .env_remove("PUNCTUAL_HOME")
+            .arg("--home")
+            .arg(self.0.path().join("store"));
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command().args(args).output().unwrap()
+    }
+
+    fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {err}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn import(&self, file: &Path) -> String {
+        let text = self.ok(&["runs", "import", file.to_str().unwrap()]);
+        text.split_whitespace().next().unwrap().to_owned()
+    }
+
+    fn record(&self, id: &str) -> Value {
+        serde_json::from_str(&self.ok(&["runs", "show", id, "--json"])).unwrap()
+    }
+
+    fn count(&self) -> usize {
+        let list: Value = serde_json::from_str(&self.ok(&["runs", "list", "--json"])).unwrap();
+        list["runs"].as_array().unwrap().len()
+    }
+}
+
+#[test]
+fn an_imported_run_says_so_first_and_works_everywhere() {
+    let home = Home::new();
+    let id = home.import(&golden("cyclictest-2.4-hist.json"));
+    let text = home.ok(&["runs", "show", &id]);
+    assert!(
+        text.starts_with("IMPORTED from cyclictest 2.40, not checked\n"),
+        "{text}"
+    );
+    assert!(!text.contains("INVALID"));
+    let record = home.record(&id);
+    assert_eq!(record["format"], "punctual.run/2");
+    assert_eq!(record["valid"], false);
+    assert_eq!(record["checks"][0]["status"], "unknown");
+    assert!(record["spec"].is_null() && record["total"]["overruns"].is_null());
+    assert_eq!(record["total"]["clamped"], 3);
+    let list = home.ok(&["runs", "list"]);
+    assert!(
+        list.contains("imported") && !list.contains("INVALID"),
+        "{list}"
+    );
+    let csv = home.ok(&["runs", "export", &id, "-f", "csv", "--data", "histogram"]);
+    assert!(csv.contains("\n0,23000,23999,3\n"), "{csv}");
+    assert!(
+        home.ok(&["runs", "export", &id, "-f", "hdr"])
+            .starts_with("#[Histogram log")
+    );
+    home.ok(&["runs", "export", &id, "-f", "csv"]);
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/schemas/run.schema.json")).unwrap();
+    assert!(jsonschema::is_valid(&schema, &record));
+}
+
+#[test]
+fn the_samples_of_a_log_have_no_time_and_no_cpu() {
+    let home = Home::new();
+    let id = home.import(&golden("cyclictest-2.4-verbose.out"));
+    let csv = home.ok(&["runs", "export", &id, "-f", "csv", "--data", "samples"]);
+    assert!(
+        csv.starts_with("thread,cpu,t_ns,latency_ns\n0,,,37000\n0,,,45000\n"),
+        "{csv}"
+    );
+    assert_eq!(
+        u64::try_from(csv.lines().count() - 1).unwrap(),
+        home.record(&id)["total"]["count"].as_u64().unwrap()
+    );
+    let json = home.ok(&["runs", "export", &id, "-f", "json", "--data", "samples"]);
+    assert!(json.contains("{\"thread\":0,\"cpu\":null,\"t_ns\":null,\"latency_ns\":37000}"));
+    let file = home.0.path().join("samples.parquet");
+    home.ok(&[
+        "runs",
+        "export",
+        &id,
+        "-f",
+        "parquet",
+        "-o",
+        file.to_str().unwrap(),
+    ]);
+    assert!(fs::metadata(file).unwrap().len() > 0);
+}
+
+#[test]
+fn a_file_that_fails_imports_nothing_and_stops_no_other() {
+    let home = Home::new();
+    let bad = home.0.path().join("bad.log");
+    fs::write(
+        &bad,
+        "       0:       0:      37\n       0:       2:      45\n",
+    )
+    .unwrap();
+    let good = golden("cyclictest-2.4-quiet.out");
+    let paths = [
+        bad.to_str().unwrap(),
+        good.to_str().unwrap(),
+        "/nowhere/at.all",
+    ];
+    let args = [&["runs", "import", "--json"], &paths[..]].concat();
+    let output = home.run(&args);
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        err.contains("line 2: cycle 2 of thread 0 comes where 1 should"),
+        "{err}"
+    );
+    assert!(
+        err.contains("failed to import /nowhere/at.all") && err.contains("Hint:"),
+        "{err}"
+    );
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/schemas/imports.schema.json")).unwrap();
+    assert!(jsonschema::is_valid(&schema, &list));
+    assert!(list["files"][0]["id"].is_null() && list["files"][1]["failed"].is_null());
+    assert_eq!(home.count(), 1);
+}
+
+#[test]
+fn standard_input_and_a_forced_format() {
+    let home = Home::new();
+    let input = fs::File::open(golden("cyclictest-2.10-hist.out")).unwrap();
+    let output = home
+        .command()
+        .args([
+            "runs",
+            "import",
+            "-",
+            "--format",
+            "cyclictest-hist",
+            "--name",
+            "old",
+        ])
+        .stdin(Stdio::from(input))
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert_eq!(home.record("old")["origin"]["file"], "-");
+    let wrong = golden("cyclictest-2.10-hist.out");
+    let args = [
+        "runs",
+        "import",
+        wrong.to_str().unwrap(),
+        "--format",
+        "rteval",
+    ];
+    assert_eq!(home.run(&args).status.code(), Some(1));
+    assert_eq!(
+        home.run(&["runs", "import", "x", "--format", "xyz"])
+            .status
+            .code(),
+        Some(2)
+    );
+    assert_eq!(home.count(), 1);
+}
+
+/// Exports a run in every format of another tool and imports that again.
+fn round_trip(home: &Home, id: &str) {
+    let buckets = |id: &str| home.ok(&["runs", "export", id, "-f", "csv", "--data", "histogram"]);
+    let mut first: Option<String> = None;
+    for format in [
+        "cyclictest-hist",
+        "cyclictest-json",
+        "jitterdebugger",
+        "rteval",
+    ] {
+        let file = home.0.path().join(format);
+        home.ok(&[
+            "runs",
+            "export",
+            id,
+            "-f",
+            format,
+            "-o",
+            file.to_str().unwrap(),
+        ]);
+        let again = home.import(&file);
+        let table = buckets(&again);
+        let expected = first.get_or_insert_with(|| table.clone());
+        assert_eq!(&table, expected, "{format}");
+        let (was, is) = (home.record(id), home.record(&again));
+        assert_eq!(was["total"]["count"], is["total"]["count"], "{format}");
+        fs::remove_file(file).unwrap();
+    }
+    if home.record(id)["origin"].is_object() {
+        assert_eq!(first.unwrap(), buckets(id));
+    }
+}
+
+#[test]
+fn what_is_exported_is_imported_with_the_same_buckets() {
+    let home = Home::new();
+    for name in [
+        "cyclictest-2.4-histofall.out",
+        "cyclictest-2.10-rteval.out",
+        "cyclictest-2.6-hist.json",
+    ] {
+        round_trip(&home, &home.import(&golden(name)));
+    }
+    let quick = [
+        "measure",
+        "wakeup",
+        "--priority=o",
+        "--dma-latency=off",
+        "--threads=2",
+        "--samples=50",
+        "--quiet",
+        "--json",
+    ];
+    for raw in [&[][..], &["--raw"]] {
+        let output = home.run(&[&quick[..], raw].concat());
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        round_trip(&home, record["id"].as_str().unwrap());
+    }
+    let wide = home.import(&golden("rtla-osnoise-hist.txt"));
+    assert_eq!(
+        home.run(&["runs", "export", &wide, "-f", "cyclictest-hist"])
+            .status
+            .code(),
+        Some(1)
+    );
+}
