@@ -14,6 +14,7 @@ use crate::order::in_order;
 
 const NO_SAMPLES: &str = "there are no samples";
 const NO_QUANTILE: &str = "fewer than one sample lies beyond that quantile";
+const ABOVE_BUCKETS: &str = "above the buckets of the source, or too few samples lie beyond";
 const NO_INTERVAL: &str = "too few samples for an interval";
 const NO_SHAPE: &str = "not defined for so few or for equal samples";
 const NO_CPU: &str = "the thread could move between CPUs";
@@ -90,7 +91,7 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
         ("Overruns", Column::Right),
     ];
     let cells = rows(run).map(|series| {
-        let mut row = placement(series, &mut missing);
+        let mut row = placement(run, series, &mut missing);
         row.push(series.count.to_string());
         let absent = match series.count {
             0 => NO_SAMPLES,
@@ -107,7 +108,7 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
             let figure = figure.map(|ns| micros.whole(ns));
             let reason = match quantile(series, name) {
                 Some(_) => NO_INTERVAL,
-                None => why(series, name),
+                None => why(run, series, name),
             };
             missing.or(figure, reason)
         }));
@@ -132,23 +133,29 @@ fn rows_confidence(run: &RunRecord) -> Option<f64> {
     rows(run).find_map(|series| Some(series.mean_interval_ns?.confidence))
 }
 
-fn placement(series: &Series, missing: &mut Missing) -> Vec<String> {
+fn placement(run: &RunRecord, series: &Series, missing: &mut Missing) -> Vec<String> {
     // All threads together have no CPU, policy or interval of their own.
     if series.thread.is_none() {
         return vec![name(series), String::new(), String::new(), String::new()];
     }
+    let no_cpu = match run.origin {
+        Some(_) => NOT_RECORDED,
+        None => NO_CPU,
+    };
     vec![
         name(series),
-        missing.or(series.cpu.map(|cpu| cpu.to_string()), NO_CPU),
+        missing.or(series.cpu.map(|cpu| cpu.to_string()), no_cpu),
         missing.or(series.policy.as_deref().map(policy), NOT_RECORDED),
         missing.or(series.interval_ns.map(span), NOT_RECORDED),
     ]
 }
 
 /// Says why a quantile is missing.
-fn why(series: &Series, quantile: &str) -> &'static str {
+fn why(run: &RunRecord, series: &Series, quantile: &str) -> &'static str {
+    let above_all = series.clamped.unwrap_or(0) > 0 && run.origin.is_some();
     match (series.count, series.quantiles_ns.contains_key(quantile)) {
         (0, _) => NO_SAMPLES,
+        (_, true) if above_all => ABOVE_BUCKETS,
         (_, true) => NO_QUANTILE,
         (_, false) => NOT_RECORDED,
     }
@@ -264,7 +271,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
             lines.push(vec![
                 super::layout::clean(name).into_owned(),
                 self::name(series),
-                missing.or(ns.map(|ns| micros.whole(ns)), why(series, name)),
+                missing.or(ns.map(|ns| micros.whole(ns)), why(run, series, name)),
                 missing.or(interval.map(|i| micros.interval(&i)), no_interval),
                 interval.map(|i| percent(i.confidence)).unwrap_or_default(),
             ]);

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+#
+# Imports a log of 100 MB with a release build, and fails unless that takes less than 5 s and 200 MB.
+# Usage: scripts/import-time.sh PROGRAM
+set -euo pipefail
+program=${1:?the program}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+awk 'BEGIN { srand(1); for (c = 0; n < 100000000; c++) for (t = 0; t < 2; t++) {
+    v = 20 + int(-15 * log(1 - rand())); if (rand() < 1e-4) v += int(5000 * rand())
+    line = sprintf("%8d:%8d:%8d\n", t, c, v); n += length(line); printf "%s", line } }' > "$dir/log"
+/usr/bin/time -f '%e %M' -o "$dir/time" "$program" --home "$dir/store" runs import "$dir/log"
+read -r seconds kilobytes < "$dir/time"
+echo "100 MB in $seconds s and $((kilobytes / 1000)) MB"
+awk -v s="$seconds" -v k="$kilobytes" 'BEGIN { exit !(s < 5 && k < 200000) }'
