@@ -5,16 +5,19 @@
 //!
 //! Loads run in a process of their own, `punctual load`, so that they share no memory map and no
 //! locked memory with the measuring threads, and so that they die with the measurement whatever
-//! ends it. That process writes one line a report: `ready`, then `work NAME UNITS` a load every
-//! [`REPORT_EVERY`]; a load whose line is missing, or shows no work, makes the run invalid. Where it
-//! cannot start it writes `failed REASON` instead, which the measurement tells as its own error.
+//! ends it. That process writes `ready` when every thread of every load has worked, then at once
+//! and every [`REPORT_EVERY`] a line `work PLACE UNITS ROUNDS` a load: the place of the load among
+//! those asked for, what its threads did together, and how often every one of them has worked since
+//! the last such round. A load whose rounds stand still makes the run invalid: one thread that
+//! stands still is enough. Where a thread cannot be started or is refused its memory, the process
+//! writes `failed REASON` instead, which the measurement tells as its own error.
 
 mod child;
 mod work;
 
 pub(crate) use child::LoadEvidence;
 pub use child::LoadProcess;
-pub use work::{LoadRun, run};
+pub use work::run;
 
 use std::fmt;
 use std::str::FromStr;
