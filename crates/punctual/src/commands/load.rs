@@ -3,7 +3,9 @@
 
 //! `punctual load`: only the loads.
 
-use std::sync::atomic::Ordering;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,42 +23,48 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     if args.duration.is_some_and(punctual_model::Nanos::is_zero) {
         return Err(CliError::usage("--duration 0: there is no time to load"));
     }
-    let failed = |err: std::io::Error| CliError::failed_to("run the loads").because(err);
-    if let Some(parent) = args.report_to {
-        punctual_sys::thread::die_with_parent(parent).map_err(failed)?;
-    }
     let stop = StopRequest::on_signals()?.flag();
+    match load(args, &stop) {
+        Ok(()) => Ok(Exit::Fine),
+        Err(err) if args.report_to.is_some() => {
+            // The measurement tells it: one error is enough.
+            print(&format!("failed {err}\n"))?;
+            Ok(Exit::Failed)
+        }
+        Err(err) => Err(CliError::failed_to("run the loads").because(err)),
+    }
+}
+
+fn load(args: &LoadArgs, stop: &Arc<AtomicBool>) -> io::Result<()> {
+    if let Some(parent) = args.report_to {
+        punctual_sys::thread::die_with_parent(parent)?;
+    }
     let cpus = match args.cpus {
         Some(cpus) => cpus,
-        None => u32::try_from(sched::affinity().map_err(failed)?.len()).unwrap_or(1),
+        None => u32::try_from(sched::affinity()?.len()).unwrap_or(1),
     };
     if let Some(duration) = args.duration {
-        let stop = std::sync::Arc::clone(&stop);
-        let end = Instant::now() + Duration::from(duration);
-        thread::spawn(move || {
-            while Instant::now() < end {
-                thread::sleep((end - Instant::now()).min(Duration::from_millis(100)));
-            }
-            stop.store(true, Ordering::Relaxed);
-        });
+        stop_after(duration.into(), Arc::clone(stop))?;
     }
     let sys = SysRoot::live();
     if args.report_to.is_some() {
-        let run = loads::run(&sys, &args.loads, cpus, &stop, &mut std::io::stdout());
-        if let Err(err) = run {
-            // The measurement tells it: one error is enough.
-            print(&format!("failed {err}\n"))?;
-            return Ok(Exit::Failed);
-        }
-        Ok(())
-    } else {
-        let names: Vec<String> = args.loads.iter().map(ToString::to_string).collect();
-        remark(&format!(
-            "Loading with {} on {cpus} CPUs; Ctrl-C ends it.",
-            names.join(", ")
-        ));
-        loads::run(&sys, &args.loads, cpus, &stop, &mut std::io::sink())
+        return loads::run(&sys, &args.loads, cpus, stop, &mut io::stdout());
     }
-    .map_err(failed)?;
-    Ok(Exit::Fine)
+    let names: Vec<String> = args.loads.iter().map(ToString::to_string).collect();
+    remark(&format!(
+        "Loading with {} on {cpus} CPUs; Ctrl-C ends it.",
+        names.join(", ")
+    ));
+    loads::run(&sys, &args.loads, cpus, stop, &mut io::sink())
+}
+
+fn stop_after(duration: Duration, stop: Arc<AtomicBool>) -> io::Result<()> {
+    let end = Instant::now() + duration;
+    thread::Builder::new().spawn(move || {
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            thread::sleep(left.min(Duration::from_millis(100)));
+        }
+        stop.store(true, Ordering::Relaxed);
+    })?;
+    Ok(())
 }

@@ -15,6 +15,7 @@ mod disk;
 mod ends;
 mod figures;
 mod kill;
+mod loads;
 mod options;
 mod output;
 mod schema;

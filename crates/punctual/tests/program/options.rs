@@ -259,5 +259,10 @@ fn loads_run_beside_the_measurement_and_are_proven() {
     let checks = record["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
     assert_eq!(check["status"], "pass", "{check:#}");
+    let detail = check["detail"].as_str().unwrap();
+    for load in ["cpu:1", "memory:1048576", "cpu:2"] {
+        let told = format!("{load} (longest silence ");
+        assert!(detail.contains(&told), "{detail}");
+    }
     assert!(machine::processes_of(&home.store()).is_empty());
 }
