@@ -277,8 +277,8 @@ pub struct CyclictestArgs {
 /// Options of `load`
 #[derive(Args, Debug)]
 pub struct LoadArgs {
-    /// Loads to run: cpu[:N], memory[:SIZE]
-    #[arg(required = true, value_name = "LOAD")]
+    /// Loads to run: cpu[:N], memory[:SIZE] (also comma-separated)
+    #[arg(required = true, value_name = "LOAD", value_delimiter = ',')]
     pub loads: Vec<LoadSpec>,
 
     /// Stop after this time [default: at Ctrl-C]

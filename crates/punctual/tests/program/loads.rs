@@ -70,3 +70,13 @@ fn a_load_that_is_stopped_for_a_part_of_the_run_makes_it_invalid() {
     assert!(detail.starts_with("cpu:1: no work for "), "{detail}");
     assert_eq!(record["valid"], false);
 }
+
+#[test]
+fn loads_may_be_separated_by_commas() {
+    let home = Home::new();
+    let args = "load cpu:1,memory:8M cpu:2 --duration 50ms";
+    let answer = home.run(args.split_whitespace());
+    answer.fine();
+    let told = "cpu:1, memory:8388608, cpu:2";
+    assert!(answer.stderr.contains(told), "{answer:#?}");
+}
