@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{Answer, Home, machine};
+use crate::common::{Answer, Home, Running, machine, wait_until};
 
 const MEASURE: &str = "measure wakeup --quiet --json --priority o --dma-latency off --mlock off";
 
@@ -79,4 +79,31 @@ fn loads_may_be_separated_by_commas() {
     answer.fine();
     let told = "cpu:1, memory:8388608, cpu:2";
     assert!(answer.stderr.contains(told), "{answer:#?}");
+}
+
+#[test]
+fn a_load_process_is_never_real_time() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let mut command = Command::new("chrt");
+    command
+        .args(["-f", "7"])
+        .arg(crate::common::program())
+        .args(["load", "cpu:1,memory:1M", "--duration", "1m", "--report-to"])
+        .arg(std::process::id().to_string())
+        .env("PUNCTUAL_HOME", home.store());
+    let running = Running::start(command);
+    let pid = running.id();
+    let loading = || {
+        let threads = machine::threads(pid);
+        let loads = threads.iter().filter(|t| t.name.starts_with("load/"));
+        loads.count() >= 2
+    };
+    assert!(wait_until(Duration::from_secs(10), loading), "it loads not");
+    for thread in machine::threads(pid) {
+        // SCHED_OTHER is 0.
+        assert_eq!(thread.policy, 0, "{}", thread.name);
+    }
 }
