@@ -267,8 +267,16 @@ fn unknown_keys_of_a_later_minor_version_are_ignored() {
     for key in ["name", "note", "threshold", "precision"] {
         value.as_object_mut().unwrap().remove(key);
     }
+    value["total"]["misses"] = serde_json::json!([{ "deadline_ns": 1_000, "count": 1 }]);
     fs::write(&file, value.to_string()).unwrap();
-    assert_eq!(store.find("last").unwrap().record(), &record(id(1)));
+    let mut expected = record(id(1));
+    expected.total.misses = vec![Misses {
+        deadline_ns: Nanos::new(1_000),
+        count: 1,
+        overruns: 0,
+        effective: None,
+    }];
+    assert_eq!(store.find("last").unwrap().record(), &expected);
 }
 
 #[test]
