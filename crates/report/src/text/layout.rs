@@ -9,10 +9,13 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row
 
 use super::WIDTH;
 
-/// Makes text from a record harmless to a terminal: a run may come from elsewhere.
+/// Makes text from a record harmless to a terminal: a run may come from elsewhere. Characters that
+/// command it, or turn the direction of writing and so the order of a line, are replaced.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
+    let harmful =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.chars().any(harmful) {
+        Cow::Owned(text.replace(harmful, "\u{fffd}"))
     } else {
         Cow::Borrowed(text)
     }
