@@ -15,9 +15,9 @@ use punctual_sys::thread::Tid;
 /// The name of the check.
 const ID: &str = "rt-throttling";
 
-/// A steady load below this share of the budget is taken as proof: it would have to double in some
-/// period to reach it.
-const SAFE_SHARE: f64 = 0.5;
+/// A load below this share of the budget is taken as proof: in some period it would have to be a
+/// quarter above its mean to reach the budget, and no sample may be as long as the rest of one.
+const SAFE_SHARE: f64 = 0.8;
 
 /// CPU time used by real-time threads that are not ours, in clock ticks since boot.
 ///
