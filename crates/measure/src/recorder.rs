@@ -183,6 +183,7 @@ impl Recorder {
                 .map(|s| s.stats.progress())
                 .collect(),
             precision,
+            ..Progress::default()
         };
         drop(self.out.send(Message::Event(Event::Progress(progress))));
     }

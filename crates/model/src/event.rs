@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::run::{Ended, PrecisionState, ThresholdHit};
 use crate::units::Nanos;
 
@@ -50,6 +51,12 @@ pub struct Progress {
     /// State of the precision targets.
     #[serde(default)]
     pub precision: Vec<PrecisionState>,
+    /// What is being done, where a run has several steps: `n = 4000, round 3 of 5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    /// Results up to now that are no latencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 /// One thread's figures up to now.

@@ -11,6 +11,7 @@ mod assessment;
 mod check;
 mod cpu;
 mod event;
+mod figure;
 mod host;
 mod import;
 mod origin;
@@ -26,13 +27,14 @@ pub use assessment::{
 pub use check::{Check, CheckStatus};
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use event::{Event, Progress, SeriesProgress, WindowFigures};
+pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use run::{
-    Ended, IMPORTED_RUN_FORMAT, Interval, Misses, PrecisionState, RUN_FORMAT, RunRecord, Sample,
-    Series, ThreadSample, ThresholdHit,
+    Ended, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses, PrecisionState,
+    RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::figure::{Figure, Finding, LoadRecord, Setup};
 use crate::host::HostFacts;
 use crate::origin::Origin;
 use crate::spec::RunSpec;
@@ -24,11 +25,16 @@ pub const RUN_FORMAT: &str = "punctual.run/1";
 /// that know only [`RUN_FORMAT`] refuse them by name.
 pub const IMPORTED_RUN_FORMAT: &str = "punctual.run/2";
 
+/// The format of runs of other instruments than `wakeup`. They have `setup` in place of `spec`, and
+/// may have figures and no samples: programs that know only [`RUN_FORMAT`] refuse them by name.
+pub const INSTRUMENT_RUN_FORMAT: &str = IMPORTED_RUN_FORMAT;
+
 /// One execution of an instrument, recorded.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRecord {
-    /// `punctual.run/1`; `punctual.run/2` if it was imported.
+    /// `punctual.run/1`; `punctual.run/2` if it was imported or is of another instrument than
+    /// `wakeup`.
     pub format: String,
     /// UUID version 7, lower case; sorts by start.
     pub id: String,
@@ -49,8 +55,11 @@ pub struct RunRecord {
     pub note: Option<String>,
     /// Program and version that measured, or imported.
     pub program: String,
-    /// What was asked for. Null if the run was imported.
+    /// What `wakeup` was asked for. Null for any other instrument, and if the run was imported.
     pub spec: Option<RunSpec>,
+    /// What another instrument than `wakeup` was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Setup>,
     /// The machine and its kernel.
     pub host: HostFacts,
     /// Start of the measurement, RFC 3339 in UTC. Null if an imported run does not say.
@@ -62,8 +71,17 @@ pub struct RunRecord {
     pub ended: Option<Ended>,
     /// One entry a measuring thread.
     pub series: Vec<Series>,
-    /// All threads together.
+    /// All threads together. Without samples for an instrument that takes none.
     pub total: Series,
+    /// Results that are no latencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+    /// What the pattern of the run shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What each load beside the run did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<LoadRecord>,
     /// The sample that ended the run, if one did.
     #[serde(default)]
     pub threshold: Option<ThresholdHit>,
@@ -96,7 +114,8 @@ pub struct Series {
     /// Number of the thread, from 0. Null for the total.
     pub thread: Option<u32>,
     /// What was measured, where a run has several kinds: `irq`, `thread`, `user`. The total is of
-    /// those that are `thread`, or of all. Absent where a run has one kind.
+    /// those that are `thread`, of the kind that the instrument's page names, or of all. Absent
+    /// where a run has one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// CPU that the thread was pinned to. Null for the total and for threads that could move.

@@ -145,6 +145,10 @@ impl Imported {
             },
             threshold: None,
             precision: Vec::new(),
+            setup: None,
+            figures: Vec::new(),
+            findings: Vec::new(),
+            loads: Vec::new(),
         })
     }
 

@@ -247,6 +247,10 @@ fn to_record(
         total: outcome.total,
         threshold: outcome.hit,
         precision: outcome.precision,
+        setup: None,
+        figures: Vec::new(),
+        findings: Vec::new(),
+        loads: Vec::new(),
     }
 }
 

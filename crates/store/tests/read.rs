@@ -399,6 +399,10 @@ fn large_record(threads: u32, deadlines: usize) -> RunRecord {
     RunRecord {
         series: (0..threads).map(series).collect(),
         precision: (0..threads).map(precision).collect(),
+        setup: None,
+        figures: Vec::new(),
+        findings: Vec::new(),
+        loads: Vec::new(),
         ..record(id(1))
     }
 }

@@ -120,7 +120,7 @@ mod tests {
                     ..SeriesProgress::default()
                 })
                 .collect(),
-            precision: Vec::new(),
+            ..Progress::default()
         }
     }
 

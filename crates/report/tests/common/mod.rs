@@ -76,6 +76,10 @@ pub(crate) fn run() -> RunRecord {
         },
         threshold: None,
         precision: Vec::new(),
+        setup: None,
+        figures: Vec::new(),
+        findings: Vec::new(),
+        loads: Vec::new(),
     }
 }
 

@@ -59,6 +59,10 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
         total: series,
         threshold: None,
         precision: Vec::new(),
+        setup: None,
+        figures: Vec::new(),
+        findings: Vec::new(),
+        loads: Vec::new(),
     }
 }
 
