@@ -7,7 +7,7 @@
 //! machine, also without privilege; where a thing does not exist (no cpufreq, no loads) it cannot
 //! have gone wrong, and the check says that.
 
-use punctual_model::{Check, Clock, CpuSet, Nanos, Policy, RunSpec, Series};
+use punctual_model::{Check, Clock, CpuSet, Nanos, Pin, Policy, RunSpec, Series};
 
 use crate::conditions::{Conditions, Ticks};
 use crate::loads::LoadEvidence;
@@ -59,10 +59,32 @@ pub(crate) enum IdleBound {
     Refused(String),
 }
 
+/// What was asked for, as far as the checks look at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) priority: Policy,
+    pub(crate) pin: Pin,
+    pub(crate) clock: Clock,
+    /// Number of loads.
+    pub(crate) loads: usize,
+}
+
+impl Asked {
+    /// What a specification of the wake-up instrument asks for.
+    pub(crate) const fn of(spec: &RunSpec) -> Self {
+        Self {
+            priority: spec.priority,
+            pin: spec.pin,
+            clock: spec.clock,
+            loads: spec.loads.len(),
+        }
+    }
+}
+
 /// Everything that the checks look at.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
-    pub(crate) spec: &'a RunSpec,
+    pub(crate) asked: Asked,
     pub(crate) threads: &'a [ThreadEvidence],
     pub(crate) series: &'a [Series],
     pub(crate) before: &'a Conditions,
@@ -76,15 +98,25 @@ pub(crate) struct Evidence<'a> {
     pub(crate) watch: &'a Watch,
 }
 
-/// Judges the evidence.
+/// Judges the evidence of a run of the wake-up instrument.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
+    let mut checks = vec![samples(evidence), lost(evidence), clamped(evidence)];
+    checks.extend(threads(evidence));
+    checks.push(memory(evidence));
+    checks.extend(surroundings(evidence));
+    checks.push(throttling::check(evidence.rt_load));
+    checks.push(loads(evidence));
+    checks
+}
+
+/// Judges what the kernel said of the measuring threads.
+pub(crate) fn threads(evidence: &Evidence<'_>) -> Vec<Check> {
+    vec![scheduling(evidence), affinity(evidence)]
+}
+
+/// Judges the machine around any run.
+pub(crate) fn surroundings(evidence: &Evidence<'_>) -> Vec<Check> {
     vec![
-        samples(evidence),
-        lost(evidence),
-        clamped(evidence),
-        scheduling(evidence),
-        affinity(evidence),
-        memory(evidence),
         idle_bound(evidence),
         unchanged_cpus(evidence),
         frequency(evidence),
@@ -94,8 +126,6 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
         pauses(evidence),
         steal(evidence),
         cpu_use(evidence),
-        throttling::check(evidence.rt_load),
-        loads(evidence),
     ]
 }
 
@@ -161,7 +191,7 @@ fn scheduling(e: &Evidence<'_>) -> Check {
     policies.dedup();
     let policies = policies.join(", ");
     let slack = e.threads.iter().find_map(|t| t.ready.timer_slack);
-    let slack = match slack.filter(|_| !e.spec.priority.is_real_time()) {
+    let slack = match slack.filter(|_| !e.asked.priority.is_real_time()) {
         Some(slack) => format!("; the kernel may wake these threads {slack} late (timer slack)"),
         None => String::new(),
     };
@@ -194,13 +224,13 @@ fn affinity(e: &Evidence<'_>) -> Check {
     }
     Check::pass(
         id,
-        format!("read back as asked at start and end: pin {}", e.spec.pin),
+        format!("read back as asked at start and end: pin {}", e.asked.pin),
     )
 }
 
 /// A page fault in a measuring thread is time that the machine did not take by itself, or memory
 /// that was not locked: either way it is in the samples.
-fn memory(e: &Evidence<'_>) -> Check {
+pub(crate) fn memory(e: &Evidence<'_>) -> Check {
     let id = "memory";
     let faults: u64 = e.threads.iter().map(|t| t.finished.faults).sum();
     let faulted = format!("{faults} page faults in the measuring threads");
@@ -292,7 +322,7 @@ fn clock(e: &Evidence<'_>) -> Check {
         );
     }
     let Some(step) = e.observed_step else {
-        return Check::fail(id, format!("clock {} does not move", e.spec.clock));
+        return Check::fail(id, format!("clock {} does not move", e.asked.clock));
     };
     Check::of(
         id,
@@ -307,8 +337,8 @@ fn clock(e: &Evidence<'_>) -> Check {
 /// Deadlines on a clock that is set are early or late by the step, and so are the samples.
 fn clock_steps(e: &Evidence<'_>) -> Check {
     let id = "clock-steps";
-    if matches!(e.spec.clock, Clock::Monotonic | Clock::Boottime) {
-        return Check::pass(id, format!("nobody can set clock {}", e.spec.clock));
+    if matches!(e.asked.clock, Clock::Monotonic | Clock::Boottime) {
+        return Check::pass(id, format!("nobody can set clock {}", e.asked.clock));
     }
     let step = e.watch.largest_step();
     Check::of(
@@ -316,7 +346,7 @@ fn clock_steps(e: &Evidence<'_>) -> Check {
         step <= STEP_LIMIT,
         format!(
             "clock {} moved by at most {step} against the monotonic one between two looks, ten a second",
-            e.spec.clock
+            e.asked.clock
         ),
     )
 }
@@ -325,7 +355,7 @@ fn clock_steps(e: &Evidence<'_>) -> Check {
 /// that was late: the program was stopped, or the virtual machine was.
 fn pauses(e: &Evidence<'_>) -> Check {
     let pause = e.watch.longest_pause();
-    let worst = e.series.iter().filter_map(|s| s.max_ns).max().unwrap_or(0);
+    let worst = e.rt_load.worst.map_or(0, Nanos::get);
     let stood_still = pause >= PAUSE_LIMIT && worst >= pause.get() / 2;
     Check::of(
         "pauses",
@@ -400,9 +430,9 @@ fn busiest(e: &Evidence<'_>, part: impl Fn(&Ticks) -> u64) -> Option<(u32, f64, 
     shares.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn loads(e: &Evidence<'_>) -> Check {
+pub(crate) fn loads(e: &Evidence<'_>) -> Check {
     let id = "loads";
-    if e.spec.loads.is_empty() {
+    if e.asked.loads == 0 {
         return Check::pass(id, "no load was asked for");
     }
     let dead: Vec<String> = e
@@ -420,7 +450,7 @@ fn loads(e: &Evidence<'_>) -> Check {
         .collect();
     Check::of(
         id,
-        e.loads.len() == e.spec.loads.len(),
+        e.loads.len() == e.asked.loads,
         format!("alive from start to end: {}", work.join(", ")),
     )
 }

@@ -5,7 +5,7 @@
 
 use punctual_model::{Nanos, Pin, RunSpec, Series};
 
-use crate::checks::{self, Evidence, IdleBound, Locking, ThreadEvidence};
+use crate::checks::{self, Asked, Evidence, IdleBound, Locking, ThreadEvidence};
 use crate::conditions::Conditions;
 use crate::error::MeasureError;
 use crate::loads::LoadEvidence;
@@ -57,7 +57,7 @@ pub(crate) fn conclude(
         cpus: spec.cpus.clone(),
     };
     let checks = checks::judge(&Evidence {
-        spec,
+        asked: Asked::of(spec),
         threads: &threads,
         series: &series,
         before: &around.before,

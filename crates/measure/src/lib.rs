@@ -4,18 +4,24 @@
 //! Instruments and loads: the hot loops, their recorder, validity checks.
 #![forbid(unsafe_code)]
 
+pub mod crew;
 pub mod cyclic;
+pub mod frame;
 pub mod loads;
 pub mod pacing;
+pub mod release;
+pub mod stream;
 pub mod wakeup;
 
 mod checks;
 mod conclude;
 mod conditions;
 mod error;
+mod hold;
 mod recorder;
 mod series;
 mod sink;
+mod tally;
 mod team;
 mod throttling;
 mod watch;
@@ -23,3 +29,4 @@ mod worker;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};
+pub use tally::{Tally, total};

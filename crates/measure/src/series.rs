@@ -12,29 +12,12 @@ use punctual_model::{
     WindowFigures,
 };
 use punctual_stats::{
-    BatchMeans, CountWindow, Exceedances, LatencyHistogram, Moments, PSquare, QuantileSetError,
-    StopRule, TargetState, ThresholdCounter, mean_interval, quantile_interval,
+    CountWindow, Exceedances, LatencyHistogram, PSquare, StopRule, TargetState, ThresholdCounter,
 };
 
 use crate::cyclic::Counts;
+use crate::tally::{BLOCK, Tally, best, together};
 use crate::worker::Role;
-
-/// Confidence of every interval that is shown.
-pub(crate) const CONFIDENCE: f64 = 0.95;
-
-/// The quantiles of every run.
-pub(crate) const QUANTILES: [(&str, f64); 7] = [
-    ("p5", 0.05),
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-    ("p99.999", 0.99999),
-];
-
-/// The quantiles that P-square follows, in the order of [`PSquare::DEFAULT`].
-const PSQUARE_NAMES: [&str; 4] = ["p5", "p50", "p95", "p99"];
 
 /// Samples in the moving window.
 const WINDOW: usize = 1_024;
@@ -42,20 +25,13 @@ const WINDOW: usize = 1_024;
 /// Samples kept for the surroundings of one above the threshold, by thread.
 const RECENT: usize = 64;
 
-/// Samples that are worked on at once: they fit the first-level cache.
-const BLOCK: usize = 256;
-
 /// One thread's figures.
 #[derive(Debug)]
 pub(crate) struct ThreadStats {
     role: Role,
     counts: Arc<Counts>,
-    moments: Moments,
-    psquare: PSquare,
-    histogram: LatencyHistogram,
+    tally: Tally,
     window: CountWindow,
-    batches: BatchMeans,
-    exceedances: Vec<Exceedances>,
     misses: ThresholdCounter,
     /// How the misses of each deadline depend on each other, in the order of the counter.
     late: Vec<Exceedances>,
@@ -71,20 +47,13 @@ pub(crate) struct ThreadStats {
 
 impl ThreadStats {
     /// Takes the memory for `role`'s figures.
-    pub(crate) fn new(role: Role, rule: Option<StopRule>) -> Result<Self, QuantileSetError> {
+    pub(crate) fn new(role: Role, rule: Option<StopRule>) -> Self {
         let deadlines: Vec<u64> = role.spec.deadlines_ns.iter().map(|d| d.get()).collect();
         let misses = ThresholdCounter::new(&deadlines);
-        Ok(Self {
+        Self {
             counts: Arc::clone(&role.counts),
-            moments: Moments::new(),
-            psquare: PSquare::new(&PSquare::DEFAULT)?,
-            histogram: LatencyHistogram::default(),
+            tally: Tally::new(),
             window: CountWindow::new(WINDOW),
-            batches: BatchMeans::new(),
-            exceedances: QUANTILES
-                .iter()
-                .map(|(_, p)| Exceedances::of_quantile(*p))
-                .collect(),
             late: misses
                 .counts()
                 .map(|(deadline, _)| Exceedances::of_threshold(deadline))
@@ -97,7 +66,7 @@ impl ThreadStats {
             recent: VecDeque::with_capacity(RECENT),
             hit: None,
             role,
-        })
+        }
     }
 
     /// Takes samples in, oldest first, and passes their values on to `total`.
@@ -113,18 +82,12 @@ impl ThreadStats {
                 }
             }
             let (ns, values) = (&ns[..block.len()], &values[..block.len()]);
-            self.histogram.record_slice(ns);
-            self.moments.extend_from_slice(values);
-            self.psquare.extend_from_slice(values);
+            self.tally.take(ns, values);
             self.window.extend_from_slice(values);
-            self.batches.extend_from_slice(values);
             self.misses.record_slice(ns);
-            for exceedances in &mut self.exceedances {
-                exceedances.extend(ns, &self.histogram);
-            }
             self.follow_misses(block);
             if let Some(rule) = &mut self.rule {
-                rule.extend(ns, &self.histogram);
+                rule.extend(ns, self.tally.histogram());
             }
             total.extend_from_slice(values);
         }
@@ -142,7 +105,7 @@ impl ThreadStats {
         for ((deadline, late), count) in deadlines.zip(&mut self.late).zip(&mut self.late_overruns)
         {
             for sample in samples {
-                late.extend(&[sample.latency_ns], &self.histogram);
+                late.extend(&[sample.latency_ns], self.tally.histogram());
                 if sample.skipped > 0 {
                     let missed = late_overruns(sample, interval, deadline);
                     late.extend_unsampled(true, missed);
@@ -153,27 +116,13 @@ impl ThreadStats {
         }
     }
 
-    /// Returns the number of independent samples that each quantile's interval rests on, in the
-    /// order of [`QUANTILES`].
-    fn effective_by_quantile(&self) -> Vec<Option<f64>> {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
-        let n = self.moments.count() as f64;
-        let of = |e: &Exceedances| {
-            // Too few samples against the threshold: the dependence of the values is what is known.
-            e.autocorrelation_time()
-                .or_else(|| self.batches.autocorrelation_time())
-                .map(|tau| n / tau)
-        };
-        self.exceedances.iter().map(of).collect()
-    }
-
     /// Looks whether the figures are precise enough, if a look is due, and says so; a run without
     /// targets never is.
     pub(crate) fn is_precise(&mut self) -> bool {
         if let Some(rule) = &mut self.rule
             && rule.is_due()
         {
-            let states = rule.look(&self.histogram, &self.moments);
+            let states = rule.look(self.tally.histogram(), self.tally.moments());
             self.precise = states.iter().all(|state| state.met);
         }
         self.precise
@@ -184,7 +133,7 @@ impl ThreadStats {
         let states = self
             .rule
             .as_ref()
-            .map(|rule| rule.evaluate(&self.histogram, &self.moments));
+            .map(|rule| rule.evaluate(self.tally.histogram(), self.tally.moments()));
         let state = |state: TargetState| PrecisionState {
             target: state.target.to_string(),
             thread: self.role.index,
@@ -234,17 +183,17 @@ impl ThreadStats {
 
     /// Returns the number of samples and the time between deadlines.
     pub(crate) fn pace(&self) -> (u64, Nanos) {
-        (self.moments.count(), self.role.interval)
+        (self.tally.moments().count(), self.role.interval)
     }
 
     /// Returns the histogram.
     pub(crate) const fn histogram(&self) -> &LatencyHistogram {
-        &self.histogram
+        self.tally.histogram()
     }
 
     /// Returns the largest sample.
     pub(crate) fn worst(&self) -> Option<Nanos> {
-        self.histogram.max().map(Nanos::new)
+        self.tally.histogram().max().map(Nanos::new)
     }
 
     /// Returns the figures up to now.
@@ -255,12 +204,12 @@ impl ThreadStats {
             cpu: self.last.map(|s| s.cpu).or(self.role.pinned_to),
             policy: self.role.policy.to_string(),
             interval_ns: self.role.interval,
-            count: self.moments.count(),
-            min_ns: self.histogram.min(),
+            count: self.tally.moments().count(),
+            min_ns: self.tally.histogram().min(),
             last_ns: self.last.map(|s| s.latency_ns),
-            mean_ns: self.moments.mean(),
-            p99_ns: self.histogram.quantile(0.99),
-            max_ns: self.histogram.max(),
+            mean_ns: self.tally.moments().mean(),
+            p99_ns: self.tally.histogram().quantile(0.99),
+            max_ns: self.tally.histogram().max(),
             overruns: self.counts.overruns.load(Ordering::Relaxed),
             lost: self.counts.lost.load(Ordering::Relaxed),
             window: Some(WindowFigures {
@@ -291,13 +240,7 @@ impl ThreadStats {
 
     /// Returns the final figures.
     pub(crate) fn series(&self, policy: String) -> Series {
-        let mut series = figures(
-            &self.moments,
-            &self.histogram,
-            &self.psquare,
-            self.batches.effective_samples(),
-            &self.effective_by_quantile(),
-        );
+        let mut series = self.tally.series();
         series.thread = Some(self.role.index);
         series.cpu = self.role.pinned_to;
         series.policy = Some(policy);
@@ -315,29 +258,7 @@ impl ThreadStats {
 /// Returns the figures of all threads together. `psquare` has seen all samples, block by block in
 /// the order in which the recorder took them.
 pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquare) -> Series {
-    let parts: Vec<Moments> = threads.iter().map(|t| t.moments).collect();
-    let mut histogram = LatencyHistogram::default();
-    for thread in threads {
-        histogram.merge(&thread.histogram);
-    }
-    // Threads wake up at the same moments and share the machine: all together they may say no more
-    // than the one that says most.
-    let effective = threads
-        .iter()
-        .map(|t| t.batches.effective_samples())
-        .reduce(best)
-        .flatten();
-    let by_quantile = threads
-        .iter()
-        .map(ThreadStats::effective_by_quantile)
-        .reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| best(a, b)).collect());
-    let mut total = figures(
-        &Moments::merged(&parts),
-        &histogram,
-        psquare,
-        effective,
-        &by_quantile.unwrap_or_default(),
-    );
+    let mut total = together(threads.iter().map(|t| &t.tally), psquare);
     let sum = |count: fn(&Series) -> Option<u64>| series.iter().map(count).sum();
     total.overruns = sum(|part| part.overruns);
     total.lost = sum(|part| part.lost);
@@ -347,11 +268,6 @@ pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquar
     }
     total.clamped = sum(|part| part.clamped);
     total
-}
-
-/// Returns the larger number of independent samples; none where one of them is not known.
-fn best(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.zip(b).map(|(a, b)| a.max(b))
 }
 
 /// Adds one thread's misses; all threads have the deadlines of one specification.
@@ -374,95 +290,6 @@ fn late_overruns(stall: &Sample, interval: u64, deadline: u64) -> u64 {
     // The number of n >= 1 with latency - n * interval > deadline.
     let beyond = stall.latency_ns.saturating_sub(deadline);
     u64::from(stall.skipped).min(beyond.saturating_sub(1) / interval)
-}
-
-fn figures(
-    moments: &Moments,
-    histogram: &LatencyHistogram,
-    psquare: &PSquare,
-    effective: Option<f64>,
-    by_quantile: &[Option<f64>],
-) -> Series {
-    let count = moments.count();
-    #[expect(clippy::cast_precision_loss, reason = "a count")]
-    let n = count as f64;
-    // A quantile beyond which not even one sample lies would be the maximum under another name.
-    // In 10 000 samples one lies beyond p99.99, also where the product comes out a little smaller.
-    let supported = |p: f64| n * p.min(1.0 - p) >= 1.0 - 1e-9;
-    let effective = effective.filter(|_| count > 1);
-    Series {
-        count,
-        min_ns: histogram.min(),
-        max_ns: histogram.max(),
-        mean_ns: moments.mean(),
-        stddev_ns: moments.std_dev(),
-        skewness: moments.skewness(),
-        excess_kurtosis: moments.excess_kurtosis(),
-        quantiles_ns: QUANTILES
-            .iter()
-            .map(|(name, p)| {
-                let value = histogram.quantile(*p).filter(|_| supported(*p));
-                ((*name).to_owned(), value)
-            })
-            .collect(),
-        quantile_relative_error: Some(LatencyHistogram::RELATIVE_ERROR),
-        psquare_ns: PSQUARE_NAMES
-            .iter()
-            .zip(psquare.estimates())
-            .map(|(name, (_, estimate))| ((*name).to_owned(), estimate))
-            .collect(),
-        psquare_shares: PSQUARE_NAMES
-            .iter()
-            .zip(psquare.estimates())
-            .map(|(name, (_, estimate))| {
-                (
-                    (*name).to_owned(),
-                    estimate.and_then(|ns| share_at_or_below(histogram, ns)),
-                )
-            })
-            .collect(),
-        mean_interval_ns: effective
-            .and_then(|n| mean_interval(moments, n, CONFIDENCE))
-            .map(|i| Interval {
-                low: i.low,
-                high: i.high,
-                confidence: CONFIDENCE,
-            }),
-        quantile_intervals_ns: QUANTILES
-            .iter()
-            .zip(by_quantile)
-            .map(|((name, p), effective)| {
-                let interval = effective
-                    .and_then(|n| quantile_interval(histogram, n, *p, CONFIDENCE))
-                    .map(|(low, high)| interval(low, high));
-                ((*name).to_owned(), interval)
-            })
-            .collect(),
-        effective_samples: effective,
-        clamped: Some(histogram.clamped()),
-        ..Series::default()
-    }
-}
-
-/// Returns the share of samples at or below `ns`, to within the histogram's buckets.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "estimates lie between the smallest and the largest sample"
-)]
-fn share_at_or_below(histogram: &LatencyHistogram, ns: f64) -> Option<f64> {
-    let n = histogram.count();
-    (n > 0).then(|| 1.0 - histogram.count_above(ns as u64) as f64 / n as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
-const fn interval(low: u64, high: u64) -> Interval {
-    Interval {
-        low: low as f64,
-        high: high as f64,
-        confidence: CONFIDENCE,
-    }
 }
 
 #[cfg(test)]

@@ -92,8 +92,7 @@ impl Team {
                 counts: Arc::new(Counts::default()),
             };
             let rule = (!targets.is_empty()).then(|| StopRule::new(targets.to_vec()));
-            let stats = ThreadStats::new(role.clone(), rule)
-                .map_err(|_| MeasureError::Defect { thread: index })?;
+            let stats = ThreadStats::new(role.clone(), rule);
             let (producer, ring) = rtrb::RingBuffer::new(ring_slots(role.interval));
             let thread = worker::spawn(
                 role.clone(),

@@ -12,19 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-use punctual_model::{
-    Check, CpuSet, Ended, Event, Nanos, PrecisionState, RunSpec, Series, ThresholdHit,
-};
+use punctual_model::{Check, Ended, Event, Nanos, PrecisionState, RunSpec, Series, ThresholdHit};
 use punctual_stats::{LatencyHistogram, PSquare, PrecisionTarget};
-use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
-use punctual_sys::{HeldDmaLatency, SysRoot, clock, sched};
+use punctual_sys::{SysRoot, clock, sched};
 
-use crate::checks::{IdleBound, Locking};
+use crate::checks::Locking;
 use crate::conclude::{Surroundings, conclude};
 use crate::conditions::Conditions;
 use crate::cyclic::Shared;
 use crate::error::MeasureError;
+use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::loads::LoadProcess;
 use crate::pacing::Pacing;
 use crate::recorder::{Message, Recorder};
@@ -97,12 +95,13 @@ pub fn run(
     allow_interrupts().map_err(MeasureError::Spawn)?;
     let original = sched::affinity().map_err(|source| MeasureError::ReadBack { source })?;
     let mut spec = spec.clone();
-    let (held, idle_bound) = hold_idle_bound(sys, &mut spec, options)?;
+    let (held, idle_bound) =
+        hold_idle_bound(sys, &mut spec.dma_latency_ns, options.insist_on_dma_latency)?;
     let before = Conditions::read(sys, &spec.cpus);
     let _back = AffinityGuard::move_to(&spec.housekeeping, &original)?;
     let shared = Arc::new(Shared::default());
     let mut team = Team::assemble(&spec, &original, &targets, &shared)?;
-    let (lock, locking) = match lock_memory(&mut spec, options) {
+    let (lock, locking) = match lock_memory(&mut spec.mlock, options.insist_on_mlock) {
         Ok(locked) => locked,
         Err(err) => {
             team.dismiss();
@@ -190,64 +189,4 @@ fn targets(spec: &RunSpec) -> Result<Vec<PrecisionTarget>, MeasureError> {
                 })
         })
         .collect()
-}
-
-/// The calling thread runs elsewhere while this lives.
-struct AffinityGuard(CpuSet);
-
-impl AffinityGuard {
-    fn move_to(cpus: &CpuSet, original: &CpuSet) -> Result<Self, MeasureError> {
-        sched::set_affinity(cpus).map_err(|source| MeasureError::Affinity {
-            cpus: cpus.clone(),
-            source,
-        })?;
-        Ok(Self(original.clone()))
-    }
-}
-
-impl Drop for AffinityGuard {
-    fn drop(&mut self) {
-        // The set was this thread's own a moment ago; if its CPUs are gone, the kernel chooses.
-        drop(sched::set_affinity(&self.0));
-    }
-}
-
-fn hold_idle_bound(
-    sys: &SysRoot,
-    spec: &mut RunSpec,
-    options: &Options,
-) -> Result<(Option<HeldDmaLatency>, IdleBound), MeasureError> {
-    let Some(bound) = spec.dma_latency_ns else {
-        return Ok((None, IdleBound::Off));
-    };
-    match HeldDmaLatency::hold(sys, bound) {
-        Ok(held) => Ok((Some(held), IdleBound::Held(bound))),
-        Err(err) if options.insist_on_dma_latency => Err(MeasureError::DmaLatency(err)),
-        Err(err) => {
-            spec.dma_latency_ns = None;
-            Ok((None, IdleBound::Refused(reason(&err))))
-        }
-    }
-}
-
-fn lock_memory(
-    spec: &mut RunSpec,
-    options: &Options,
-) -> Result<(Option<LockedMemory>, Locking), MeasureError> {
-    if !spec.mlock {
-        return Ok((None, Locking::Off));
-    }
-    match LockedMemory::lock_all() {
-        Ok(lock) => Ok((Some(lock), Locking::Locked)),
-        Err(err) if options.insist_on_mlock => Err(MeasureError::Lock(err)),
-        Err(err) => {
-            spec.mlock = false;
-            Ok((None, Locking::Refused(err.to_string())))
-        }
-    }
-}
-
-fn reason(err: &dyn std::error::Error) -> String {
-    err.source()
-        .map_or_else(|| err.to_string(), ToString::to_string)
 }

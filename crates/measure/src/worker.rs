@@ -65,7 +65,7 @@ impl Gate {
     }
 
     /// Waits; returns how to start, or nothing when the run is called off.
-    fn wait(&self) -> Option<Start> {
+    pub(crate) fn wait(&self) -> Option<Start> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match *state {
@@ -187,7 +187,9 @@ fn measure<S: Sleeper>(
             clock: role.spec.clock,
             source: errno.into(),
         })
-        .and_then(|sleeper| prepare(role).map(|facts| (sleeper, facts)));
+        .and_then(|sleeper| {
+            bind(role.index, role.policy, &role.cpus).map(|facts| (sleeper, facts))
+        });
     touch(&mut ring);
     let mut sleeper = match prepared {
         Ok((sleeper, facts)) => {
@@ -235,18 +237,15 @@ fn rehearse<S: Sleeper>(role: &Role, cycle: &Cycle, sleeper: &mut S) {
 }
 
 /// Binds the thread, sets its policy, and reads both back.
-fn prepare(role: &Role) -> ReadyResult {
-    sched::set_affinity(&role.cpus).map_err(|source| MeasureError::Affinity {
-        cpus: role.cpus.clone(),
+pub(crate) fn bind(index: u32, policy: Policy, cpus: &CpuSet) -> ReadyResult {
+    sched::set_affinity(cpus).map_err(|source| MeasureError::Affinity {
+        cpus: cpus.clone(),
         source,
     })?;
-    sched::set_policy(role.policy).map_err(|source| MeasureError::Policy {
-        policy: role.policy,
-        source,
-    })?;
+    sched::set_policy(policy).map_err(|source| MeasureError::Policy { policy, source })?;
     let read_back = |source| MeasureError::ReadBack { source };
     Ok(Ready {
-        index: role.index,
+        index,
         tid: Tid::current(),
         policy: sched::policy_of(0).map_err(read_back)?,
         affinity: sched::affinity().map_err(read_back)?,

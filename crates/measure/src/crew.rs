@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Threads of an instrument: each is bound, has its policy, is read back, and starts with all others.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+use punctual_model::{CpuSet, Nanos, Policy};
+use punctual_sys::thread::{self, Tid, Usage};
+use punctual_sys::{clock, sched};
+
+use crate::checks::ThreadEvidence;
+use crate::error::MeasureError;
+use crate::worker::{Finished, Gate, Ready, Start, bind};
+
+/// Stack of a thread of an instrument. It may be locked in memory, so it is small.
+const STACK_BYTES: usize = 256 * 1_024;
+
+/// Where and how one thread runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Post {
+    /// Name of the thread, of at most 15 bytes, as `ps` shows it.
+    pub name: String,
+    /// Policy to run with.
+    pub policy: Policy,
+    /// CPUs to bind to.
+    pub cpus: CpuSet,
+}
+
+impl Post {
+    /// Returns a post on one CPU.
+    pub fn on(name: impl Into<String>, policy: Policy, cpu: u32) -> Self {
+        Self {
+            name: name.into(),
+            policy,
+            cpus: std::iter::once(cpu).collect(),
+        }
+    }
+}
+
+/// Threads that are ready and wait for [`Crew::go`], or are at work. Each returns a `T`.
+#[derive(Debug)]
+pub struct Crew<T> {
+    gate: Arc<Gate>,
+    members: Vec<Member<T>>,
+}
+
+#[derive(Debug)]
+struct Member<T> {
+    post: Post,
+    ready: Ready,
+    thread: JoinHandle<Option<(T, Spent)>>,
+}
+
+/// What a thread used while it worked, and what the kernel says of it at the end.
+#[derive(Debug)]
+struct Spent {
+    finished: Finished,
+    usage: Usage,
+}
+
+/// What is known of a thread that is done. The frame of a run makes its checks from it.
+#[derive(Debug)]
+pub struct ThreadReport {
+    pub(crate) evidence: ThreadEvidence,
+    usage: Usage,
+}
+
+impl ThreadReport {
+    /// Returns what the thread used while it worked: CPU time, page faults, context switches.
+    pub const fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Returns the kernel's number that the thread had.
+    pub const fn tid(&self) -> Tid {
+        self.evidence.ready.tid
+    }
+
+    /// Returns the CPUs that the thread was bound to.
+    pub const fn cpus(&self) -> &CpuSet {
+        &self.evidence.asked_cpus
+    }
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// Starts a thread a post, binds it, sets its policy, reads both back. They wait then.
+    ///
+    /// # Errors
+    ///
+    /// [`MeasureError::Spawn`], [`MeasureError::Affinity`], [`MeasureError::Policy`],
+    /// [`MeasureError::ReadBack`]. No thread is left then.
+    pub fn assemble<W>(works: Vec<(Post, W)>) -> Result<Self, MeasureError>
+    where
+        W: FnOnce() -> T + Send + 'static,
+    {
+        let gate = Arc::<Gate>::default();
+        let mut started = Vec::new();
+        let result = start_all(works, &gate, &mut started);
+        match result {
+            Ok(ready) => {
+                let members = started
+                    .into_iter()
+                    .zip(ready)
+                    .map(|((post, thread), ready)| Member {
+                        post,
+                        ready,
+                        thread,
+                    })
+                    .collect();
+                Ok(Self { gate, members })
+            }
+            Err(err) => {
+                gate.call_off();
+                for (_, thread) in started {
+                    // It waits at the gate or has failed; either way it returns now.
+                    drop(thread.join());
+                }
+                Err(err)
+            }
+        }
+    }
+
+    /// Lets all threads work.
+    pub fn go(&self) {
+        self.gate.open(Start {
+            origin: clock::monotonic(),
+            rehearse: false,
+            stagger: Nanos::ZERO,
+            after_threshold: 0,
+        });
+    }
+
+    /// Returns the kernel's numbers of the threads, in the order of their posts.
+    pub fn tids(&self) -> Vec<Tid> {
+        self.members.iter().map(|m| m.ready.tid).collect()
+    }
+
+    /// Whether every thread is done.
+    pub fn is_done(&self) -> bool {
+        self.members.iter().all(|m| m.thread.is_finished())
+    }
+
+    /// Waits until all threads are done and returns their results, in the order of their posts.
+    ///
+    /// # Errors
+    ///
+    /// [`MeasureError::Defect`] if one of them panicked.
+    pub fn join(mut self) -> Result<Vec<(T, ThreadReport)>, MeasureError> {
+        let members = std::mem::take(&mut self.members);
+        // All of them, before an error is told: no thread outlives this.
+        let joined: Vec<_> = members
+            .into_iter()
+            .map(|m| (m.post, m.ready, m.thread.join()))
+            .collect();
+        joined
+            .into_iter()
+            .map(|(post, ready, result)| {
+                let thread = ready.index;
+                let (value, spent) = result
+                    .ok()
+                    .flatten()
+                    .ok_or(MeasureError::Defect { thread })?;
+                let report = ThreadReport {
+                    evidence: ThreadEvidence {
+                        asked_policy: post.policy,
+                        asked_cpus: post.cpus,
+                        ready,
+                        finished: spent.finished,
+                    },
+                    usage: spent.usage,
+                };
+                Ok((value, report))
+            })
+            .collect()
+    }
+}
+
+impl<T> Drop for Crew<T> {
+    fn drop(&mut self) {
+        self.gate.call_off();
+        for member in self.members.drain(..) {
+            drop(member.thread.join());
+        }
+    }
+}
+
+type Started<T> = Vec<(Post, JoinHandle<Option<(T, Spent)>>)>;
+
+fn start_all<T, W>(
+    works: Vec<(Post, W)>,
+    gate: &Arc<Gate>,
+    started: &mut Started<T>,
+) -> Result<Vec<Ready>, MeasureError>
+where
+    T: Send + 'static,
+    W: FnOnce() -> T + Send + 'static,
+{
+    let (send, receive) = channel();
+    for (index, (post, work)) in (0..).zip(works) {
+        let (gate, send, own) = (Arc::clone(gate), send.clone(), post.clone());
+        let thread = Builder::new()
+            .name(post.name.clone())
+            .stack_size(STACK_BYTES)
+            .spawn(move || station(index, &own, &gate, send, work))
+            .map_err(MeasureError::Spawn)?;
+        started.push((post, thread));
+    }
+    drop(send);
+    let mut ready = Vec::new();
+    for _ in 0..started.len() {
+        // A thread that ended without an answer panicked.
+        let answer = receive
+            .recv()
+            .map_err(|_| MeasureError::Defect { thread: 0 })?;
+        ready.push(answer?);
+    }
+    ready.sort_by_key(|ready: &Ready| ready.index);
+    Ok(ready)
+}
+
+/// The life of one thread.
+fn station<T>(
+    index: u32,
+    post: &Post,
+    gate: &Gate,
+    ready: Sender<Result<Ready, MeasureError>>,
+    work: impl FnOnce() -> T,
+) -> Option<(T, Spent)> {
+    let answer = bind(index, post.policy, &post.cpus);
+    let failed = answer.is_err();
+    ready.send(answer).ok()?;
+    drop(ready);
+    if failed {
+        return None;
+    }
+    gate.wait()?;
+    let before = thread::usage();
+    let value = work();
+    let after = thread::usage();
+    let usage = Usage {
+        minor_faults: after.minor_faults - before.minor_faults,
+        major_faults: after.major_faults - before.major_faults,
+        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
+        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
+        cpu_time: after.cpu_time - before.cpu_time,
+    };
+    let finished = Finished {
+        policy: sched::policy_of(0),
+        affinity: sched::affinity(),
+        faults: usage.minor_faults + usage.major_faults,
+        cpu_time: usage.cpu_time,
+        failure: None,
+    };
+    Some((value, Spent { finished, usage }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn anywhere(name: &str) -> Post {
+        Post {
+            name: name.to_owned(),
+            policy: Policy::Other { nice: 0 },
+            cpus: sched::affinity().unwrap(),
+        }
+    }
+
+    #[test]
+    fn nobody_works_before_all_are_let_loose() {
+        let begun = Arc::<AtomicU32>::default();
+        let works = (0..3_u32)
+            .map(|n| {
+                let begun = Arc::clone(&begun);
+                let work = move || {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    n
+                };
+                (anywhere("crew"), work)
+            })
+            .collect();
+        let crew = Crew::assemble(works).unwrap();
+        assert_eq!(begun.load(Ordering::Relaxed), 0);
+        assert_eq!(crew.tids().len(), 3);
+        crew.go();
+        let results: Vec<u32> = crew.join().unwrap().into_iter().map(|(n, _)| n).collect();
+        assert_eq!(results, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_crew_that_is_not_needed_goes_home() {
+        let crew = Crew::assemble(vec![(anywhere("crew"), || 1)]).unwrap();
+        drop(crew);
+    }
+
+    #[test]
+    fn one_refused_thread_sends_all_home() {
+        let mut nowhere = anywhere("crew");
+        nowhere.cpus = std::iter::once(punctual_model::CPU_LIMIT - 1).collect();
+        let works: Vec<(Post, fn() -> u32)> = vec![(anywhere("crew"), || 1), (nowhere, || 2)];
+        let err = Crew::assemble(works).unwrap_err();
+        assert!(matches!(err, MeasureError::Affinity { .. }), "{err}");
+    }
+
+    #[test]
+    fn a_panic_is_a_defect_and_not_ours() {
+        let crew = Crew::assemble(vec![(anywhere("crew"), || -> u32 { panic!("as asked") })]);
+        let crew = crew.unwrap();
+        crew.go();
+        assert!(matches!(
+            crew.join(),
+            Err(MeasureError::Defect { thread: 0 })
+        ));
+    }
+}

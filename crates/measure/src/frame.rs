@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What every instrument but `wakeup` has around it: the machine's conditions before and after, the
+//! bound on idle states, the memory lock, the loads' evidence, progress, and the validity checks.
+//!
+//! An instrument is a function that gets a [`Frame`], starts its threads as a
+//! [`Crew`], attends them, and returns what it [`Found`]. The frame judges the
+//! rest. It changes nothing that outlives it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use punctual_model::{
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, Nanos, Pin, Progress, Sample, Series,
+    Setup,
+};
+use punctual_stats::LatencyHistogram;
+use punctual_sys::thread::allow_interrupts;
+use punctual_sys::{SysRoot, clock, sched};
+
+use crate::checks::{self, Asked, Evidence, ThreadEvidence};
+use crate::conditions::Conditions;
+use crate::crew::{Crew, ThreadReport};
+use crate::error::MeasureError;
+use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
+use crate::loads::LoadProcess;
+use crate::sink::{Sink, SinkError};
+use crate::throttling::{self, RtLoad};
+use crate::watch::Watch;
+
+/// Time between two looks at the threads, the clocks and the wish to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How a run is done beyond its set-up.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Identity of the run, for its events.
+    pub id: String,
+    /// Set by whoever wants the run to end.
+    pub stop: Arc<AtomicBool>,
+    /// Whether a refused memory lock is an error, and not only told.
+    pub insist_on_mlock: bool,
+    /// Whether a refused bound on idle latency is an error, and not only told.
+    pub insist_on_dma_latency: bool,
+    /// Time between progress events.
+    pub progress_every: Nanos,
+}
+
+/// Who judges whether real-time throttling hit the run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Throttling {
+    /// The frame, as for a wake-up measurement: it makes a run invalid.
+    Disturbs,
+    /// The instrument, whose result it is.
+    IsAResult,
+}
+
+/// What an instrument found.
+#[derive(Debug)]
+pub struct Found {
+    /// One entry a thread and kind of latency; none for an instrument that takes no samples.
+    pub series: Vec<Series>,
+    /// The latencies together, of the kind that the instrument's page names.
+    pub total: Series,
+    /// Histograms to store, each with its tag.
+    pub histograms: Vec<(String, LatencyHistogram)>,
+    /// Results that are no latencies.
+    pub figures: Vec<Figure>,
+    /// What the pattern shows.
+    pub findings: Vec<Finding>,
+    /// Checks of the instrument's own.
+    pub checks: Vec<Check>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// The measuring threads. Those that only help need not be here.
+    pub threads: Vec<ThreadReport>,
+    /// Whether a page fault in one of those threads spoils the result.
+    pub faults_spoil: bool,
+    /// Who judges throttling.
+    pub throttling: Throttling,
+    /// Options as carried out, beside or in place of those of the set-up.
+    pub options: BTreeMap<String, String>,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            series: Vec::new(),
+            total: Series::default(),
+            histograms: Vec::new(),
+            figures: Vec::new(),
+            findings: Vec::new(),
+            checks: Vec::new(),
+            ended: Ended::Completed,
+            threads: Vec::new(),
+            faults_spoil: false,
+            throttling: Throttling::Disturbs,
+            options: BTreeMap::new(),
+        }
+    }
+}
+
+/// What a run found, judged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The set-up as carried out: what was refused and not insisted on is off.
+    pub setup: Setup,
+    /// What the instrument found, with all checks.
+    pub found: Found,
+    /// How long it took.
+    pub duration: Nanos,
+}
+
+/// The run as the instrument sees it.
+pub struct Frame<'a> {
+    sys: &'a SysRoot,
+    setup: Setup,
+    control: &'a Control,
+    sink: &'a mut dyn Sink,
+    refused: Option<SinkError>,
+    original: CpuSet,
+    watch: Watch,
+    origin: Nanos,
+    next_progress: Nanos,
+}
+
+impl std::fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Frame")
+            .field("setup", &self.setup)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Frame<'_> {
+    /// Returns the machine.
+    pub const fn sys(&self) -> &SysRoot {
+        self.sys
+    }
+
+    /// Returns what was asked for, less what was refused.
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Returns the CPUs that the process was started with.
+    pub const fn original_cpus(&self) -> &CpuSet {
+        &self.original
+    }
+
+    /// Returns the flag that is set when the run must end. Threads look at it.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.control.stop)
+    }
+
+    /// Whether a signal asked for the end.
+    pub fn is_stopped(&self) -> bool {
+        self.control.stop.load(Ordering::Relaxed)
+    }
+
+    /// Returns why a run ends now: by a signal, or as it should.
+    pub fn ended(&self) -> Ended {
+        if self.is_stopped() {
+            Ended::Interrupted
+        } else {
+            Ended::Completed
+        }
+    }
+
+    /// Returns time zero of the run, on the monotonic clock.
+    pub const fn origin(&self) -> Nanos {
+        self.origin
+    }
+
+    /// Returns the time since the start.
+    pub fn elapsed(&self) -> Nanos {
+        clock::monotonic() - self.origin
+    }
+
+    /// Whether the set-up's duration has passed, or a signal asked for the end.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped()
+            || self
+                .setup
+                .duration_ns
+                .is_some_and(|duration| self.elapsed() >= duration)
+    }
+
+    /// Looks at the clocks, and says how far the run is if it is time to. To be called at least
+    /// ten times a second, on the thread that the frame was given to.
+    ///
+    /// `progress` need not fill in the times.
+    pub fn look(&mut self, progress: impl FnOnce() -> Progress) {
+        self.watch.look();
+        let now = self.elapsed();
+        if now < self.next_progress {
+            return;
+        }
+        self.next_progress = now + self.control.progress_every;
+        let mut progress = progress();
+        progress.t_ns = now;
+        if let Some(duration) = self.setup.duration_ns.filter(|d| !d.is_zero()) {
+            #[expect(clippy::cast_precision_loss, reason = "for display")]
+            let done = now.get() as f64 / duration.get() as f64;
+            progress.done = Some(progress.done.unwrap_or(done).min(1.0));
+            progress.left_ns = progress.left_ns.or(Some(duration - now));
+        }
+        self.say(&Event::Progress(progress));
+    }
+
+    /// Waits for `crew`, looking and saying how far it is meanwhile.
+    pub fn attend<T: Send + 'static>(
+        &mut self,
+        crew: &Crew<T>,
+        mut progress: impl FnMut() -> Progress,
+    ) {
+        while !crew.is_done() {
+            std::thread::sleep(LOOK_EVERY);
+            self.look(&mut progress);
+        }
+    }
+
+    /// Waits for `span`, or until the run is over, looking meanwhile.
+    pub fn wait(&mut self, span: Nanos, mut progress: impl FnMut() -> Progress) {
+        let end = self.elapsed() + span;
+        while self.elapsed() < end && !self.is_over() {
+            let left = Duration::from(end - self.elapsed());
+            std::thread::sleep(left.min(LOOK_EVERY));
+            self.look(&mut progress);
+        }
+    }
+
+    /// Passes an event on. A listener that cannot take it ends the run.
+    pub fn say(&mut self, event: &Event) {
+        if self.refused.is_none()
+            && let Err(err) = self.sink.event(event)
+        {
+            self.refuse(err);
+        }
+    }
+
+    /// Passes samples of `thread` on, oldest first.
+    pub fn samples(&mut self, thread: u32, samples: &[Sample]) {
+        if self.refused.is_none()
+            && let Err(err) = self.sink.samples(thread, samples)
+        {
+            self.refuse(err);
+        }
+    }
+
+    fn refuse(&mut self, err: SinkError) {
+        self.refused = Some(err);
+        self.control.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Carries `instrument` out as `setup` says, beside `load`, and tells `sink` how it goes.
+///
+/// # Errors
+///
+/// Fails when the machine cannot do what is asked, when the instrument does, or when `sink` does.
+pub fn run(
+    sys: &SysRoot,
+    setup: &Setup,
+    control: &Control,
+    load: Option<&mut LoadProcess>,
+    sink: &mut dyn Sink,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<Outcome, MeasureError> {
+    allow_interrupts().map_err(MeasureError::Spawn)?;
+    let original = sched::affinity().map_err(|source| MeasureError::ReadBack { source })?;
+    let mut setup = setup.clone();
+    let (held, idle_bound) = hold_idle_bound(
+        sys,
+        &mut setup.dma_latency_ns,
+        control.insist_on_dma_latency,
+    )?;
+    let before = Conditions::read(sys, &setup.cpus);
+    let foreign_before = throttling::foreign_rt_ticks(sys, &[]);
+    let _back = AffinityGuard::move_to(&setup.housekeeping, &original)?;
+    let (lock, locking) = lock_memory(&mut setup.mlock, control.insist_on_mlock)?;
+    let origin = clock::monotonic();
+    let mut frame = Frame {
+        sys,
+        setup,
+        control,
+        sink,
+        refused: None,
+        original,
+        watch: Watch::new(Clock::Monotonic, origin),
+        origin,
+        next_progress: Nanos::ZERO,
+    };
+    let threads = u32::try_from(frame.setup.cpus.len()).unwrap_or(u32::MAX);
+    frame.say(&Event::Started {
+        id: control.id.clone(),
+        threads,
+    });
+    let found = instrument(&mut frame)?;
+    frame.watch.look();
+    let duration = frame.elapsed();
+    frame.say(&Event::Ended {
+        reason: found.ended,
+        t_ns: duration,
+    });
+    let after = Conditions::read(sys, &frame.setup.cpus);
+    let foreign = throttling::foreign_rt_ticks(sys, &[]);
+    drop((lock, held));
+    if let Some(err) = frame.refused {
+        return Err(MeasureError::Sink(err));
+    }
+    let (setup, watch) = (frame.setup, frame.watch);
+    let loads = load.map(LoadProcess::evidence).unwrap_or_default();
+    let (threads, found) = take_threads(found);
+    let rt_load = RtLoad {
+        bandwidth: [before.rt_bandwidth, after.rt_bandwidth],
+        policy: setup.priority,
+        ours: busiest_cpu(&setup.cpus, &threads),
+        foreign_ticks: foreign.saturating_sub(foreign_before),
+        duration,
+        worst: worst(&found),
+        cpus: setup.cpus.clone(),
+    };
+    let (resolution, observed_step) = checks::observe(Clock::Monotonic);
+    let evidence = Evidence {
+        asked: Asked {
+            priority: setup.priority,
+            pin: pin(&threads),
+            clock: Clock::Monotonic,
+            loads: setup.loads.len(),
+        },
+        threads: &threads,
+        series: &[],
+        before: &before,
+        after: &after,
+        locking: &locking,
+        idle_bound: &idle_bound,
+        resolution,
+        observed_step,
+        rt_load: &rt_load,
+        loads: &loads,
+        watch: &watch,
+    };
+    Ok(judged(setup, found, duration, &evidence))
+}
+
+/// Adds the frame's checks to the instrument's own.
+fn judged(mut setup: Setup, mut found: Found, duration: Nanos, evidence: &Evidence<'_>) -> Outcome {
+    let own = std::mem::take(&mut found.checks);
+    let mut checks = Vec::new();
+    if !evidence.threads.is_empty() {
+        checks.extend(checks::threads(evidence));
+    }
+    if found.faults_spoil {
+        checks.push(checks::memory(evidence));
+    }
+    checks.extend(checks::surroundings(evidence));
+    if found.throttling == Throttling::Disturbs {
+        checks.push(throttling::check(evidence.rt_load));
+    }
+    checks.push(checks::loads(evidence));
+    checks.extend(own);
+    found.checks = checks;
+    setup.options.append(&mut found.options);
+    Outcome {
+        setup,
+        found,
+        duration,
+    }
+}
+
+fn take_threads(mut found: Found) -> (Vec<ThreadEvidence>, Found) {
+    let threads = std::mem::take(&mut found.threads);
+    (threads.into_iter().map(|t| t.evidence).collect(), found)
+}
+
+fn worst(found: &Found) -> Option<Nanos> {
+    let series = found.series.iter().chain([&found.total]);
+    series.filter_map(|s| s.max_ns).max().map(Nanos::new)
+}
+
+fn pin(threads: &[ThreadEvidence]) -> Pin {
+    match threads.iter().all(|t| t.asked_cpus.len() == 1) {
+        true => Pin::Each,
+        false => Pin::Set,
+    }
+}
+
+/// Returns the CPU time of the threads that may run on the CPU where that is most.
+fn busiest_cpu(cpus: &CpuSet, threads: &[ThreadEvidence]) -> Nanos {
+    let on = |cpu: u32| {
+        threads
+            .iter()
+            .filter(|t| t.asked_cpus.contains(cpu))
+            .fold(Nanos::ZERO, |sum, t| sum + t.finished.cpu_time)
+    };
+    cpus.iter().map(on).max().unwrap_or_default()
+}

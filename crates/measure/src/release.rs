@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Release accuracy: how exactly a thread can begin a cycle that sleeps until shortly before its
+//! deadline and spins for the rest, and what that costs.
+//!
+//! This is no wake-up latency: the spinning hides what the kernel needs, at the price of CPU time.
+//! Both are therefore shown together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use punctual_model::{Better, Clock, Figure, Nanos, Progress, Sample};
+use punctual_sys::clock;
+use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
+
+use crate::crew::{Crew, Post, ThreadReport};
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+use crate::stream::{Stream, Tap, sample_checks};
+use crate::tally;
+
+/// Time from the opening of the gate to the first deadline, at least.
+const HEAD_START: Nanos = Nanos::from_millis(2);
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Release {
+    /// Time between deadlines.
+    pub interval: Nanos,
+    /// How long before a deadline the thread asks to be woken, to spin for what is left.
+    pub spin: Nanos,
+}
+
+/// What one thread does.
+#[derive(Debug)]
+struct Cycles {
+    release: Release,
+    origin: Nanos,
+    end: Nanos,
+    cpu: u32,
+    stop: Arc<AtomicBool>,
+}
+
+/// What one thread counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    /// Wake-ups that came after the deadline: there was nothing left to spin for.
+    late: u64,
+    cycles: u64,
+    failure: Option<Errno>,
+}
+
+/// Measures with one thread a CPU of the frame's set-up.
+///
+/// # Errors
+///
+/// Fails when a thread cannot be started or a sleep fails.
+pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
+    let setup = frame.setup().clone();
+    let origin = clock::monotonic() + HEAD_START;
+    let end = setup.duration_ns.map_or(Nanos::MAX, |d| origin + d);
+    let mut streams = Vec::new();
+    let mut works = Vec::new();
+    for (thread, cpu) in (0..).zip(setup.cpus.iter()) {
+        let post = Post::on(format!("release/{thread}"), setup.priority, cpu);
+        let (mut tap, stream) = Stream::pair(thread, &post, release.interval);
+        streams.push(stream);
+        let cycles = Cycles {
+            release,
+            origin,
+            end,
+            cpu,
+            stop: frame.stop_flag(),
+        };
+        works.push((post, move || {
+            tap.touch();
+            cycles.run(&mut tap)
+        }));
+    }
+    let crew = Crew::assemble(works)?;
+    crew.go();
+    frame.attend(&crew, || {
+        streams.iter_mut().for_each(|s| s.drain(|_| ()));
+        Progress {
+            series: streams.iter().map(Stream::progress).collect(),
+            ..Progress::default()
+        }
+    });
+    let results = crew.join()?;
+    streams.iter_mut().for_each(|s| s.drain(|_| ()));
+    conclude(frame, &streams, results)
+}
+
+impl Cycles {
+    /// Hot: from the first sleep to the return this allocates nothing, locks nothing, and calls
+    /// only the clock and the sleep.
+    fn run(&self, tap: &mut Tap) -> Counted {
+        let mut counted = Counted::default();
+        let mut sleeper = Nanosleep::new(Clock::Monotonic);
+        let interval = self.release.interval;
+        let mut deadline = self.origin + interval;
+        while deadline <= self.end && !self.stop.load(Ordering::Relaxed) {
+            match sleeper.sleep_until(deadline - self.release.spin) {
+                Ok(()) => {}
+                Err(Errno::INTR) => continue,
+                Err(errno) => {
+                    counted.failure = Some(errno);
+                    break;
+                }
+            }
+            let mut now = clock::monotonic();
+            counted.late += u64::from(now >= deadline);
+            while now < deadline {
+                std::hint::spin_loop();
+                now = clock::monotonic();
+            }
+            let late = now - deadline;
+            let passed = late.get() / interval.get();
+            // Deadlines after the end are none of this run's.
+            let overran = (now.min(self.end) - deadline).get() / interval.get();
+            tap.overran(overran);
+            counted.cycles += 1;
+            tap.push(Sample {
+                t_ns: (now - self.origin).get(),
+                latency_ns: late.get(),
+                cpu: self.cpu,
+                skipped: u32::try_from(overran).unwrap_or(u32::MAX),
+            });
+            deadline = deadline + interval.times(passed + 1);
+        }
+        counted
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn conclude(
+    frame: &Frame<'_>,
+    streams: &[Stream],
+    results: Vec<(Counted, ThreadReport)>,
+) -> Result<Found, MeasureError> {
+    let mut found = Found {
+        ended: frame.ended(),
+        faults_spoil: true,
+        ..Found::default()
+    };
+    for (thread, (counted, report)) in (0..).zip(results) {
+        if let Some(errno) = counted.failure {
+            let source = errno.into();
+            return Err(MeasureError::Sleep { thread, source });
+        }
+        let cycles = counted.cycles;
+        let figure = |name: &str, unit: &str, better, value: f64| Figure {
+            count: cycles,
+            value: (cycles > 0).then_some(value / cycles as f64),
+            ..Figure::single(name, unit, better, 0.0).at("thread", thread)
+        };
+        let cost = report.usage().cpu_time.get() as f64;
+        found
+            .figures
+            .push(figure("cpu_time_per_cycle", "ns", Better::Lower, cost));
+        found.figures.push(figure(
+            "woken_after_deadline",
+            "1",
+            Better::Lower,
+            counted.late as f64,
+        ));
+        found.threads.push(report);
+    }
+    found.series = streams.iter().map(|s| s.series(None)).collect();
+    let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
+    found.total = tally::total(&tallies);
+    found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
+    found.total.lost = found.series.iter().map(|s| s.lost).sum();
+    found.histograms = (0..)
+        .zip(streams)
+        .map(|(n, s): (u32, _)| (n.to_string(), s.tally().histogram().clone()))
+        .collect();
+    found.checks = sample_checks(&found.series);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{self, Control};
+    use crate::sink::{Sink, SinkError};
+    use punctual_model::{CpuSet, Event, Policy, Setup};
+    use punctual_sys::{SysRoot, sched};
+
+    struct Deaf;
+
+    impl Sink for Deaf {
+        fn event(&mut self, _: &Event) -> Result<(), SinkError> {
+            Ok(())
+        }
+        fn samples(&mut self, _: u32, _: &[Sample]) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    fn measure(spin: Nanos) -> frame::Outcome {
+        let cpus: CpuSet = sched::affinity().unwrap();
+        let one: CpuSet = cpus.iter().take(1).collect();
+        let setup = Setup {
+            cpus: one,
+            priority: Policy::Other { nice: 0 },
+            duration_ns: Some(Nanos::from_millis(100)),
+            dma_latency_ns: None,
+            mlock: false,
+            housekeeping: cpus,
+            loads: Vec::new(),
+            options: std::collections::BTreeMap::new(),
+        };
+        let control = Control {
+            id: "test".to_owned(),
+            stop: Arc::default(),
+            insist_on_mlock: false,
+            insist_on_dma_latency: false,
+            progress_every: Nanos::from_millis(50),
+        };
+        let release = Release {
+            interval: Nanos::from_millis(1),
+            spin,
+        };
+        frame::run(
+            &SysRoot::live(),
+            &setup,
+            &control,
+            None,
+            &mut Deaf,
+            |frame| run(release, frame),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn every_deadline_is_a_sample_or_an_overrun() {
+        let outcome = measure(Nanos::from_micros(100));
+        let total = &outcome.found.total;
+        assert_eq!(total.count + total.overruns.unwrap(), 100);
+        assert_eq!(outcome.found.figures.len(), 2);
+    }
+
+    #[test]
+    fn spinning_costs_cpu_time_and_is_shown() {
+        // Half of the time at work, whatever the machine does.
+        let outcome = measure(Nanos::from_micros(500));
+        let cost = outcome.found.figures.first().unwrap();
+        assert_eq!(cost.name, "cpu_time_per_cycle");
+        assert!(cost.value.unwrap() > 50_000.0, "{cost:?}");
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Latencies in, figures with intervals out: what every series of every instrument is made with.
+
+use punctual_model::{Interval, Series};
+use punctual_stats::{
+    BatchMeans, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval, quantile_interval,
+};
+
+/// Confidence of every interval that is shown.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// The quantiles of every run.
+pub(crate) const QUANTILES: [(&str, f64); 7] = [
+    ("p5", 0.05),
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
+
+/// The quantiles that P-square follows, in the order of [`PSquare::DEFAULT`].
+const PSQUARE_NAMES: [&str; 4] = ["p5", "p50", "p95", "p99"];
+
+/// Samples that are worked on at once: they fit the first-level cache.
+pub(crate) const BLOCK: usize = 256;
+
+/// The figures of one stream of latencies in ns, kept up in constant memory (some 200 KiB).
+///
+/// The order of the samples counts: the intervals take their dependence into account.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    moments: Moments,
+    psquare: PSquare,
+    histogram: LatencyHistogram,
+    batches: BatchMeans,
+    exceedances: Vec<Exceedances>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tally {
+    /// Takes the memory.
+    ///
+    /// # Panics
+    ///
+    /// Never: the quantiles of P-square are constants that a test checks.
+    #[expect(clippy::expect_used, reason = "the quantiles are constants")]
+    pub fn new() -> Self {
+        Self {
+            moments: Moments::new(),
+            psquare: PSquare::new(&PSquare::DEFAULT).expect("four quantiles between 0 and 1"),
+            histogram: LatencyHistogram::default(),
+            batches: BatchMeans::new(),
+            exceedances: QUANTILES
+                .iter()
+                .map(|(_, p)| Exceedances::of_quantile(*p))
+                .collect(),
+        }
+    }
+
+    /// Takes latencies in, oldest first.
+    pub fn extend(&mut self, latencies_ns: &[u64]) {
+        for ns in latencies_ns.chunks(BLOCK) {
+            let mut values = [0_f64; BLOCK];
+            for (value, ns) in values.iter_mut().zip(ns) {
+                #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+                {
+                    *value = *ns as f64;
+                }
+            }
+            self.take(ns, &values[..ns.len()]);
+        }
+    }
+
+    /// Takes one block in, as integers and as floating-point numbers.
+    pub(crate) fn take(&mut self, ns: &[u64], values: &[f64]) {
+        self.histogram.record_slice(ns);
+        self.moments.extend_from_slice(values);
+        self.psquare.extend_from_slice(values);
+        self.batches.extend_from_slice(values);
+        for exceedances in &mut self.exceedances {
+            exceedances.extend(ns, &self.histogram);
+        }
+    }
+
+    /// Returns the histogram.
+    pub const fn histogram(&self) -> &LatencyHistogram {
+        &self.histogram
+    }
+
+    /// Returns count, mean and the higher moments.
+    pub const fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// Returns the number of independent samples that would say as much about the mean.
+    pub fn effective_samples(&self) -> Option<f64> {
+        self.batches.effective_samples()
+    }
+
+    /// Returns the number of independent samples that each quantile's interval rests on, in the
+    /// order of [`QUANTILES`].
+    pub(crate) fn effective_by_quantile(&self) -> Vec<Option<f64>> {
+        #[expect(clippy::cast_precision_loss, reason = "a count")]
+        let n = self.moments.count() as f64;
+        let of = |e: &Exceedances| {
+            // Too few samples against the threshold: the dependence of the values is what is known.
+            e.autocorrelation_time()
+                .or_else(|| self.batches.autocorrelation_time())
+                .map(|tau| n / tau)
+        };
+        self.exceedances.iter().map(of).collect()
+    }
+
+    /// Returns the figures, with intervals of 95 % confidence. What is not a figure of the samples
+    /// (thread, CPU, policy, overruns, lost, misses) is left empty.
+    pub fn series(&self) -> Series {
+        figures(
+            &self.moments,
+            &self.histogram,
+            &self.psquare,
+            self.effective_samples(),
+            &self.effective_by_quantile(),
+        )
+    }
+}
+
+/// Returns the larger number of independent samples; none where one of them is not known.
+pub(crate) fn best(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map(|(a, b)| a.max(b))
+}
+
+/// Returns the figures of all `parts` together. `psquare` has seen all of their samples.
+///
+/// Streams of one run share the machine and its moments: all together they may say no more than
+/// the one that says most.
+pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Tally>, psquare: &PSquare) -> Series {
+    let parts: Vec<&Tally> = parts.collect();
+    let moments: Vec<Moments> = parts.iter().map(|t| t.moments).collect();
+    let mut histogram = LatencyHistogram::default();
+    for part in &parts {
+        histogram.merge(&part.histogram);
+    }
+    let effective = parts
+        .iter()
+        .map(|t| t.effective_samples())
+        .reduce(best)
+        .flatten();
+    let by_quantile = parts
+        .iter()
+        .map(|t| t.effective_by_quantile())
+        .reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| best(a, b)).collect());
+    figures(
+        &Moments::merged(&moments),
+        &histogram,
+        psquare,
+        effective,
+        &by_quantile.unwrap_or_default(),
+    )
+}
+
+/// Returns the figures of several streams together, without P-square: the order in which their
+/// samples came is not known any more.
+pub fn total(parts: &[&Tally]) -> Series {
+    let empty = Tally::new();
+    let mut total = together(parts.iter().copied(), &empty.psquare);
+    total.psquare_ns.clear();
+    total.psquare_shares.clear();
+    total
+}
+
+fn figures(
+    moments: &Moments,
+    histogram: &LatencyHistogram,
+    psquare: &PSquare,
+    effective: Option<f64>,
+    by_quantile: &[Option<f64>],
+) -> Series {
+    let count = moments.count();
+    #[expect(clippy::cast_precision_loss, reason = "a count")]
+    let n = count as f64;
+    // A quantile beyond which not even one sample lies would be the maximum under another name.
+    // In 10 000 samples one lies beyond p99.99, also where the product comes out a little smaller.
+    let supported = |p: f64| n * p.min(1.0 - p) >= 1.0 - 1e-9;
+    let effective = effective.filter(|_| count > 1);
+    Series {
+        count,
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        mean_ns: moments.mean(),
+        stddev_ns: moments.std_dev(),
+        skewness: moments.skewness(),
+        excess_kurtosis: moments.excess_kurtosis(),
+        quantiles_ns: QUANTILES
+            .iter()
+            .map(|(name, p)| {
+                let value = histogram.quantile(*p).filter(|_| supported(*p));
+                ((*name).to_owned(), value)
+            })
+            .collect(),
+        quantile_relative_error: Some(LatencyHistogram::RELATIVE_ERROR),
+        psquare_ns: PSQUARE_NAMES
+            .iter()
+            .zip(psquare.estimates())
+            .map(|(name, (_, estimate))| ((*name).to_owned(), estimate))
+            .collect(),
+        psquare_shares: PSQUARE_NAMES
+            .iter()
+            .zip(psquare.estimates())
+            .map(|(name, (_, estimate))| {
+                (
+                    (*name).to_owned(),
+                    estimate.and_then(|ns| share_at_or_below(histogram, ns)),
+                )
+            })
+            .collect(),
+        mean_interval_ns: effective
+            .and_then(|n| mean_interval(moments, n, CONFIDENCE))
+            .map(|i| Interval {
+                low: i.low,
+                high: i.high,
+                confidence: CONFIDENCE,
+            }),
+        quantile_intervals_ns: QUANTILES
+            .iter()
+            .zip(by_quantile)
+            .map(|((name, p), effective)| {
+                let interval = effective
+                    .and_then(|n| quantile_interval(histogram, n, *p, CONFIDENCE))
+                    .map(|(low, high)| interval(low, high));
+                ((*name).to_owned(), interval)
+            })
+            .collect(),
+        effective_samples: effective,
+        clamped: Some(histogram.clamped()),
+        ..Series::default()
+    }
+}
+
+/// Returns the share of samples at or below `ns`, to within the histogram's buckets.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates lie between the smallest and the largest sample"
+)]
+fn share_at_or_below(histogram: &LatencyHistogram, ns: f64) -> Option<f64> {
+    let n = histogram.count();
+    (n > 0).then(|| 1.0 - histogram.count_above(ns as u64) as f64 / n as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+const fn interval(low: u64, high: u64) -> Interval {
+    Interval {
+        low: low as f64,
+        high: high as f64,
+        confidence: CONFIDENCE,
+    }
+}
