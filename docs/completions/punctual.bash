@@ -52,6 +52,9 @@ _punctual() {
             punctual__subcmd__help,runs)
                 cmd="punctual__subcmd__help__subcmd__runs"
                 ;;
+            punctual__subcmd__help__subcmd__measure,release)
+                cmd="punctual__subcmd__help__subcmd__measure__subcmd__release"
+                ;;
             punctual__subcmd__help__subcmd__measure,wakeup)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__wakeup"
                 ;;
@@ -73,11 +76,17 @@ _punctual() {
             punctual__subcmd__measure,help)
                 cmd="punctual__subcmd__measure__subcmd__help"
                 ;;
+            punctual__subcmd__measure,release)
+                cmd="punctual__subcmd__measure__subcmd__release"
+                ;;
             punctual__subcmd__measure,wakeup)
                 cmd="punctual__subcmd__measure__subcmd__wakeup"
                 ;;
             punctual__subcmd__measure__subcmd__help,help)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__measure__subcmd__help,release)
+                cmd="punctual__subcmd__measure__subcmd__help__subcmd__release"
                 ;;
             punctual__subcmd__measure__subcmd__help,wakeup)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__wakeup"
@@ -269,8 +278,22 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure)
-            opts="wakeup"
+            opts="wakeup release"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__measure__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -415,7 +438,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --home --help --version wakeup help"
+            opts="-h -V --home --help --version wakeup release help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -433,7 +456,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help)
-            opts="wakeup help"
+            opts="wakeup release help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -460,6 +483,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__measure__subcmd__help__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__measure__subcmd__help__subcmd__wakeup)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -467,6 +504,84 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__measure__subcmd__release)
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --name --note --json --quiet --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mlock)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --housekeeping)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

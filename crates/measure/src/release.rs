@@ -171,6 +171,7 @@ fn conclude(
     let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
     found.total = tally::total(&tallies);
     found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
+    found.total.warm_up_samples = Some(0);
     found.total.lost = found.series.iter().map(|s| s.lost).sum();
     found.histograms = (0..)
         .zip(streams)

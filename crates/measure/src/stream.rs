@@ -132,6 +132,7 @@ impl Stream {
         series.interval_ns = Some(self.interval);
         series.overruns = Some(self.counts.overruns.load(Ordering::Relaxed));
         series.lost = Some(self.lost());
+        series.warm_up_samples = Some(0);
         series
     }
 
@@ -140,7 +141,7 @@ impl Stream {
         let histogram = self.tally.histogram();
         SeriesProgress {
             thread: self.thread,
-            cpu: self.last.map(|s| s.cpu).or(self.pinned_to()),
+            cpu: self.last.map(|s| s.cpu).or_else(|| self.pinned_to()),
             policy: self.post.policy.to_string(),
             interval_ns: self.interval,
             count: self.tally.moments().count(),

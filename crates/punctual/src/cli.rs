@@ -9,15 +9,17 @@
     expect(rustdoc::broken_intra_doc_links, reason = "help texts have no links")
 )]
 
+mod measure;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_measure::loads::LoadSpec;
-use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
+use punctual_model::{CpuSet, Nanos};
 use punctual_peers::{Format, Unit};
-use punctual_stats::PrecisionTarget;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -65,170 +67,6 @@ pub enum Command {
         #[command(subcommand)]
         action: RunsAction,
     },
-}
-
-/// What makes samples
-#[derive(Debug, Subcommand)]
-pub enum Instrument {
-    /// Measure how late threads wake up that sleep to a deadline
-    Wakeup(Box<WakeupArgs>),
-}
-
-/// Options of `measure wakeup`
-#[derive(Args, Debug)]
-pub struct WakeupArgs {
-    /// Number of measuring threads [default: one for each CPU]
-    #[arg(long, short = 't', value_name = "N", help_heading = "Threads",
-          value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub threads: Option<u32>,
-
-    /// CPUs to measure [default: all that are online and allowed]
-    #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
-    pub cpus: Option<CpuSet>,
-
-    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
-    #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
-          value_parser = one_of(Pin::ALL, Pin::name))]
-    pub pin: Pin,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
-    /// Give each further thread a priority lower by one
-    #[arg(long, help_heading = "Threads")]
-    pub priority_spread: bool,
-
-    /// Time between the deadlines of a thread
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "1ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
-
-    /// What each further thread's interval is longer by
-    #[arg(
-        long,
-        short = 'd',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "0",
-        help_heading = "Sampling"
-    )]
-    pub distance: Nanos,
-
-    /// What the threads sleep with; `relative` sleeps for a span, all others to a deadline
-    #[arg(long, value_name = "KIND", default_value = "nanosleep", help_heading = "Sampling",
-          value_parser = one_of(TimerKind::ALL, TimerKind::name))]
-    pub timer: TimerKind,
-
-    /// Clock of the deadlines and time stamps
-    #[arg(long, value_name = "CLOCK", default_value = "monotonic", help_heading = "Sampling",
-          value_parser = one_of(Clock::ALL, Clock::name))]
-    pub clock: Clock,
-
-    /// Store every sample, not only the figures
-    #[arg(long, help_heading = "Sampling")]
-    pub raw: bool,
-
-    /// Measure for this time [default: 60s, or without limit when --samples is given]
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        help_heading = "End"
-    )]
-    pub duration: Option<Nanos>,
-
-    /// Take this many samples with each thread
-    #[arg(long, short = 'n', value_name = "N", help_heading = "End",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub samples: Option<u64>,
-
-    /// Do not record the first TIME; its samples are counted and shown
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "0",
-        help_heading = "End"
-    )]
-    pub warm_up: Nanos,
-
-    /// End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
-    #[arg(long, value_name = "FIGURE:WIDTH", help_heading = "End")]
-    pub until: Vec<PrecisionTarget>,
-
-    /// End at a sample above TIME, keep the samples around it, exit 3
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        help_heading = "End"
-    )]
-    pub on_threshold: Option<Nanos>,
-
-    /// Count the samples later than TIME exactly (can be repeated)
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        help_heading = "End"
-    )]
-    pub deadline: Vec<Nanos>,
-
-    /// Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]
-    #[arg(
-        long,
-        value_name = "TIME|off",
-        allow_hyphen_values = true,
-        help_heading = "System"
-    )]
-    pub dma_latency: Option<DmaLatency>,
-
-    /// Lock the memory of the process [default: on]
-    #[arg(long, value_name = "on|off", help_heading = "System")]
-    pub mlock: Option<Switch>,
-
-    /// CPUs of all that is not a measuring thread [default: those not measured, if there are any]
-    #[arg(long, value_name = "LIST", help_heading = "System")]
-    pub housekeeping: Option<CpuSet>,
-
-    /// Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)
-    #[arg(
-        long,
-        value_name = "LOAD",
-        value_delimiter = ',',
-        help_heading = "System"
-    )]
-    pub load: Vec<LoadSpec>,
-
-    /// Name of the run, for `punctual runs`
-    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
-    pub name: Option<String>,
-
-    /// Remark kept with the run
-    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
-    pub note: Option<String>,
-
-    /// Print the run record as JSON instead of the summary
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-
-    /// Show no progress, only the result
-    #[arg(long, short = 'q', help_heading = "Output")]
-    pub quiet: bool,
 }
 
 /// Options of `assess`

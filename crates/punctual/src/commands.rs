@@ -8,7 +8,7 @@ mod load;
 pub(crate) mod measure;
 mod runs;
 
-use crate::cli::{Cli, Command, Instrument};
+use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -18,9 +18,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
-        Command::Measure { instrument } => match instrument {
-            Instrument::Wakeup(args) => measure::run(home, &args),
-        },
+        Command::Measure { instrument } => measure::run(home, &instrument),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),

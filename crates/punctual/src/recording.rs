@@ -3,6 +3,8 @@
 
 //! Measuring, with the store and the view listening, and making a record of it.
 
+pub(crate) mod instrument;
+
 use std::error::Error;
 use std::iter::successors;
 use std::os::unix::process::CommandExt as _;
@@ -167,7 +169,7 @@ fn record_for(
         keep_samples,
         beside,
     };
-    let mut load = start_load(job)?;
+    let mut load = start_load(&job.loads)?;
     let options = Options {
         id: id.to_string(),
         stop: stop.flag(),
@@ -201,11 +203,11 @@ fn keep(
 
 /// Starts the loads in a process of their own, out of reach of the terminal's Ctrl-C: they end
 /// after the measurement, not before it.
-fn start_load(job: &Job) -> Result<Option<LoadProcess>, CliError> {
-    if job.loads.is_empty() {
+fn start_load(loads: &[LoadSpec]) -> Result<Option<LoadProcess>, CliError> {
+    if loads.is_empty() {
         return Ok(None);
     }
-    let names: Vec<String> = job.loads.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = loads.iter().map(ToString::to_string).collect();
     // Our own program, also where the file was replaced since we started.
     let mut command = Command::new("/proc/self/exe");
     command
@@ -214,7 +216,7 @@ fn start_load(job: &Job) -> Result<Option<LoadProcess>, CliError> {
         .args(&names)
         .process_group(0);
     let load =
-        LoadProcess::start(command, job.loads.clone()).map_err(|source| MeasureError::Load {
+        LoadProcess::start(command, loads.to_vec()).map_err(|source| MeasureError::Load {
             load: names.join(","),
             source,
         })?;

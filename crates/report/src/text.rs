@@ -11,6 +11,7 @@ mod figures;
 mod layout;
 mod list;
 mod number;
+mod results;
 mod verdict;
 mod words;
 
@@ -43,6 +44,8 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
         figures::intervals(run, detail),
         figures::counts(run),
         figures::misses(run, detail),
+        results::figures(run),
+        results::findings(run),
         verdict::threshold(run, detail),
         verdict::precision(run),
         verdict::checks(run, detail),

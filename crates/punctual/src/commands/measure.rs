@@ -3,7 +3,9 @@
 
 //! `punctual measure`.
 
+mod instrument;
 pub(crate) mod plan;
+mod release;
 
 use std::path::Path;
 
@@ -13,7 +15,7 @@ use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 
 use self::plan::Cpus;
-use crate::cli::WakeupArgs;
+use crate::cli::{Instrument, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{print, remark};
@@ -22,8 +24,16 @@ use crate::signals::StopRequest;
 use crate::view::View;
 use crate::{home, output};
 
+/// Measures with the instrument that was named.
+pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
+    match instrument {
+        Instrument::Wakeup(args) => wakeup(home, args),
+        Instrument::Release(args) => release::run(home, args),
+    }
+}
+
 /// Measures wake-up latency as `args` say.
-pub(crate) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
+fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let spec = plan::plan(args, &cpus(&sys)?)?;
     let store = Store::open(home::find(home)?)?;

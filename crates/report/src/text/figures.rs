@@ -23,6 +23,11 @@ pub(crate) const NOT_RECORDED: &str = "not recorded";
 /// Quantiles in the first table; the others are in the full text.
 const COLUMNS: [&str; 3] = ["p50", "p99", "p99.9"];
 
+/// Whether the instrument measures something else than latencies.
+const fn takes_no_samples(run: &RunRecord) -> bool {
+    run.setup.is_some() && run.series.is_empty() && run.total.count == 0
+}
+
 /// The threads, and all of them together where that says something new.
 fn rows(run: &RunRecord) -> impl Iterator<Item = &Series> {
     let total = (run.series.len() != 1).then_some(&run.total);
@@ -71,6 +76,9 @@ fn name(series: &Series) -> String {
 
 /// A row a thread, and one for all of them.
 pub(crate) fn table(run: &RunRecord) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     let least = decimals(run, |s| s.min_ns);
     let means = decimals_of(run, |s| s.mean_ns);
     let quantiles = COLUMNS.map(|name| (name, decimals(run, |s| quantile(s, name))));
@@ -177,6 +185,9 @@ pub(crate) fn mean(series: &Series, micros: Micros) -> Option<String> {
 
 /// The shape of the distributions, and the P-square estimates.
 pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     let imported = run.origin.is_some();
     let nothing = rows(run).all(|s| s.stddev_ns.is_none() && s.psquare_ns.is_empty());
     if detail == Detail::Summary || (imported && nothing) {
@@ -214,6 +225,9 @@ pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
 
 /// What P-square estimated in constant memory, and the quantile that each estimate really is.
 pub(crate) fn psquare(run: &RunRecord, detail: Detail) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     if detail == Detail::Summary {
         return None;
     }
@@ -255,6 +269,9 @@ pub(crate) fn psquare(run: &RunRecord, detail: Detail) -> Option<String> {
 
 /// The quantiles with their intervals: of all threads together, in full also of each.
 pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     let mut missing = Missing::default();
     let no_interval = match run.origin {
         Some(_) => NOT_RECORDED,
@@ -301,6 +318,9 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
 
 /// What is not in the figures, also when it is nothing.
 pub(crate) fn counts(run: &RunRecord) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     let total = &run.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     let text = format!(
@@ -316,6 +336,9 @@ pub(crate) fn counts(run: &RunRecord) -> Option<String> {
 
 /// How many samples were later than each deadline.
 pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
+    if takes_no_samples(run) {
+        return None;
+    }
     let deadlines: BTreeSet<Nanos> = run
         .series
         .iter()

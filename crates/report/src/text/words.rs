@@ -4,7 +4,7 @@
 //! The run, its machine and its specification in words.
 
 use punctual_model::{
-    Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, TimerKind,
+    Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, Setup, TimerKind,
 };
 
 use super::layout::{clean, paragraph};
@@ -19,6 +19,9 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
     text += &host(run);
     if let Some(spec) = &run.spec {
         text += &paragraph("Measured", &self::spec(spec));
+    }
+    if let Some(setup) = &run.setup {
+        text += &paragraph("Measured", &self::setup(setup));
     }
     if let Some(origin) = &run.origin {
         text += &source(origin);
@@ -159,21 +162,64 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
         } else {
             format!("after a warm-up of {}", span(spec.warm_up_ns))
         },
-        spec.dma_latency_ns.map_or_else(
-            || "/dev/cpu_dma_latency left alone".to_owned(),
-            |ns| format!("/dev/cpu_dma_latency held at {} µs", ns.get() / 1_000),
-        ),
-        if spec.mlock {
-            "memory locked"
-        } else {
-            "memory not locked"
-        }
-        .to_owned(),
+        idle_bound(spec.dma_latency_ns),
+        locked(spec.mlock).to_owned(),
     ];
     if !spec.loads.is_empty() {
         parts.push(format!("beside load {}", spec.loads.join(" ")));
     }
     clean(&parts.join(", ")).into_owned()
+}
+
+/// Says how another instrument than `wakeup` measured.
+fn setup(setup: &Setup) -> String {
+    let cpus = setup.cpus.len();
+    let mut parts = vec![
+        format!("CPU{} {}", plural(cpus), setup.cpus),
+        one_policy(setup.priority),
+    ];
+    parts.extend(
+        setup
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name} {value}")),
+    );
+    parts.extend(setup.duration_ns.map(|ns| format!("for {}", span(ns))));
+    parts.push(idle_bound(setup.dma_latency_ns));
+    parts.push(locked(setup.mlock).to_owned());
+    if !setup.loads.is_empty() {
+        parts.push(format!("beside load {}", setup.loads.join(" ")));
+    }
+    clean(&parts.join(", ")).into_owned()
+}
+
+fn idle_bound(held: Option<Nanos>) -> String {
+    held.map_or_else(
+        || "/dev/cpu_dma_latency left alone".to_owned(),
+        |ns| format!("/dev/cpu_dma_latency held at {} µs", ns.get() / 1_000),
+    )
+}
+
+const fn locked(mlock: bool) -> &'static str {
+    if mlock {
+        "memory locked"
+    } else {
+        "memory not locked"
+    }
+}
+
+fn one_policy(policy: Policy) -> String {
+    let name = policy.kernel_name();
+    match policy {
+        Policy::Fifo { priority } | Policy::RoundRobin { priority } => {
+            format!("{name} priority {priority}")
+        }
+        Policy::Deadline { runtime, period } => {
+            format!("{name} {} in {}", span(runtime), span(period))
+        }
+        Policy::Other { nice } if nice != 0 => format!("{name} nice {nice} (not real-time)"),
+        _ => format!("{name} (not real-time)"),
+    }
 }
 
 fn policy(spec: &RunSpec) -> String {
@@ -184,16 +230,7 @@ fn policy(spec: &RunSpec) -> String {
             Policy::Fifo { priority } | Policy::RoundRobin { priority },
             Policy::Fifo { priority: last } | Policy::RoundRobin { priority: last },
         ) if priority != last => format!("{name} priority {priority} down to {last}"),
-        (Policy::Fifo { priority } | Policy::RoundRobin { priority }, _) => {
-            format!("{name} priority {priority}")
-        }
-        (Policy::Deadline { runtime, period }, _) => {
-            format!("{name} {} in {}", span(runtime), span(period))
-        }
-        (Policy::Other { nice }, _) if nice != 0 => {
-            format!("{name} nice {nice} (not real-time)")
-        }
-        _ => format!("{name} (not real-time)"),
+        (first, _) => one_policy(first),
     }
 }
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What every `measure` subcommand but `wakeup` does around its instrument.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use punctual_measure::MeasureError;
+use punctual_measure::frame::{Found, Frame};
+use punctual_model::{CpuSet, Nanos, Policy, Setup};
+use punctual_report::text;
+use punctual_store::Store;
+use punctual_sys::SysRoot;
+
+use super::plan::{Cpus, usable};
+use crate::cli::{CommonArgs, DmaLatency, Switch};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::print;
+use crate::recording::instrument::{Job, record};
+use crate::signals::StopRequest;
+use crate::view::View;
+use crate::{home, output};
+
+/// What an instrument measures, which decides what holds when nothing is said.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// Idle states are bounded and memory is locked.
+    Latency,
+    /// Neither: they are no part of the question, and locking gigabytes takes a privilege.
+    #[expect(dead_code, reason = "for linpack, memory and io")]
+    Throughput,
+}
+
+/// What one instrument adds to [`CommonArgs`].
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// Name of the subcommand and of the instrument in the record.
+    pub(crate) instrument: &'static str,
+    /// What it measures.
+    pub(crate) kind: Kind,
+    /// Policy of the measuring threads.
+    pub(crate) priority: Policy,
+    /// Longest time to measure.
+    pub(crate) duration: Option<Nanos>,
+    /// The instrument's own options, in the words of the command line.
+    pub(crate) options: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// Adds an option as it was given or defaulted.
+    pub(crate) fn option(mut self, name: &str, value: impl ToString) -> Self {
+        self.options.insert(name.to_owned(), value.to_string());
+        self
+    }
+}
+
+/// Measures, records, and prints, with `instrument` in the middle.
+pub(crate) fn run(
+    home: Option<&Path>,
+    common: &CommonArgs,
+    asked: Asked,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<Exit, CliError> {
+    let sys = SysRoot::live();
+    let name = asked.instrument;
+    let setup = setup(common, asked, &super::cpus(&sys)?)?;
+    let store = Store::open(home::find(home)?)?;
+    let stop = StopRequest::on_signals()?;
+    let job = Job {
+        instrument: name,
+        setup,
+        name: common.name.clone(),
+        note: common.note.clone(),
+        loads: common.load.clone(),
+        insist_on_mlock: common.mlock == Some(Switch::On),
+        insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
+    };
+    let view = View::pick(common.quiet);
+    let recorded = record(&sys, &store, &job, &stop, view, instrument)?;
+    let record = &recorded.record;
+    let printed = if common.json {
+        output::write(|out| punctual_report::export::json_run(record, out))
+    } else {
+        print(&text::run(record, text::Detail::Summary))
+    };
+    if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
+        return Err(err.hint(format!("the run is recorded in {}", path.display())));
+    }
+    super::finish(&recorded, common.json, common.quiet)
+}
+
+/// Returns what the options mean on a machine with `cpus`.
+fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliError> {
+    if asked.duration.is_some_and(Nanos::is_zero) {
+        return Err(CliError::usage("--duration 0s: must be at least 1ns"));
+    }
+    let measured = match &common.cpus {
+        Some(list) => usable("--cpus", list, cpus)?,
+        None => cpus.allowed.clone(),
+    };
+    let housekeeping = match &common.housekeeping {
+        Some(list) => usable("--housekeeping", list, cpus)?,
+        None => free(&measured, cpus),
+    };
+    let latency = asked.kind == Kind::Latency;
+    Ok(Setup {
+        cpus: measured,
+        priority: asked.priority,
+        duration_ns: asked.duration,
+        dma_latency_ns: match common.dma_latency {
+            Some(DmaLatency::Hold(bound)) => Some(bound),
+            Some(DmaLatency::Off) => None,
+            None => latency.then_some(Nanos::ZERO),
+        },
+        mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),
+        housekeeping,
+        loads: common.load.iter().map(ToString::to_string).collect(),
+        options: asked.options,
+    })
+}
+
+/// Picks the CPUs that are not measured; all, where every CPU is.
+fn free(measured: &CpuSet, cpus: &Cpus) -> CpuSet {
+    let free = cpus.allowed.without(measured);
+    if free.is_empty() {
+        cpus.allowed.clone()
+    } else {
+        free
+    }
+}
