@@ -63,8 +63,9 @@ pub(crate) fn figures(run: &RunRecord) -> Option<String> {
         .find_map(|f| Some(f.interval?.confidence))
     {
         let confidence = percent(confidence);
-        text +=
-            &format!(" ±: half of the {confidence} interval, the wider half where it is uneven\n");
+        let note =
+            format!(" ±: half of the {confidence} interval, the wider half where it is uneven\n");
+        text += &note;
     }
     Some(text)
 }
