@@ -7,10 +7,9 @@
 //! machine, also without privilege; where a thing does not exist (no cpufreq, no loads) it cannot
 //! have gone wrong, and the check says that.
 
-use punctual_model::{Check, Clock, CpuSet, Nanos, Pin, Policy, RunSpec, Series};
+use punctual_model::{Check, Clock, CpuSet, LoadRecord, Nanos, Pin, Policy, RunSpec, Series};
 
 use crate::conditions::{Conditions, Ticks};
-use crate::loads::LoadEvidence;
 use crate::throttling::{self, RtLoad};
 use crate::watch::Watch;
 use crate::worker::{Finished, Ready};
@@ -94,7 +93,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) resolution: Nanos,
     pub(crate) observed_step: Option<Nanos>,
     pub(crate) rt_load: &'a RtLoad,
-    pub(crate) loads: &'a [LoadEvidence],
+    pub(crate) loads: &'a [LoadRecord],
     pub(crate) watch: &'a Watch,
 }
 
@@ -443,15 +442,19 @@ pub(crate) fn loads(e: &Evidence<'_>) -> Check {
     if !dead.is_empty() {
         return Check::fail(id, dead.join("; "));
     }
-    let work: Vec<String> = e
-        .loads
-        .iter()
-        .map(|load| format!("{} did {} operations", load.load, load.work))
-        .collect();
+    let work: Vec<String> = e.loads.iter().map(work_of).collect();
     Check::of(
         id,
         e.loads.len() == e.asked.loads,
         format!("alive from start to end: {}", work.join(", ")),
+    )
+}
+
+fn work_of(load: &LoadRecord) -> String {
+    let silence = load.longest_silence_ns.unwrap_or_default();
+    format!(
+        "{} did {} {} (longest silence {silence})",
+        load.load, load.work, load.unit
     )
 }
 

@@ -3,12 +3,11 @@
 
 //! From what was recorded to what may be said: figures, evidence, checks.
 
-use punctual_model::{Nanos, Pin, RunSpec, Series};
+use punctual_model::{LoadRecord, Nanos, Pin, RunSpec, Series};
 
 use crate::checks::{self, Asked, Evidence, IdleBound, Locking, ThreadEvidence};
 use crate::conditions::Conditions;
 use crate::error::MeasureError;
-use crate::loads::LoadEvidence;
 use crate::recorder::Recorded;
 use crate::series;
 use crate::team::Team;
@@ -24,7 +23,7 @@ pub(crate) struct Surroundings {
     pub(crate) idle_bound: IdleBound,
     /// CPU time of other real-time threads during the run, in clock ticks.
     pub(crate) foreign_rt_ticks: u64,
-    pub(crate) loads: Vec<LoadEvidence>,
+    pub(crate) loads: Vec<LoadRecord>,
 }
 
 /// Turns a finished recording into the outcome of the run.
@@ -84,6 +83,7 @@ pub(crate) fn conclude(
         duration: recorded.duration,
         hit: recorded.hit,
         precision: recorded.precision,
+        loads: around.loads.clone(),
     })
 }
 

@@ -13,9 +13,9 @@
 //! writes `failed REASON` instead, which the measurement tells as its own error.
 
 mod child;
+mod track;
 mod work;
 
-pub(crate) use child::LoadEvidence;
 pub use child::LoadProcess;
 pub use work::run;
 
@@ -50,6 +50,14 @@ impl LoadSpec {
         match self {
             Self::Cpu { .. } => "cpu",
             Self::Memory { .. } => "memory",
+        }
+    }
+
+    /// Returns what the work is counted in.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Cpu { .. } => "additions",
+            Self::Memory { .. } => "accesses",
         }
     }
 }

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-use punctual_model::{Check, Ended, Event, Nanos, PrecisionState, RunSpec, Series, ThresholdHit};
+use punctual_model::{
+    Check, Ended, Event, LoadRecord, Nanos, PrecisionState, RunSpec, Series, ThresholdHit,
+};
 use punctual_stats::{LatencyHistogram, PSquare, PrecisionTarget};
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
@@ -77,6 +79,8 @@ pub struct Outcome {
     pub hit: Option<ThresholdHit>,
     /// State of the precision targets.
     pub precision: Vec<PrecisionState>,
+    /// What each load did.
+    pub loads: Vec<LoadRecord>,
 }
 
 /// Measures as `spec` says, beside `load`, and tells `sink` how it goes.

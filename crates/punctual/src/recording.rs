@@ -252,7 +252,7 @@ fn to_record(
         setup: None,
         figures: Vec::new(),
         findings: Vec::new(),
-        loads: Vec::new(),
+        loads: outcome.loads,
     }
 }
 

@@ -9,21 +9,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use punctual_model::LoadRecord;
+
+use super::track::{SHORT_SILENCE, Track, Verdict, tolerated};
 use super::{LoadSpec, REPORT_EVERY};
 
 /// How long a load may take to get its memory and start.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// A silence longer than this is a stall, however long the run is.
-const SILENCE: Duration = Duration::from_secs(5);
-
-/// A silence of no more than this is normal, however short the run is: the measuring threads and
-/// the host take the CPUs from the loads.
-const SHORT_SILENCE: Duration = Duration::from_secs(1);
 const _: () = assert!(SHORT_SILENCE.as_millis() >= 5 * REPORT_EVERY.as_millis());
-
-/// Between the two, a silence is a stall from this part of the measured time on.
-const SILENT_PART: u32 = 10;
 
 /// Time on a CPU, at most, of one load thread before the next has its turn.
 const SLICE: Duration = Duration::from_millis(10);
@@ -36,8 +30,8 @@ pub struct LoadProcess {
     reports: Receiver<Report>,
     reader: Option<JoinHandle<()>>,
     started: Instant,
-    /// One a load, from its first report on.
-    work: Vec<Option<Work>>,
+    /// One a load.
+    tracks: Vec<Track>,
     /// How long it takes until every thread of the loads has had its turn.
     turn: Duration,
 }
@@ -54,26 +48,6 @@ enum Report {
     /// It cannot start, and this is why.
     Failed(String),
     Gone,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    first: u64,
-    last: u64,
-    rounds: u64,
-    last_at: Instant,
-    longest_silence: Duration,
-}
-
-/// What a load did during a run.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct LoadEvidence {
-    /// The load as given, and its longest silence if that is no fault.
-    pub(crate) load: String,
-    /// Work from the first report to the last.
-    pub(crate) work: u64,
-    /// Why it counts as dead or stalled, if it does.
-    pub(crate) fault: Option<String>,
 }
 
 impl LoadProcess {
@@ -99,7 +73,7 @@ impl LoadProcess {
             .spawn(move || read(stdout, |report| send.send(report).is_ok()))?;
         let mut process = Self {
             child,
-            work: vec![None; loads.len()],
+            tracks: vec![Track::new(Instant::now()); loads.len()],
             turn: turn(&loads),
             loads,
             reports,
@@ -109,6 +83,7 @@ impl LoadProcess {
         match process.reports.recv_timeout(READY_WITHIN) {
             Ok(Report::Ready) => {
                 process.started = Instant::now();
+                process.tracks.fill(Track::new(process.started));
                 Ok(process)
             }
             Err(RecvTimeoutError::Timeout) => Err(io::Error::new(
@@ -126,7 +101,7 @@ impl LoadProcess {
     }
 
     /// Judges each load by its reports from its start up to now.
-    pub(crate) fn evidence(&mut self) -> Vec<LoadEvidence> {
+    pub fn evidence(&mut self) -> Vec<LoadRecord> {
         let end = Instant::now();
         let mut gone = false;
         // Every load must show work after the end: one that stands still then is told by the wait.
@@ -154,99 +129,29 @@ impl LoadProcess {
             .child
             .try_wait()
             .map_or(true, |status| status.is_some());
-        let looked = Instant::now();
-        let limit = tolerated(end.saturating_duration_since(self.started)) + self.turn;
+        let verdict = Verdict {
+            end,
+            looked: Instant::now(),
+            limit: tolerated(end.saturating_duration_since(self.started)) + self.turn,
+        };
         self.loads
             .iter()
-            .zip(&self.work)
-            .map(|(load, work)| {
+            .zip(&mut self.tracks)
+            .map(|(load, track)| {
                 if gone {
-                    return LoadEvidence::fault(*load, "its process ended during the run");
+                    let ended = || "its process ended during the run".to_owned();
+                    track.died.get_or_insert_with(ended);
                 }
-                match work {
-                    None => LoadEvidence::fault(*load, "it never reported"),
-                    Some(work) => work.judge(*load, end, looked, limit),
-                }
+                track.judge(load.to_string(), load.unit(), verdict)
             })
             .collect()
     }
 
     /// Returns whether the report shows work of every thread.
-    fn note(&mut self, place: usize, [done, rounds]: [u64; 2], at: Instant, end: Instant) -> bool {
-        let started = self.started;
-        let Some(work) = self.work.get_mut(place) else {
-            return false;
-        };
-        // The first report is the work from before the run.
-        let work = work.get_or_insert(Work {
-            first: done,
-            last: done,
-            rounds,
-            last_at: started,
-            longest_silence: Duration::ZERO,
-        });
-        work.last = done;
-        // A report without new work of some thread is silence too.
-        let worked = rounds > work.rounds;
-        if worked {
-            // What comes after the end is no silence of the run.
-            let silence = at.min(end).saturating_duration_since(work.last_at);
-            work.longest_silence = work.longest_silence.max(silence);
-            work.last_at = at;
-            work.rounds = rounds;
-        }
-        worked
+    fn note(&mut self, place: usize, report: [u64; 2], at: Instant, end: Instant) -> bool {
+        let track = self.tracks.get_mut(place);
+        track.is_some_and(|track| track.note(report, at, end))
     }
-}
-
-impl Work {
-    fn judge(
-        &self,
-        load: LoadSpec,
-        end: Instant,
-        looked: Instant,
-        limit: Duration,
-    ) -> LoadEvidence {
-        let at_the_end = if self.last_at < end {
-            looked.saturating_duration_since(self.last_at)
-        } else {
-            Duration::ZERO
-        };
-        let silence = self.longest_silence.max(at_the_end);
-        let seconds = silence.as_secs_f64();
-        let fault = (silence > limit).then(|| {
-            let last = if silence == at_the_end {
-                "the last "
-            } else {
-                ""
-            };
-            let limit = limit.as_secs_f64();
-            format!("no work for {last}{seconds:.2} s, more than {limit:.2} s")
-        });
-        LoadEvidence {
-            load: match fault {
-                None => format!("{load} (longest silence {seconds:.2} s)"),
-                Some(_) => load.to_string(),
-            },
-            work: self.last.saturating_sub(self.first),
-            fault,
-        }
-    }
-}
-
-impl LoadEvidence {
-    fn fault(load: LoadSpec, fault: &str) -> Self {
-        Self {
-            load: load.to_string(),
-            work: 0,
-            fault: Some(fault.to_owned()),
-        }
-    }
-}
-
-/// Returns the longest silence that is no stall in a run that measured for `measured`.
-fn tolerated(measured: Duration) -> Duration {
-    (measured / SILENT_PART).clamp(SHORT_SILENCE, SILENCE)
 }
 
 /// Returns how long it takes until every thread of `loads` has had its turn on these CPUs.
@@ -320,9 +225,12 @@ mod tests {
         std::thread::sleep(Duration::from_millis(200));
         let evidence = load.evidence();
         assert_eq!(evidence[0].fault, None);
-        assert!(evidence[0].work >= 300, "{evidence:?}");
-        let name = &evidence[0].load;
-        assert!(name.starts_with("cpu (longest silence 0."), "{name}");
+        assert!(evidence[0].work >= 300.0, "{evidence:?}");
+        assert!(evidence[0].per_second.unwrap() > 0.0, "{evidence:?}");
+        assert_eq!(
+            (&*evidence[0].load, &*evidence[0].unit),
+            ("cpu", "additions")
+        );
     }
 
     #[test]
@@ -381,44 +289,5 @@ mod tests {
         let evidence = load.evidence();
         assert_eq!(evidence[0].fault, None);
         assert!(evidence[1].fault.is_some());
-    }
-
-    /// Returns the fault of a load that worked at these milliseconds of a run, and up to its end.
-    fn fault(worked_ms: &[u64], end_ms: u64) -> Option<String> {
-        let mut load = shell("echo ready; exec sleep 60").unwrap();
-        let started = load.started;
-        let end = started + Duration::from_millis(end_ms);
-        load.note(0, [7, 1], started, end);
-        for (round, ms) in (2..).zip(worked_ms) {
-            load.note(
-                0,
-                [7 * round, round],
-                started + Duration::from_millis(*ms),
-                end,
-            );
-        }
-        let limit = tolerated(end - started);
-        let looked = end + Duration::from_millis(1_200);
-        let spec = load.loads[0];
-        load.work[0].unwrap().judge(spec, end, looked, limit).fault
-    }
-
-    #[test]
-    fn a_silence_is_judged_by_the_length_of_the_run() {
-        // Stopped for 4.5 s of 6 s, at the start, in the middle and to the end.
-        assert!(fault(&[4_600, 5_000, 5_900, 6_100], 6_000).is_some());
-        assert!(fault(&[200, 900, 5_400, 6_100], 6_000).is_some());
-        let told = fault(&[200, 900, 1_500], 6_000).unwrap();
-        assert_eq!(told, "no work for the last 5.70 s, more than 1.00 s");
-        // Up to the end, then on again: what comes after the end is no part of it.
-        let told = fault(&[200, 900, 1_500, 9_000], 6_000).unwrap();
-        assert_eq!(told, "no work for 4.50 s, more than 1.00 s");
-        // A short silence is normal, and 4.5 s are little of a minute, but never more than 5 s.
-        assert_eq!(fault(&[900, 1_800, 2_100], 2_000), None);
-        assert_eq!(fault(&[4_500, 9_000, 9_900], 9_800).map(|_| ()), Some(()));
-        let minute: Vec<u64> = (0..14).map(|n| n * 4_500).collect();
-        assert_eq!(fault(&minute, 58_400), None);
-        let hour: Vec<u64> = (0..800).map(|n| n * 5_100).collect();
-        assert!(fault(&hour, 3_600_000).is_some());
     }
 }

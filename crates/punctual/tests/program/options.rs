@@ -260,9 +260,14 @@ fn loads_run_beside_the_measurement_and_are_proven() {
     let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
     assert_eq!(check["status"], "pass", "{check:#}");
     let detail = check["detail"].as_str().unwrap();
-    for load in ["cpu:1", "memory:1048576", "cpu:2"] {
-        let told = format!("{load} (longest silence ");
-        assert!(detail.contains(&told), "{detail}");
+    let did = record["loads"].as_array().unwrap();
+    assert_eq!(did.len(), 3, "{did:#?}");
+    for (load, did) in ["cpu:1", "memory:1048576", "cpu:2"].iter().zip(did) {
+        assert!(detail.contains(&format!("{load} did ")), "{detail}");
+        assert_eq!(did["load"], *load);
+        assert!(did["work"].as_f64().unwrap() > 0.0, "{did:#}");
+        assert!(did["per_second"].as_f64().unwrap() > 0.0, "{did:#}");
+        assert!(did["fault"].is_null(), "{did:#}");
     }
     assert!(machine::processes_of(&home.store()).is_empty());
 }
