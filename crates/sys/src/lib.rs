@@ -10,6 +10,7 @@
     reason = "system calls that no safe library wraps; every other crate forbids it"
 )]
 
+pub mod adding;
 pub mod clock;
 pub mod memory;
 pub mod msr;

@@ -11,11 +11,11 @@ use std::sync::{Arc, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, adding};
 
 use super::{LoadSpec, REPORT_EVERY};
 
-/// Additions, or memory accesses, between two looks at the stop flag.
+/// Memory accesses between two looks at the stop flag.
 const CHUNK: u64 = 1 << 16;
 
 /// Loads that are running in this process.
@@ -254,14 +254,10 @@ fn available_bytes(sys: &SysRoot) -> Option<u64> {
 
 /// Adds for ever.
 fn add(stop: &AtomicBool, done: &AtomicU64) {
-    let mut sum = 0_u64;
     while !stop.load(Ordering::Relaxed) {
-        for n in 0..CHUNK {
-            sum = black_box(sum.wrapping_add(n));
-        }
-        done.fetch_add(CHUNK, Ordering::Relaxed);
+        black_box(adding::add(adding::INNER_LOOP));
+        done.fetch_add(adding::INNER_LOOP, Ordering::Relaxed);
     }
-    black_box(sum);
 }
 
 /// Returns memory for `block` bytes, unless it is refused. None of it is touched yet.
