@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, Nanos, Pin, Progress, Sample, Series,
-    Setup,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Progress, Sample,
+    Series, Setup,
 };
 use punctual_stats::LatencyHistogram;
 use punctual_sys::thread::allow_interrupts;
@@ -112,6 +112,8 @@ pub struct Outcome {
     pub found: Found,
     /// How long it took.
     pub duration: Nanos,
+    /// What each load did.
+    pub loads: Vec<LoadRecord>,
 }
 
 /// The run as the instrument sees it.
@@ -370,6 +372,7 @@ fn judged(mut setup: Setup, mut found: Found, duration: Nanos, evidence: &Eviden
         setup,
         found,
         duration,
+        loads: evidence.loads.to_vec(),
     }
 }
 
