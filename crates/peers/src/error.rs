@@ -7,6 +7,9 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
+/// Characters of a reason that are shown.
+const LONGEST_REASON: usize = 300;
+
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
@@ -63,9 +66,15 @@ impl ImportError {
     }
 
     pub(crate) fn content(place: Place, reason: impl Into<String>) -> Self {
+        let mut reason = reason.into();
+        // Libraries that read JSON and XML quote what they found, however long it is.
+        if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
+            reason.truncate(end);
+            reason.push('…');
+        }
         Self::Content {
             place,
-            reason: reason.into(),
+            reason,
             hint: None,
         }
     }

@@ -10,7 +10,7 @@ use punctual_stats::LatencyHistogram;
 
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::series::{self, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+use crate::series::{self, Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
 
 /// The content of one file.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,36 @@ impl Imported {
                 s.thread
             )));
         }
+        for s in &self.series {
+            let wrong = |what| Err(ImportError::file(format!("thread {}: {what}", s.thread)));
+            if self.mean_is_outside(s) {
+                return wrong("its mean is outside of its extremes");
+            }
+            if self.mean_is_of_others(s) {
+                return wrong("its mean is not that of its buckets");
+            }
+        }
         Ok(self)
+    }
+
+    /// Whether a stated mean, of cut values as the extremes are, cannot be theirs.
+    fn mean_is_outside(&self, s: &SourceSeries) -> bool {
+        let Some(mean) = s.mean_ns else {
+            return false;
+        };
+        // Two decimals are the least that a mean is stated with.
+        let rounded = |ns: f64| 0.01 * self.resolution_ns.map_or(1.0, as_f64) + 1e-9 * ns;
+        let below = |min: f64| mean < min - rounded(min);
+        let above = |max: f64| mean > max + rounded(max);
+        s.min_ns.map(as_f64).is_some_and(below) || s.max_ns.map(as_f64).is_some_and(above)
+    }
+
+    /// Whether a stated mean is further than a bucket from that of the buckets.
+    fn mean_is_of_others(&self, s: &SourceSeries) -> bool {
+        let width = self.resolution_ns.map_or(1.0, as_f64);
+        let computed = s.buckets.as_ref().and_then(Buckets::mean);
+        let apart = |(a, b): (f64, f64)| (a - b).abs() > width * 1.01 + 1e-9 * b;
+        s.mean_ns.zip(computed).is_some_and(apart)
     }
 
     /// Makes the record of a run.

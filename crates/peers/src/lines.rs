@@ -38,6 +38,8 @@ impl<R: BufRead> Lines<R> {
             .take(LONGEST)
             .read_until(b'\n', &mut self.buffer)?;
         if read == 0 {
+            // What is said of the end is said of the last line.
+            self.number -= 1;
             return Ok(None);
         }
         let at = self.number;

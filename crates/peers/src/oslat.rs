@@ -120,6 +120,7 @@ fn series(number: u64, thread: &Thread) -> Result<SourceSeries, ImportError> {
             "it has no samples, or its minimum is above its maximum",
         ));
     }
+    let (min_ns, max_ns) = (ns(thread.min.saturating_sub(1))?, ns(thread.max)? + US - 1);
     let first = pairs.first().map_or(0, |(key, _)| *key);
     let last = pairs.last().map_or(0, |(key, _)| *key);
     if thread.min > first || thread.min + 1 < first || thread.max + 1 < last {
@@ -129,8 +130,8 @@ fn series(number: u64, thread: &Thread) -> Result<SourceSeries, ImportError> {
         thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
         cpu: thread.cpu,
         count,
-        min_ns: Some(ns(thread.min.saturating_sub(1))?),
-        max_ns: Some(ns(thread.max)? + US - 1),
+        min_ns: Some(min_ns),
+        max_ns: Some(max_ns),
         buckets: Some(buckets),
         ..SourceSeries::default()
     })

@@ -117,7 +117,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
         None => None,
         Some(pairs) => {
             let mut entries = Vec::with_capacity(pairs.len());
-            for (value, count) in pairs {
+            for (value, count) in pairs.iter().filter(|(_, n)| *n > 0) {
                 let from_ns = ns(*value)?;
                 entries.push(Bucket {
                     from_ns,
@@ -133,13 +133,14 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
             buckets.beyond = beyond;
             let beyond =
                 beyond.ok_or_else(|| wrong("the buckets have more samples than cycles"))?;
-            let last = pairs.last().map_or(0, |(last, _)| *last);
-            let fits = match beyond {
-                0 => last == thread.max,
-                _ => last < thread.max,
-            };
-            let first = pairs.first().map_or(0, |(first, _)| *first);
-            if !fits || first != thread.min {
+            let (first, last) = (buckets.entries.first(), buckets.entries.last());
+            let (min, max) = (ns(thread.min)?, ns(thread.max)?);
+            let fits = first.is_none_or(|b| b.from_ns == min)
+                && last.is_none_or(|b| match beyond {
+                    0 => b.from_ns == max,
+                    _ => b.from_ns < max,
+                });
+            if !fits {
                 return Err(wrong("the extremes do not agree with the buckets"));
             }
             Some(buckets)
@@ -148,9 +149,6 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     let some = thread.cycles > 0;
     let mean = json::decimal(Some(thread.avg), unit_ns).filter(|_| some);
     let (min, max) = (ns(thread.min)?, ns(thread.max)?);
-    if mean.is_some_and(|mean| mean < as_f64(min) - 1e4 || mean > as_f64(max) + 1e4) {
-        return Err(wrong("its mean is outside of its extremes"));
-    }
     Ok(SourceSeries {
         thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
         count: thread.cycles,

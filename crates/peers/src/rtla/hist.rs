@@ -160,7 +160,11 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         }
         let some = total(&count) > 0;
         let (least, most) = (value(&min).filter(|_| some), value(&max).filter(|_| some));
-        check_extremes(&buckets, least, most, unit_ns, width.unwrap_or(u64::MAX))
+        let apart = match imported.instrument {
+            "timerlat" => width.unwrap_or(u64::MAX),
+            _ => 1,
+        };
+        check_extremes(&buckets, least, most, unit_ns, apart)
             .map_err(|()| wrong("its extremes do not agree with the rows"))?;
         let mean = value(&avg).filter(|_| some);
         let ns = |value: u64| nanos(end, value, unit_ns);
@@ -194,17 +198,18 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     Ok(imported)
 }
 
+/// Compares the extremes with the first and the last row; each is less than `apart` above its row.
 fn check_extremes(
     buckets: &Buckets,
     least: Option<u64>,
     most: Option<u64>,
     unit_ns: u64,
-    width: u64,
+    apart: u64,
 ) -> Result<(), ()> {
     let fits = |bucket: &Bucket, value: Option<u64>| {
         value.is_none_or(|value| {
             let index = bucket.from_ns / unit_ns;
-            value >= index && value - index < width
+            value >= index && value - index < apart
         })
     };
     let low = buckets.entries.first().is_none_or(|b| fits(b, least));
