@@ -4,6 +4,8 @@
 //! What a machine and its kernel are.
 #![forbid(unsafe_code)]
 
+pub mod knob;
+
 mod inspect;
 mod preemption;
 

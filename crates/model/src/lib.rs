@@ -19,6 +19,7 @@ mod policy;
 mod run;
 mod run_list;
 mod spec;
+mod tune;
 mod units;
 
 pub use assessment::{
@@ -38,4 +39,9 @@ pub use run::{
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};
+pub use tune::{
+    Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobReading, PLAN_FORMAT, Plan,
+    PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome, StepReport, TUNING_FORMAT,
+    Target, ThreadId, TuningAction, TuningReport, Undone, Writable,
+};
 pub use units::{Nanos, ParseNanosError};

@@ -14,6 +14,7 @@ pub mod adding;
 pub mod clock;
 pub mod memory;
 pub mod msr;
+pub mod process;
 pub mod sched;
 pub mod terminal;
 pub mod thread;

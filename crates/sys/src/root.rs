@@ -113,6 +113,51 @@ impl SysRoot {
             .map_err(|source| SysError::new("write", &full, source))
     }
 
+    /// Opens `path` for writing and closes it again, which changes nothing: whether the kernel takes
+    /// the value is known only when one is written.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does; with `EACCES` also where no permission bit allows writing, which root
+    /// may override on an ordinary file but not on what the kernel serves.
+    pub fn probe_write(&self, path: &str) -> Result<(), SysError> {
+        let full = self.full(path);
+        std::fs::metadata(&full)
+            .and_then(|meta| {
+                if meta.is_file() && meta.permissions().readonly() {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                // A FIFO would make open(2) wait for its reader.
+                OpenOptions::new()
+                    .write(true)
+                    .custom_flags(libc::O_NONBLOCK)
+                    .open(&full)
+                    .map(drop)
+            })
+            .map_err(|source| SysError::new("open for writing", &full, source))
+    }
+
+    /// Makes the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `mkdir(2)` does.
+    pub fn make_dir(&self, path: &str) -> Result<(), SysError> {
+        let full = self.full(path);
+        std::fs::create_dir(&full).map_err(|source| SysError::new("make directory", &full, source))
+    }
+
+    /// Removes the directory `path`. The kernel's own directories go though they list files.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `rmdir(2)` does.
+    pub fn remove_dir(&self, path: &str) -> Result<(), SysError> {
+        let full = self.full(path);
+        std::fs::remove_dir(&full)
+            .map_err(|source| SysError::new("remove directory", &full, source))
+    }
+
     /// Opens `path` for reading.
     ///
     /// # Errors
@@ -163,7 +208,8 @@ impl SysRoot {
         self.full(path).exists()
     }
 
-    fn full(&self, path: &str) -> PathBuf {
+    /// Returns where `path` lies in the file system of this process.
+    pub fn full(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 }
@@ -189,6 +235,11 @@ impl SysError {
     /// Whether the kernel lacks this file, rather than refusing it.
     pub fn is_missing(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound
+    }
+
+    /// Returns the kernel's error number, if the kernel refused.
+    pub fn errno(&self) -> Option<i32> {
+        self.source.raw_os_error()
     }
 
     /// Whether the privilege is missing.
@@ -223,6 +274,25 @@ mod tests {
         assert_eq!(sys.read_up_to("/pipe", 9).unwrap(), (Vec::new(), false));
         std::fs::create_dir(dir.path().join("directory")).unwrap();
         sys.read_up_to("/directory", 9).unwrap_err();
+    }
+
+    #[test]
+    fn a_probe_for_writing_changes_nothing_and_does_not_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        std::fs::write(dir.path().join("knob"), "7\n").unwrap();
+        sys.probe_write("/knob").unwrap();
+        assert_eq!(sys.read("/knob").unwrap(), "7");
+        assert!(sys.probe_write("/none").unwrap_err().is_missing());
+        crate::make_fifo(&dir.path().join("pipe")).unwrap();
+        let err = sys.probe_write("/pipe").unwrap_err();
+        assert_eq!(err.errno(), Some(libc::ENXIO));
+        let mut bits = std::fs::metadata(dir.path().join("knob"))
+            .unwrap()
+            .permissions();
+        bits.set_readonly(true);
+        std::fs::set_permissions(dir.path().join("knob"), bits).unwrap();
+        assert!(sys.probe_write("/knob").unwrap_err().is_denied());
     }
 
     #[test]

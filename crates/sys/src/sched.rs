@@ -16,10 +16,19 @@ use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 /// Fails with `EPERM` without `CAP_SYS_NICE`, for a deadline policy also when the thread's
 /// affinity is narrower than its root domain, and with `EBUSY` when deadline admission fails.
 pub fn set_policy(policy: Policy) -> io::Result<()> {
+    set_policy_of(0, policy)
+}
+
+/// Sets the scheduling policy of thread `tid`; 0 is the calling thread.
+///
+/// # Errors
+///
+/// Fails as [`set_policy`] does, and with `ESRCH` when there is no such thread.
+pub fn set_policy_of(tid: i32, policy: Policy) -> io::Result<()> {
     let attr = to_attr(policy);
     // SAFETY: `attr` is a live `sched_attr` whose `size` field is its own size, so the kernel
-    // reads only within it; pid 0 is the calling thread; flags must be zero.
-    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    // reads only within it; a number that is no thread is refused; flags must be zero.
+    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) };
     match rc {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -85,11 +94,24 @@ pub fn affinity() -> io::Result<CpuSet> {
 ///
 /// Fails with `EINVAL` when none of `cpus` is online and allowed to this thread.
 pub fn set_affinity(cpus: &CpuSet) -> io::Result<()> {
+    set_affinity_of(0, cpus)
+}
+
+/// Binds thread `tid` to `cpus`; 0 is the calling thread.
+///
+/// # Errors
+///
+/// Fails as [`set_affinity`] does; with `ESRCH` when there is no such thread, with `EPERM` when it
+/// is another user's, and with `EINVAL` on a kernel thread that must stay on its CPU.
+pub fn set_affinity_of(tid: i32, cpus: &CpuSet) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in cpus.iter() {
         set.set(cpu as usize);
     }
-    Ok(sched_setaffinity(None, &set)?)
+    Ok(sched_setaffinity(
+        rustix::process::Pid::from_raw(tid),
+        &set,
+    )?)
 }
 
 /// Returns the CPU that the calling thread runs on.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The settings of a machine that tuning knows: their names, where they are, how their values are
+//! read and written, what a change costs, and how completely it can be taken back.
+
+mod access;
+mod codec;
+mod place;
+mod registry;
+mod survey;
+mod threads;
+
+pub use access::{Access, AccessError, Fault, Live, Patient};
+pub use codec::{Codec, CodecError, masks_agree};
+pub use place::Place;
+pub use registry::{KNOBS, Kind, Knob, Threads, find};
+pub use survey::{PartitionRoot, Reading, Scope, Survey};
+pub use threads::{Thread, list as list_threads};

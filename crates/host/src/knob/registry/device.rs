@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Interrupts, work queues, disks and networks.
+
+use punctual_model::Reversibility;
+
+use super::sched::sysctl;
+use super::{Kind, Knob};
+use crate::knob::codec::Codec;
+use crate::knob::place::Place;
+
+/// Makes the knob of a file of a disk's request queue.
+macro_rules! queue {
+    ($name:literal, $file:literal, $codec:ident, $about:literal, $effect:literal) => {
+        Knob::exact(
+            $name,
+            &[Place::at(
+                concat!("/sys/block/{disk}/queue/", $file),
+                Codec::$codec,
+            )],
+            $about,
+            $effect,
+        )
+    };
+}
+
+/// Makes the knob of a file of a network interface.
+macro_rules! net {
+    ($name:literal, $file:literal, $codec:ident, $about:literal, $effect:literal) => {
+        Knob::exact(
+            $name,
+            &[Place::at(
+                concat!("/sys/class/net/{net}/", $file),
+                Codec::$codec,
+            )],
+            $about,
+            $effect,
+        )
+    };
+}
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob::exact(
+        "irq.default_affinity",
+        &[Place::at("/proc/irq/default_smp_affinity", Codec::Mask)],
+        "CPUs that interrupts requested later may go to",
+        "none until a driver is loaded",
+    ),
+    Knob::value(
+        "irq.affinity",
+        &[Place::at("/proc/irq/{irq}/smp_affinity", Codec::Mask)],
+        "CPUs that an interrupt may go to",
+        "its handler runs there; interrupts that the kernel or hardware ties to CPUs stay, which is no \
+         failure; which CPU of the mask serves it is the kernel's choice",
+    ),
+    Knob {
+        name: "irq.thread_policy",
+        about: "scheduling policy of the threads that serve interrupts (threadirqs, PREEMPT_RT)",
+        effect: "above the priority of the measured threads they delay them, below it devices wait",
+        reversibility: Reversibility::Exact,
+        kind: Kind::IrqThreadPolicy,
+    },
+    Knob::exact(
+        "workqueue.cpumask",
+        &[Place::at(
+            "/sys/devices/virtual/workqueue/cpumask",
+            Codec::Mask,
+        )],
+        "CPUs that unbound kernel work may run on",
+        "that work waits for fewer CPUs",
+    ),
+    Knob::exact(
+        "workqueue.queue_cpumask",
+        &[Place::at(
+            "/sys/devices/virtual/workqueue/{queue}/cpumask",
+            Codec::Mask,
+        )],
+        "CPUs of the work queues that have a mask of their own, such as writeback",
+        "that work waits for fewer CPUs",
+    ),
+    Knob::exact(
+        "workqueue.cpu_intensive_thresh_us",
+        &[Place::at(
+            "/sys/module/workqueue/parameters/cpu_intensive_thresh_us",
+            Codec::Integer,
+        )],
+        "after how many µs a work item counts as CPU-intensive, so that others need not wait for it",
+        "lower: more worker threads",
+    ),
+    Knob::exact(
+        "workqueue.power_efficient",
+        &[Place::at(
+            "/sys/module/workqueue/parameters/power_efficient",
+            Codec::Flag,
+        )],
+        "whether work that is bound to a CPU may move to save power",
+        "on: such work leaves isolated CPUs",
+    ),
+    Knob::exact(
+        "block.scheduler",
+        &[Place::at(
+            "/sys/block/{disk}/queue/scheduler",
+            Codec::Choice,
+        )],
+        "who orders the requests to a disk",
+        "the queue is drained first; its depth and write-back throttling may follow, and are kept",
+    ),
+    queue!(
+        "block.rq_affinity",
+        "rq_affinity",
+        Integer,
+        "where a request completes: 0 anywhere, 1 in the requester's group of CPUs, 2 on its very CPU",
+        "2 keeps completions on the CPUs that ask, 0 on those that take the interrupt"
+    ),
+    queue!(
+        "block.wbt_lat_usec",
+        "wbt_lat_usec",
+        Integer,
+        "latency of reads, in µs, that background writing is throttled for; 0 never",
+        "0: writing may delay reads"
+    ),
+    queue!(
+        "block.nomerges",
+        "nomerges",
+        Integer,
+        "how hard the kernel tries to merge requests: 0 fully, 2 not at all",
+        "2: less CPU time a request, more requests"
+    ),
+    queue!(
+        "block.nr_requests",
+        "nr_requests",
+        Integer,
+        "depth of the queue",
+        "smaller: shorter waits, less throughput"
+    ),
+    queue!(
+        "block.read_ahead_kb",
+        "read_ahead_kb",
+        Integer,
+        "how far a file is read ahead, in KiB",
+        "smaller: less throughput of sequential reading"
+    ),
+    queue!(
+        "block.add_random",
+        "add_random",
+        Flag,
+        "whether requests feed the random numbers",
+        "none on current kernels"
+    ),
+    net!(
+        "net.rps_cpus",
+        "queues/{rx}/rps_cpus",
+        Mask,
+        "CPUs that received packets are spread over; empty is the CPU of the interrupt",
+        "packets are handled there"
+    ),
+    net!(
+        "net.xps_cpus",
+        "queues/{tx}/xps_cpus",
+        Mask,
+        "CPUs that use a transmit queue",
+        "none for others"
+    ),
+    net!(
+        "net.threaded",
+        "threaded",
+        Integer,
+        "whether packets are received by threads, which can be placed and prioritised",
+        "1: a switch more for each burst of packets"
+    ),
+    net!(
+        "net.gro_flush_timeout",
+        "gro_flush_timeout",
+        Integer,
+        "how long packets may wait to be merged, in ns",
+        "longer: fewer interrupts, later packets"
+    ),
+    net!(
+        "net.napi_defer_hard_irqs",
+        "napi_defer_hard_irqs",
+        Integer,
+        "how often in a row the interrupt of an idle interface stays off",
+        "with gro_flush_timeout: fewer interrupts, later packets"
+    ),
+    sysctl!(
+        "net.core.busy_poll",
+        "net/core/busy_poll",
+        Integer,
+        "how long poll(2) spins for packets, in µs",
+        "the spinning is CPU time"
+    ),
+    sysctl!(
+        "net.core.busy_read",
+        "net/core/busy_read",
+        Integer,
+        "how long a read from a socket spins for packets, in µs",
+        "the spinning is CPU time"
+    ),
+];

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Reads all settings of a machine, and what a plan needs to know beside them.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{CpuId, CpuSet, KnobReading, Target, Writable};
+use punctual_sys::SysRoot;
+
+use super::codec::Codec;
+use super::place::{Found, Place};
+use super::registry::{self, Kind, Knob};
+use super::threads::{self, Thread};
+
+const CPU: &str = "/sys/devices/system/cpu";
+
+/// Programs that change settings by themselves, so that what is set here does not last.
+const TUNERS: [&str; 7] = [
+    "irqbalance",
+    "tuned",
+    "power-profiles-daemon",
+    "auto-cpufreq",
+    "tlp",
+    "thermald",
+    "ksmtuned",
+];
+
+/// What a survey covers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scope {
+    /// The settings alone.
+    Settings,
+    /// The threads as well: two files each.
+    WithThreads,
+}
+
+/// A machine's settings at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Name of the machine.
+    pub hostname: Option<String>,
+    /// Kernel release.
+    pub kernel_release: Option<String>,
+    /// Whether the machine is x86, where CPU 0 is more than the first of many.
+    pub x86: bool,
+    /// Kernel command line.
+    pub cmdline: Option<String>,
+    /// Online CPUs.
+    pub online: CpuSet,
+    /// CPUs that the kernel keeps free of ordinary threads (`isolcpus`).
+    pub isolated: CpuSet,
+    /// CPUs of the same core, by CPU.
+    pub siblings: BTreeMap<CpuId, CpuSet>,
+    /// Memory in KiB.
+    pub memory_kib: Option<u64>,
+    /// The settings.
+    pub readings: Vec<Reading>,
+    /// The threads, if they were asked for.
+    pub threads: Vec<Thread>,
+    /// Programs that tune the machine too.
+    pub tuners: Vec<String>,
+    /// Where partitions of CPUs would be made.
+    pub partition: Option<PartitionRoot>,
+    /// Whether the surveyor was privileged.
+    pub privileged: bool,
+}
+
+/// One setting.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The knob.
+    pub knob: &'static Knob,
+    /// The form of its values.
+    pub codec: Codec,
+    /// The CPUs that it concerns; none where it concerns all.
+    pub cpus: Option<CpuSet>,
+    /// The least and the greatest number, or twice the latency of an idle state.
+    pub bounds: Option<(u64, u64)>,
+    /// What was read.
+    pub shown: KnobReading,
+}
+
+/// The control groups in which a partition would be made.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PartitionRoot {
+    /// Version 1, at this path: sets of CPUs that are balanced apart.
+    V1 {
+        /// The mount.
+        path: String,
+        /// Memory nodes of the root.
+        mems: String,
+        /// Whether the root's CPUs are balanced.
+        balanced: bool,
+    },
+    /// Version 2, at this path, with the controllers that its groups have.
+    V2 {
+        /// The mount.
+        path: String,
+        /// Whether `cpuset` is handed down.
+        enabled: bool,
+    },
+}
+
+impl Survey {
+    /// Reads a machine. `privileged` is whether what cannot be opened now can not be opened at all.
+    pub fn read(sys: &SysRoot, scope: Scope, privileged: bool) -> Self {
+        let text = |path: &str| sys.read(path).ok().filter(|t| !t.trim().is_empty());
+        let online: CpuSet = sys.fact(&format!("{CPU}/online")).unwrap_or_default();
+        let surveyor = Surveyor {
+            sys,
+            privileged,
+            locked: locked_down(sys),
+        };
+        Self {
+            hostname: text("/proc/sys/kernel/hostname"),
+            kernel_release: text("/proc/sys/kernel/osrelease"),
+            x86: text("/proc/cpuinfo").is_some_and(|info| info.contains("vendor_id")),
+            cmdline: text("/proc/cmdline"),
+            isolated: sys.fact(&format!("{CPU}/isolated")).unwrap_or_default(),
+            siblings: siblings(sys, &online),
+            memory_kib: memory_kib(sys),
+            readings: registry::all()
+                .flat_map(|knob| surveyor.knob(knob))
+                .collect(),
+            threads: match scope {
+                Scope::Settings => Vec::new(),
+                Scope::WithThreads => threads::list(sys),
+            },
+            tuners: tuners(sys),
+            partition: partition_root(sys),
+            online,
+            privileged,
+        }
+    }
+
+    /// Lists the settings of a knob.
+    pub fn of<'a, 'k>(&'a self, knob: &'k str) -> impl Iterator<Item = &'a Reading> + use<'a, 'k> {
+        self.readings.iter().filter(move |r| r.knob.name == knob)
+    }
+
+    /// Returns the value of a knob that there is one of.
+    pub fn value(&self, knob: &str) -> Option<&str> {
+        self.of(knob).next()?.shown.value.as_deref()
+    }
+}
+
+struct Surveyor<'a> {
+    sys: &'a SysRoot,
+    privileged: bool,
+    locked: bool,
+}
+
+impl Surveyor<'_> {
+    fn knob(&self, knob: &'static Knob) -> Vec<Reading> {
+        let places = match knob.kind {
+            Kind::Files(places) => places,
+            Kind::Held(path) => return self.held(knob, path).into_iter().collect(),
+            // Threads are no settings of the machine, and a partition is made.
+            Kind::ThreadCpus(_) | Kind::IrqThreadPolicy | Kind::Partition => return Vec::new(),
+        };
+        for place in places {
+            let files = place.files(self.sys);
+            if !files.is_empty() {
+                return files
+                    .into_iter()
+                    .map(|found| self.file(knob, place, found))
+                    .collect();
+            }
+        }
+        Vec::new()
+    }
+
+    fn file(&self, knob: &'static Knob, place: &Place, found: Found) -> Reading {
+        // Under lockdown the kernel refuses debugfs and complains in its log, once for each try.
+        let barred = self.locked && found.path.starts_with("/sys/kernel/debug/");
+        let raw = if barred {
+            Err("the kernel is locked down".to_owned())
+        } else {
+            self.sys.read(&found.path).map_err(|err| {
+                use std::error::Error as _;
+                err.source()
+                    .map_or_else(|| err.to_string(), ToString::to_string)
+            })
+        };
+        let value = raw
+            .as_ref()
+            .map_err(String::clone)
+            .and_then(|raw| place.codec.canonical(raw).map_err(|err| err.to_string()));
+        let beside = |name: &str| {
+            let (directory, _) = found.path.rsplit_once('/')?;
+            self.sys.read(&format!("{directory}/{name}")).ok()
+        };
+        let listed = place.choices.and_then(beside).map(|text| {
+            let words = text.split_whitespace();
+            words.map(str::to_owned).collect()
+        });
+        let number = |name| beside(name).and_then(|text| text.trim().parse().ok());
+        Reading {
+            knob,
+            codec: place.codec,
+            bounds: place
+                .bounds
+                .and_then(|(least, greatest)| Some((number(least)?, number(greatest)?))),
+            shown: KnobReading {
+                knob: knob.name.to_owned(),
+                instance: found.instance(),
+                choices: listed.or_else(|| place.codec.choices(raw.as_deref().ok()?)),
+                fault: value.as_ref().err().cloned(),
+                value: value.ok(),
+                writable: if barred {
+                    Writable::No {
+                        reason: "the kernel is locked down".to_owned(),
+                    }
+                } else {
+                    self.writable(&found.path)
+                },
+                target: Target::file(found.path),
+            },
+            cpus: found.cpus,
+        }
+    }
+
+    fn held(&self, knob: &'static Knob, path: &str) -> Option<Reading> {
+        self.sys.exists(path).then(|| Reading {
+            knob,
+            codec: knob.codec(),
+            cpus: None,
+            bounds: None,
+            shown: KnobReading {
+                knob: knob.name.to_owned(),
+                instance: None,
+                target: Target::file(path),
+                // What all holders together ask for is nobody's setting.
+                value: None,
+                choices: None,
+                fault: None,
+                writable: self.writable(path),
+            },
+        })
+    }
+
+    fn writable(&self, path: &str) -> Writable {
+        match self.sys.probe_write(path) {
+            Ok(()) => Writable::Yes,
+            Err(err) if !self.privileged && err.is_denied() => Writable::NeedsRoot,
+            Err(err) => {
+                use std::error::Error as _;
+                Writable::No {
+                    reason: err.source().map(ToString::to_string).unwrap_or_default(),
+                }
+            }
+        }
+    }
+}
+
+fn locked_down(sys: &SysRoot) -> bool {
+    sys.read("/sys/kernel/security/lockdown")
+        .is_ok_and(|text| !text.contains("[none]"))
+}
+
+fn siblings(sys: &SysRoot, online: &CpuSet) -> BTreeMap<CpuId, CpuSet> {
+    let of = |cpu: CpuId| -> Option<CpuSet> {
+        sys.fact(&format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"))
+    };
+    online
+        .iter()
+        .filter_map(|cpu| Some((cpu, of(cpu)?)))
+        .collect()
+}
+
+fn memory_kib(sys: &SysRoot) -> Option<u64> {
+    let text = sys.read("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn tuners(sys: &SysRoot) -> Vec<String> {
+    let names = sys.names("/proc").unwrap_or_default();
+    let processes = names.iter().filter(|n| n.parse::<u32>().is_ok());
+    let mut found: Vec<String> = processes
+        .filter_map(|process| sys.read(&format!("/proc/{process}/comm")).ok())
+        // The kernel keeps 15 characters.
+        .filter(|name| {
+            TUNERS
+                .iter()
+                .any(|tuner| tuner.get(..15).unwrap_or(tuner) == name)
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn partition_root(sys: &SysRoot) -> Option<PartitionRoot> {
+    let controllers = |file: &str| {
+        let text = sys.read(&format!("/sys/fs/cgroup/{file}")).ok()?;
+        Some(text.split_whitespace().any(|word| word == "cpuset"))
+    };
+    if controllers("cgroup.controllers") == Some(true) {
+        return Some(PartitionRoot::V2 {
+            path: "/sys/fs/cgroup".to_owned(),
+            enabled: controllers("cgroup.subtree_control") == Some(true),
+        });
+    }
+    let path = "/sys/fs/cgroup/cpuset";
+    Some(PartitionRoot::V1 {
+        mems: sys.read(&format!("{path}/cpuset.mems")).ok()?,
+        balanced: sys.fact::<u8>(&format!("{path}/cpuset.sched_load_balance"))? == 1,
+        path: path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    fn machine(files: &[(&str, &str)]) -> (TempDir, SysRoot) {
+        let dir = TempDir::new().unwrap();
+        for (path, text) in files {
+            let full = dir.path().join(path);
+            fs::create_dir_all(full.parent().unwrap()).unwrap();
+            fs::write(full, text).unwrap();
+        }
+        let sys = SysRoot::at(dir.path());
+        (dir, sys)
+    }
+
+    #[test]
+    fn settings_are_read_with_what_they_offer() {
+        let policy = "sys/devices/system/cpu/cpufreq/policy0";
+        let (_dir, sys) = machine(&[
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            (&format!("{policy}/affected_cpus"), "0 1\n"),
+            (&format!("{policy}/scaling_governor"), "powersave\n"),
+            (
+                &format!("{policy}/scaling_available_governors"),
+                "performance powersave\n",
+            ),
+            (&format!("{policy}/scaling_min_freq"), "800000\n"),
+            (&format!("{policy}/cpuinfo_min_freq"), "400000\n"),
+            (&format!("{policy}/cpuinfo_max_freq"), "3600000\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "always [madvise] never\n",
+            ),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+        ]);
+        let survey = Survey::read(&sys, Scope::Settings, true);
+        let governor = survey.of("cpufreq.governor").next().unwrap();
+        assert_eq!(governor.shown.full_name(), "cpufreq.governor@policy0");
+        assert_eq!(governor.shown.value.as_deref(), Some("powersave"));
+        assert_eq!(
+            governor.shown.choices.as_deref().unwrap(),
+            ["performance", "powersave"]
+        );
+        assert_eq!(governor.cpus, Some([0, 1].into_iter().collect()));
+        let least = survey.of("cpufreq.min_freq").next().unwrap();
+        assert_eq!(least.bounds, Some((400_000, 3_600_000)));
+        assert_eq!(survey.value("thp.enabled"), Some("madvise"));
+        assert_eq!(survey.value("cpufreq.turbo"), Some("1"));
+        assert_eq!(survey.value("vm.swappiness"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_written_says_why() {
+        let (dir, sys) = machine(&[
+            ("sys/kernel/security/lockdown", "none [integrity]\n"),
+            ("sys/kernel/debug/sched/preempt", "(none) full\n"),
+            ("proc/sys/vm/swappiness", "sixty\n"),
+            ("proc/sys/kernel/nmi_watchdog", "0\n"),
+        ]);
+        let bits = std::os::unix::fs::PermissionsExt::from_mode(0o444);
+        fs::set_permissions(dir.path().join("proc/sys/kernel/nmi_watchdog"), bits).unwrap();
+        let survey = Survey::read(&sys, Scope::Settings, true);
+        let fault = |knob| survey.of(knob).next().unwrap().shown.fault.clone();
+        assert!(fault("sched.preempt").unwrap().contains("locked down"));
+        assert!(fault("vm.swappiness").unwrap().contains("whole number"));
+        let watchdog = survey.of("kernel.nmi_watchdog").next().unwrap();
+        assert!(matches!(watchdog.shown.writable, Writable::No { .. }));
+    }
+
+    #[test]
+    fn an_empty_tree_has_no_settings() {
+        let (_dir, sys) = machine(&[]);
+        let survey = Survey::read(&sys, Scope::WithThreads, false);
+        assert!(survey.readings.is_empty() && survey.threads.is_empty());
+        assert_eq!(survey.partition, None);
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What became of a plan, and of taking it back.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hold, Target, full_name};
+
+/// Value of `format` in a [`TuningReport`].
+pub const TUNING_FORMAT: &str = "punctual.tuning/1";
+
+/// What was done to the machine, setting by setting.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TuningReport {
+    /// [`TUNING_FORMAT`].
+    pub format: String,
+    /// What this is a report of.
+    pub action: TuningAction,
+    /// The session whose changes these are. Null where there is none.
+    pub session: Option<KeptSession>,
+    /// The settings, in the order in which they were dealt with.
+    pub steps: Vec<StepReport>,
+    /// What is held by a process.
+    pub held: Vec<Hold>,
+    /// Whether all is as it was meant to be.
+    pub complete: bool,
+    /// What one should know.
+    pub remarks: Vec<String>,
+}
+
+/// What a [`TuningReport`] is about.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TuningAction {
+    /// Settings were changed.
+    Apply,
+    /// They were put back.
+    Revert,
+    /// Nothing was done: this is how things are.
+    Status,
+}
+
+/// A session of changes that a journal knows.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeptSession {
+    /// Its id.
+    pub id: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// When it ends by itself, RFC 3339 in UTC. Null: when it is reverted.
+    pub until: Option<String>,
+    /// Boot of the machine in which it began.
+    pub boot_id: String,
+    /// What it is: `apply`, `run`, `measure` or `trial`.
+    pub purpose: String,
+}
+
+/// What became of one setting.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepReport {
+    /// The knob.
+    pub knob: String,
+    /// Which one, where there are several.
+    pub instance: Option<String>,
+    /// What was written.
+    pub target: Target,
+    /// The value before the session.
+    pub old: String,
+    /// The value wanted. Null for a setting that was only kept.
+    pub new: Option<String>,
+    /// What became of the change. Null where it was not tried.
+    pub outcome: Option<StepOutcome>,
+    /// What became of taking it back. Null where that was not tried.
+    pub undone: Option<Undone>,
+}
+
+impl StepReport {
+    /// Returns the knob with its instance: `irq.affinity@24`.
+    pub fn full_name(&self) -> String {
+        full_name(&self.knob, self.instance.as_deref())
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// It reads back as wanted.
+    Applied,
+    /// The kernel took it, but made another value of it.
+    Normalised {
+        /// The value that it reads.
+        value: String,
+    },
+    /// It was so already.
+    AlreadySo,
+    /// The kernel said no.
+    Refused {
+        /// Its words.
+        reason: String,
+    },
+    /// The kernel took it, and nothing changed.
+    Ignored,
+    /// What was to be written is gone.
+    Vanished,
+    /// Someone else changed it after the plan was made: not written.
+    ChangedMeanwhile {
+        /// The value found.
+        value: String,
+    },
+    /// The write, or the reading after it, did not come back in time.
+    Hung,
+    /// It cannot be read back.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StepOutcome {
+    /// Whether the setting is as wanted, or gone and so of no more interest.
+    pub const fn is_fine(&self) -> bool {
+        matches!(
+            self,
+            Self::Applied | Self::Normalised { .. } | Self::AlreadySo
+        )
+    }
+}
+
+/// What became of taking a change back.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Undone {
+    /// The old value was written and reads back.
+    Restored,
+    /// It had the old value.
+    AlreadyBack,
+    /// The thread or file is gone, and its setting with it.
+    Gone,
+    /// Someone else set another value meanwhile: left alone.
+    Conflict {
+        /// The value found.
+        value: String,
+    },
+    /// The kernel said no.
+    Refused {
+        /// Its words.
+        reason: String,
+    },
+    /// The old value was written, but another one reads back.
+    NotRestored {
+        /// The value that it reads.
+        value: String,
+    },
+    /// The write, or the reading after it, did not come back in time.
+    Hung,
+}
+
+impl Undone {
+    /// Whether the setting is as it was, or gone.
+    pub const fn is_fine(&self) -> bool {
+        matches!(self, Self::Restored | Self::AlreadyBack | Self::Gone)
+    }
+}
