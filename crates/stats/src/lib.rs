@@ -11,12 +11,16 @@ pub mod dependence;
 pub mod exceed;
 pub mod exchange;
 mod histogram;
+mod holm;
 pub mod moments;
 mod num;
 pub mod online;
 pub mod precision;
 pub mod psquare;
+mod random;
+pub mod runs;
 pub mod stop;
+mod student;
 pub mod target;
 #[cfg(test)]
 mod testing;
@@ -30,6 +34,7 @@ pub use exchange::{
     HistogramLog, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog, write_hlog,
 };
 pub use histogram::LatencyHistogram;
+pub use holm::holm;
 pub use moments::Moments;
 pub use online::{OnlineConfig, OnlineStats};
 pub use precision::{
@@ -37,6 +42,7 @@ pub use precision::{
     quantile_ranks, rule_of_three, samples_for_bound,
 };
 pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, PSquare, QuantileSetError, RANK_TOLERANCE};
+pub use random::Source;
 pub use stop::{StopRule, TargetState};
 pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};
 pub use view::{Bucket, CdfPoint, PdfPoint, View};

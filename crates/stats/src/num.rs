@@ -8,6 +8,11 @@ pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
+/// Whether `x` is above 0 and finite; a NaN is neither.
+pub(crate) fn positive(x: f64) -> bool {
+    x > 0.0 && x.is_finite()
+}
+
 /// Rounds down and saturates: below 0 and not a number give 0.
 #[expect(
     clippy::cast_possible_truncation,

@@ -14,10 +14,9 @@
 //! Counts are of independent samples. For correlated ones, pass effective numbers.
 //! `None` means that nothing can be claimed: too few samples, or a confidence outside 0 to 1.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
-
 use crate::binomial;
 use crate::num::{finite, floor_u64};
+use crate::student::{normal_quantile, student_t};
 use crate::{LatencyHistogram, Moments};
 
 /// A two-sided confidence interval.
@@ -211,50 +210,10 @@ fn at_most(effective_samples: f64, count: u64) -> Option<f64> {
     (!effective_samples.is_nan()).then(|| effective_samples.min(count as f64))
 }
 
-fn normal_quantile(p: f64) -> Option<f64> {
-    finite(Normal::standard().inverse_cdf(p))
-}
-
-fn student_t(freedom: f64, p: f64) -> Option<f64> {
-    // Four terms of the expansion in 1/ν (Abramowitz and Stegun 26.7.5), good to 1e-9 from here;
-    // the general routine is slow and loses digits for many degrees of freedom.
-    if freedom > 200.0 {
-        let z = normal_quantile(p)?;
-        let z2 = z * z;
-        let g1 = z * (z2 + 1.0) / 4.0;
-        let g2 = z * ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
-        let g3 = z * (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
-        return finite(z + (g1 + (g2 + g3 / freedom) / freedom) / freedom);
-    }
-    finite(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(p))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Samples, assert_close};
-
-    #[test]
-    fn student_t_agrees_with_the_tables() {
-        for (freedom, p, want) in [
-            (1.0, 0.975, 12.706_204_736),
-            (9.0, 0.975, 2.262_157_163),
-            (9.0, 0.995, 3.249_835_544),
-            (100.0, 0.975, 1.983_971_519),
-            (1000.0, 0.975, 1.962_339_081),
-            (1e9, 0.975, 1.959_963_987),
-        ] {
-            assert_close(student_t(freedom, p), want, 1e-8);
-        }
-    }
-
-    #[test]
-    fn the_two_forms_of_student_t_meet() {
-        for p in [0.9, 0.975, 0.9995] {
-            let (below, above) = (student_t(200.0, p), student_t(200.000_001, p));
-            assert_close(below, above.unwrap(), 1e-7);
-        }
-    }
 
     #[test]
     fn clopper_pearson_agrees_with_known_values() {

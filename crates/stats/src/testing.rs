@@ -3,27 +3,24 @@
 
 //! Seeded sample sources for the unit tests.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
 use crate::num::floor_u64;
+use crate::random::Source;
 
 /// A reproducible source of samples.
-pub(crate) struct Samples(Xoshiro256PlusPlus);
+pub(crate) struct Samples(Source);
 
 impl Samples {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+        Self(Source::new(seed))
     }
 
     /// Uniform in (0, 1].
     pub(crate) fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+        self.0.uniform()
     }
 
     pub(crate) fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        self.0.normal()
     }
 
     pub(crate) fn lognormal(&mut self, mu: f64, sigma: f64) -> f64 {

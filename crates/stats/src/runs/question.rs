@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Two groups of runs, and what is good.
+
+use std::collections::BTreeMap;
+
+use crate::Moments;
+
+/// Which direction of a figure is good.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// Less is better: latencies, misses.
+    LowerIsBetter,
+    /// More is better: throughput.
+    HigherIsBetter,
+    /// Neither.
+    Neither,
+}
+
+/// How values are compared.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scale {
+    /// By their logarithms: effects are ratios.
+    Log,
+    /// As they are: effects are differences.
+    Linear,
+}
+
+/// Two groups of run-level values, one value a run.
+///
+/// ```
+/// use punctual_stats::runs::{Direction, Question};
+///
+/// // The p99 of each run in µs; the runs of a block were made one after the other.
+/// let question = Question::new(
+///     &[50.1, 51.3, 49.8, 50.7],
+///     &[55.2, 56.0, 54.1, 55.9],
+///     Direction::LowerIsBetter,
+/// )
+/// .in_blocks(&[1, 2, 3, 4], &[1, 2, 3, 4]);
+/// # let _ = question;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    baseline: &'a [f64],
+    candidate: &'a [f64],
+    blocks: Option<(&'a [u64], &'a [u64])>,
+    pub(crate) direction: Direction,
+}
+
+/// The reason that a question makes no sense.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuestionError {
+    /// A value is infinite or not a number.
+    #[error("value {index} of the {group} is not a finite number")]
+    NotFinite {
+        /// `baseline` or `candidate`.
+        group: &'static str,
+        /// Place of the value, from 0.
+        index: usize,
+    },
+    /// There is not one block a value.
+    #[error("the {group} has {values} values and {blocks} blocks")]
+    Blocks {
+        /// `baseline` or `candidate`.
+        group: &'static str,
+        /// Number of values.
+        values: usize,
+        /// Number of blocks.
+        blocks: usize,
+    },
+}
+
+impl<'a> Question<'a> {
+    /// Asks how `candidate` compares with `baseline`.
+    pub fn new(baseline: &'a [f64], candidate: &'a [f64], direction: Direction) -> Self {
+        Self {
+            baseline,
+            candidate,
+            blocks: None,
+            direction,
+        }
+    }
+
+    /// Says in which block each run was made. Runs are then compared inside their block.
+    ///
+    /// The sign of a block's difference is random under "no effect" where the block has as many runs
+    /// of one group as of the other, as experiments make them.
+    #[must_use]
+    pub fn in_blocks(mut self, baseline: &'a [u64], candidate: &'a [u64]) -> Self {
+        self.blocks = Some((baseline, candidate));
+        self
+    }
+
+    pub(crate) fn data(&self) -> Result<Data, QuestionError> {
+        finite("baseline", self.baseline)?;
+        finite("candidate", self.candidate)?;
+        let scale = scale_of(&[self.baseline, self.candidate]);
+        let on_scale = |xs: &[f64]| -> Vec<f64> {
+            match scale {
+                Scale::Log => xs.iter().map(|x| x.ln()).collect(),
+                Scale::Linear => xs.to_vec(),
+            }
+        };
+        let (a, b) = (on_scale(self.baseline), on_scale(self.candidate));
+        let Some((blocks_a, blocks_b)) = self.blocks else {
+            return Ok(Data {
+                scale,
+                layout: Layout::Groups(a.clone(), b.clone()),
+                a,
+                b,
+                unpaired: 0,
+            });
+        };
+        one_block_each("baseline", &a, blocks_a)?;
+        one_block_each("candidate", &b, blocks_b)?;
+        let (pairs, unpaired) = paired(&a, blocks_a, &b, blocks_b);
+        Ok(Data {
+            scale,
+            a,
+            b,
+            layout: Layout::Pairs(pairs),
+            unpaired,
+        })
+    }
+}
+
+/// Logarithms where every value has one. It looks at all values together, whoever they are of.
+pub(crate) fn scale_of(groups: &[&[f64]]) -> Scale {
+    if groups.iter().copied().flatten().all(|x| *x > 0.0) {
+        Scale::Log
+    } else {
+        Scale::Linear
+    }
+}
+
+fn finite(group: &'static str, values: &[f64]) -> Result<(), QuestionError> {
+    match values.iter().position(|x| !x.is_finite()) {
+        Some(index) => Err(QuestionError::NotFinite { group, index }),
+        None => Ok(()),
+    }
+}
+
+fn one_block_each(
+    group: &'static str,
+    values: &[f64],
+    blocks: &[u64],
+) -> Result<(), QuestionError> {
+    if values.len() == blocks.len() {
+        return Ok(());
+    }
+    Err(QuestionError::Blocks {
+        group,
+        values: values.len(),
+        blocks: blocks.len(),
+    })
+}
+
+/// The mean of each group in each block that has both, and the number of runs in blocks that have
+/// one alone.
+fn paired(a: &[f64], blocks_a: &[u64], b: &[f64], blocks_b: &[u64]) -> (Vec<(f64, f64)>, usize) {
+    let mut blocks: BTreeMap<u64, (Moments, Moments)> = BTreeMap::new();
+    for (x, block) in a.iter().zip(blocks_a) {
+        blocks.entry(*block).or_default().0.push(*x);
+    }
+    for (x, block) in b.iter().zip(blocks_b) {
+        blocks.entry(*block).or_default().1.push(*x);
+    }
+    let mut unpaired = 0;
+    let mut pairs = Vec::new();
+    for (a, b) in blocks.values() {
+        match (a.mean(), b.mean()) {
+            (Some(a), Some(b)) => pairs.push((a, b)),
+            _ => unpaired += crate::num::index(a.count() + b.count()),
+        }
+    }
+    (pairs, unpaired)
+}
+
+/// The values on their scale.
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    pub(crate) scale: Scale,
+    pub(crate) a: Vec<f64>,
+    pub(crate) b: Vec<f64>,
+    pub(crate) layout: Layout,
+    pub(crate) unpaired: usize,
+}
+
+/// What is exchangeable under "no effect".
+#[derive(Clone, Debug)]
+pub(crate) enum Layout {
+    /// The runs of two groups.
+    Groups(Vec<f64>, Vec<f64>),
+    /// The two sides of each block.
+    Pairs(Vec<(f64, f64)>),
+}
+
+/// The effect on the scale of the data: candidate minus baseline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contrast {
+    pub(crate) estimate: f64,
+    pub(crate) error: f64,
+    pub(crate) freedom: f64,
+}
+
+impl Layout {
+    /// The units of the smaller side: runs, or blocks.
+    pub(crate) fn units(&self) -> usize {
+        match self {
+            Self::Groups(a, b) => a.len().min(b.len()),
+            Self::Pairs(pairs) => pairs.len(),
+        }
+    }
+
+    /// The estimate, its standard error, and the degrees of freedom of that; `None` below two units.
+    pub(crate) fn contrast(&self) -> Option<Contrast> {
+        match self {
+            Self::Groups(a, b) => {
+                let (a, b) = (moments(a), moments(b));
+                let parts = [a.variance()? / count(&a), b.variance()? / count(&b)];
+                let error2: f64 = parts.iter().sum();
+                Some(Contrast {
+                    estimate: b.mean()? - a.mean()?,
+                    error: error2.sqrt(),
+                    freedom: super::welch::satterthwaite(parts, [count(&a), count(&b)]),
+                })
+            }
+            Self::Pairs(pairs) => {
+                let d = moments(&differences(pairs));
+                Some(Contrast {
+                    estimate: d.mean()?,
+                    error: (d.variance()? / count(&d)).sqrt(),
+                    freedom: count(&d) - 1.0,
+                })
+            }
+        }
+    }
+}
+
+pub(crate) fn differences(pairs: &[(f64, f64)]) -> Vec<f64> {
+    pairs.iter().map(|(a, b)| b - a).collect()
+}
+
+pub(crate) fn moments(xs: &[f64]) -> Moments {
+    let mut moments = Moments::new();
+    moments.extend_from_slice(xs);
+    moments
+}
+
+fn count(moments: &Moments) -> f64 {
+    moments.count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_are_all_positive_are_compared_by_their_logarithms() {
+        assert_eq!(scale_of(&[&[1.0, 2.0], &[0.5]]), Scale::Log);
+        assert_eq!(scale_of(&[&[1.0, 2.0], &[0.0]]), Scale::Linear);
+        assert_eq!(scale_of(&[&[-1.0], &[1.0]]), Scale::Linear);
+    }
+
+    #[test]
+    fn blocks_pair_what_they_hold_and_count_what_they_do_not() {
+        let q = Question::new(&[1.0, 3.0, 5.0, 7.0], &[0.0, 4.0], Direction::LowerIsBetter)
+            .in_blocks(&[1, 1, 2, 9], &[1, 2]);
+        let data = q.data().unwrap();
+        let Layout::Pairs(pairs) = &data.layout else {
+            panic!("pairs");
+        };
+        assert_eq!(pairs, &[(2.0, 0.0), (5.0, 4.0)]);
+        assert_eq!(data.unpaired, 1);
+        let contrast = data.layout.contrast().unwrap();
+        assert!((contrast.estimate + 1.5).abs() < 1e-12);
+        assert_eq!(contrast.freedom, 1.0);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        let q = Question::new(&[1.0, f64::NAN], &[1.0], Direction::Neither);
+        assert_eq!(
+            q.data().unwrap_err().to_string(),
+            "value 1 of the baseline is not a finite number"
+        );
+        let q = Question::new(&[1.0], &[1.0, 2.0], Direction::Neither).in_blocks(&[1], &[1]);
+        assert_eq!(
+            q.data().unwrap_err().to_string(),
+            "the candidate has 2 values and 1 blocks"
+        );
+    }
+}

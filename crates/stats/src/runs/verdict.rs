@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From two groups of runs to a verdict.
+
+use super::outcome::{Effect, Equivalence, IntervalMethod, Outcome, Side, Test, Verdict};
+use super::permutation::Permutations;
+use super::power::{
+    detectable, runs_for_level, runs_to_detect, runs_to_show_equivalence, variances,
+};
+use super::question::{Contrast, Data, Layout, QuestionError, Scale, moments};
+use super::{Direction, Question, bootstrap};
+use crate::holm::holm;
+use crate::precision::{Interval, mean_interval};
+use crate::student::student_t;
+
+/// How to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Level of the tests: the share of comparisons without an effect that are called one.
+    pub alpha: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// The smallest change that matters, as a share: what decides between "not distinguishable" and
+    /// "too few runs".
+    pub effect: f64,
+    /// The probability with which an effect shall be found.
+    pub power: f64,
+    /// The change, as a share, within which two groups are the same, if that is to be shown.
+    pub equivalence: Option<f64>,
+    /// How the intervals are made.
+    pub interval: IntervalMethod,
+    /// Random arrangements, and resamples of a bootstrap.
+    pub draws: usize,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// 5 %, 95 %, a change of 10 % found with a power of 80 %, permutation intervals.
+    fn default() -> Self {
+        Self {
+            alpha: 0.05,
+            confidence: 0.95,
+            effect: 0.1,
+            power: 0.8,
+            equivalence: None,
+            interval: IntervalMethod::default(),
+            draws: 9_999,
+            seed: 1,
+        }
+    }
+}
+
+/// Compares two groups of runs by one figure.
+///
+/// ```
+/// use punctual_stats::runs::{Direction, Options, Question, Verdict, compare};
+///
+/// # fn main() -> Result<(), punctual_stats::runs::QuestionError> {
+/// let before = [50.1, 51.3, 49.8, 50.7, 50.9];
+/// let after = [44.0, 45.2, 43.9, 44.8, 45.0];
+/// let question = Question::new(&before, &after, Direction::LowerIsBetter);
+/// let outcome = compare(&question, &Options::default())?;
+/// assert_eq!(outcome.verdict, Verdict::Better);
+/// // All 252 ways to divide ten runs were looked at; only this one and its mirror are so extreme.
+/// assert_eq!(outcome.test.map(|test| test.p), Some(2.0 / 252.0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`QuestionError`] for values that are not finite, or blocks that do not fit the values.
+pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, QuestionError> {
+    let analysis = Analysis::of(question, options)?;
+    let (p, equivalence) = (analysis.p(), analysis.equivalence(options));
+    Ok(analysis.conclude(options, 1, p, equivalence))
+}
+
+/// Compares two groups of runs by several figures, with Holm's correction for their number: the
+/// probability of any wrong verdict among them is at most the level.
+///
+/// # Errors
+///
+/// As [`compare`].
+pub fn compare_all(
+    questions: &[Question<'_>],
+    options: &Options,
+) -> Result<Vec<Outcome>, QuestionError> {
+    let analyses: Vec<Analysis> = questions
+        .iter()
+        .map(|question| Analysis::of(question, options))
+        .collect::<Result<_, _>>()?;
+    let p: Vec<_> = analyses.iter().map(Analysis::p).collect();
+    let equivalence: Vec<_> = analyses.iter().map(|a| a.equivalence(options)).collect();
+    let asked = p.iter().flatten().count().max(1);
+    let adjusted = holm(&p).into_iter().zip(holm(&equivalence));
+    Ok(analyses
+        .into_iter()
+        .zip(adjusted)
+        .map(|(analysis, (p, equivalence))| analysis.conclude(options, asked, p, equivalence))
+        .collect())
+}
+
+/// One question with its data on their scale and its test, before the correction.
+struct Analysis {
+    direction: Direction,
+    data: Data,
+    contrast: Option<Contrast>,
+    permutations: Option<Permutations>,
+}
+
+impl Analysis {
+    fn of(question: &Question<'_>, options: &Options) -> Result<Self, QuestionError> {
+        let data = question.data()?;
+        Ok(Self {
+            direction: question.direction,
+            contrast: data.layout.contrast(),
+            permutations: Permutations::of_data(&data, options.draws, options.seed),
+            data,
+        })
+    }
+
+    fn p(&self) -> Option<f64> {
+        Some(self.permutations.as_ref()?.p(0.0))
+    }
+
+    /// The p-value of "beyond the margin", if a margin was given and means something.
+    fn equivalence(&self, options: &Options) -> Option<f64> {
+        let margin = self.on_scale(options.equivalence?)?;
+        Some(self.permutations.as_ref()?.p_outside(margin))
+    }
+
+    /// A change given as a share, as a difference on the scale of the data.
+    fn on_scale(&self, share: f64) -> Option<f64> {
+        match self.data.scale {
+            Scale::Log => Some(share.ln_1p()),
+            Scale::Linear => moments(&self.data.a)
+                .mean()
+                .filter(|mean| *mean > 0.0)
+                .map(|mean| mean * share),
+        }
+    }
+
+    /// The other way round.
+    fn as_share(&self, difference: f64) -> Option<f64> {
+        match self.data.scale {
+            Scale::Log => Some(difference.exp_m1()),
+            Scale::Linear => moments(&self.data.a)
+                .mean()
+                .filter(|mean| *mean > 0.0)
+                .map(|mean| difference / mean),
+        }
+    }
+
+    fn conclude(
+        self,
+        options: &Options,
+        asked: usize,
+        adjusted_p: Option<f64>,
+        adjusted_equivalence: Option<f64>,
+    ) -> Outcome {
+        // Holm's first step, the hardest: what one question alone could show is no promise.
+        let level = options.alpha / asked as f64;
+        let smallest = self
+            .contrast
+            .filter(|contrast| contrast.error > 0.0)
+            .and_then(|c| detectable(c.error, c.freedom, level, options.power));
+        let test = self.permutations.as_ref().map(|permutations| {
+            let p = permutations.p(0.0);
+            Test {
+                p,
+                adjusted_p: adjusted_p.unwrap_or(p),
+                kind: permutations.kind(),
+                smallest_p: permutations.smallest_p(),
+            }
+        });
+        let equivalence = options.equivalence.map(|margin| Equivalence {
+            margin,
+            p: self.equivalence(options),
+            adjusted_p: adjusted_equivalence,
+        });
+        let verdict = self.verdict(options, level, test, equivalence, smallest);
+        let (interval, method) = self.interval(options).unzip();
+        let (ratio, difference) = self.effects(options, interval);
+        Outcome {
+            scale: self.data.scale,
+            baseline: side(&self.data.a, self.data.scale, options.confidence),
+            candidate: side(&self.data.b, self.data.scale, options.confidence),
+            pairs: match &self.data.layout {
+                Layout::Pairs(pairs) => Some(pairs.len()),
+                Layout::Groups(..) => None,
+            },
+            unpaired: self.data.unpaired,
+            ratio,
+            difference,
+            interval_method: method,
+            test,
+            equivalence,
+            smallest_detectable: smallest.and_then(|least| self.as_share(least)),
+            verdict,
+        }
+    }
+
+    fn verdict(
+        &self,
+        options: &Options,
+        level: f64,
+        test: Option<Test>,
+        equivalence: Option<Equivalence>,
+        smallest: Option<f64>,
+    ) -> Verdict {
+        let (Some(test), Some(contrast)) = (test, self.contrast) else {
+            return self.too_few(runs_for_level(self.blocked(), level));
+        };
+        let shown = |p: Option<f64>| p.is_some_and(|p| p <= options.alpha);
+        if shown(equivalence.and_then(|equivalence| equivalence.adjusted_p)) {
+            return Verdict::Equivalent;
+        }
+        if test.adjusted_p <= options.alpha {
+            return match (self.direction, contrast.estimate > 0.0) {
+                (Direction::Neither, _) => Verdict::Different,
+                (Direction::LowerIsBetter, true) | (Direction::HigherIsBetter, false) => {
+                    Verdict::Worse
+                }
+                _ => Verdict::Better,
+            };
+        }
+        let needed = self.needed(options, level);
+        if test.smallest_p > level {
+            return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
+        }
+        let enough = match (self.on_scale(options.effect), smallest) {
+            _ if options.equivalence.is_some() => {
+                // Asked whether it is the same; as long as that is not shown, more runs may.
+                contrast.error == 0.0
+            }
+            (Some(effect), Some(least)) => least <= effect,
+            // Without spread or without a baseline there is no size of effect to speak of.
+            _ => true,
+        };
+        match (enough, needed) {
+            (true, _) => Verdict::NotDistinguishable,
+            (false, Some(needed)) => self.too_few(needed),
+            (false, None) => Verdict::TooFewRuns { more: None },
+        }
+    }
+
+    /// The runs a side, or blocks, that would find what matters, or show that it is not there.
+    fn needed(&self, options: &Options, level: f64) -> Option<u64> {
+        let variances = variances(&self.data.layout)?;
+        match options.equivalence {
+            Some(margin) => {
+                runs_to_show_equivalence(&variances, self.on_scale(margin)?, level, options.power)
+            }
+            None => runs_to_detect(
+                &variances,
+                self.on_scale(options.effect)?,
+                level,
+                options.power,
+            ),
+        }
+    }
+
+    fn too_few(&self, needed: u64) -> Verdict {
+        let have = self.data.layout.units() as u64;
+        Verdict::TooFewRuns {
+            more: Some(needed.saturating_sub(have).max(1)),
+        }
+    }
+
+    fn blocked(&self) -> bool {
+        matches!(self.data.layout, Layout::Pairs(_))
+    }
+
+    /// The interval of the effect on the scale of the data, and how it was made.
+    fn interval(&self, options: &Options) -> Option<((f64, f64), IntervalMethod)> {
+        let made = match options.interval {
+            IntervalMethod::Permutation => self
+                .permutations
+                .as_ref()
+                .and_then(|permutations| permutations.interval(options.confidence)),
+            IntervalMethod::Studentised => bootstrap::studentised(
+                &self.data.layout,
+                |a, b| bootstrap::Smooth {
+                    value: b - a,
+                    by_a: -1.0,
+                    by_b: 1.0,
+                },
+                options,
+            ),
+            IntervalMethod::Bca => bootstrap::bca(&self.data.layout, options),
+            IntervalMethod::Welch => None,
+        };
+        let contrast = self.contrast.filter(|contrast| contrast.error > 0.0)?;
+        let welch = || {
+            let half = student_t(contrast.freedom, f64::midpoint(1.0, options.confidence))?
+                * contrast.error;
+            Some((contrast.estimate - half, contrast.estimate + half))
+        };
+        match made {
+            Some(made) => Some((made, options.interval)),
+            None => Some((welch()?, IntervalMethod::Welch)),
+        }
+    }
+
+    /// The ratio and the difference, each with its interval.
+    fn effects(
+        &self,
+        options: &Options,
+        interval: Option<(f64, f64)>,
+    ) -> (Option<Effect>, Option<Effect>) {
+        let effect = |estimate: f64, interval: Option<(f64, f64)>| Effect {
+            estimate,
+            interval: interval.map(|(low, high)| Interval {
+                low,
+                high,
+                confidence: options.confidence,
+                effective_samples: (self.data.a.len() + self.data.b.len()) as f64,
+            }),
+        };
+        let means = (moments(&self.data.a).mean(), moments(&self.data.b).mean());
+        let (Some(a), Some(b)) = means else {
+            return (None, None);
+        };
+        // Inside blocks the effect is the mean of their differences, not that of all runs.
+        let estimate = self.contrast.map_or(b - a, |contrast| contrast.estimate);
+        match self.data.scale {
+            Scale::Log => {
+                let ratio = interval.map(|(low, high)| (low.exp(), high.exp()));
+                let difference = bootstrap::studentised(
+                    &self.data.layout,
+                    |a, b| bootstrap::Smooth {
+                        value: b.exp() - a.exp(),
+                        by_a: -a.exp(),
+                        by_b: b.exp(),
+                    },
+                    options,
+                );
+                (
+                    Some(effect(estimate.exp(), ratio)),
+                    Some(effect(b.exp() - a.exp(), difference)),
+                )
+            }
+            Scale::Linear => (
+                (a > 0.0 && b > 0.0).then(|| effect(b / a, None)),
+                Some(effect(estimate, interval)),
+            ),
+        }
+    }
+}
+
+fn side(values: &[f64], scale: Scale, confidence: f64) -> Side {
+    let moments = moments(values);
+    let interval = mean_interval(&moments, values.len() as f64, confidence);
+    let back = |x: f64| match scale {
+        Scale::Log => x.exp(),
+        Scale::Linear => x,
+    };
+    // What cannot be below 0 has no interval below 0.
+    let least = match values.iter().all(|x| *x >= 0.0) {
+        true => 0.0,
+        false => f64::NEG_INFINITY,
+    };
+    Side {
+        runs: values.len(),
+        estimate: moments.mean().map(back),
+        deviation: moments.std_dev().map(|deviation| match scale {
+            Scale::Log => deviation.exp_m1(),
+            Scale::Linear => deviation,
+        }),
+        interval: interval.map(|interval| Interval {
+            low: match scale {
+                Scale::Log => interval.low.exp(),
+                Scale::Linear => interval.low.max(least),
+            },
+            high: back(interval.high),
+            ..interval
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Samples, assert_close};
+
+    /// Run-level values around `center` with a deviation of `share`.
+    fn runs(samples: &mut Samples, n: usize, center: f64, share: f64) -> Vec<f64> {
+        (0..n)
+            .map(|_| samples.lognormal(center.ln(), share))
+            .collect()
+    }
+
+    fn ask(a: &[f64], b: &[f64]) -> Outcome {
+        let question = Question::new(a, b, Direction::LowerIsBetter);
+        compare(&question, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn a_clear_effect_is_worse_or_better_by_the_direction() {
+        let mut samples = Samples::new(1);
+        let a = runs(&mut samples, 8, 50.0, 0.02);
+        let b = runs(&mut samples, 8, 60.0, 0.02);
+        let outcome = ask(&a, &b);
+        assert_eq!(outcome.verdict, Verdict::Worse);
+        let ratio = outcome.ratio.unwrap();
+        let interval = ratio.interval.unwrap();
+        assert!(interval.low < 1.2 && 1.2 < interval.high, "{interval:?}");
+        assert!((ratio.estimate - 1.2).abs() < 0.04);
+        assert!((outcome.difference.unwrap().estimate - 10.0).abs() < 2.0);
+        assert_eq!(ask(&b, &a).verdict, Verdict::Better);
+        let asked = |direction| {
+            let question = Question::new(&a, &b, direction);
+            compare(&question, &Options::default()).unwrap().verdict
+        };
+        assert_eq!(asked(Direction::HigherIsBetter), Verdict::Better);
+        assert_eq!(asked(Direction::Neither), Verdict::Different);
+    }
+
+    #[test]
+    fn one_run_a_side_concludes_nothing_and_says_how_many_are_missing() {
+        let outcome = ask(&[50.0], &[90.0]);
+        assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(3) });
+        assert_eq!(outcome.test, None);
+        assert_close(outcome.ratio.map(|r| r.estimate), 1.8, 1e-12);
+        assert_eq!(outcome.ratio.unwrap().interval, None);
+        let none = ask(&[], &[90.0]);
+        assert_eq!(none.ratio, None);
+        assert_eq!(none.verdict, Verdict::TooFewRuns { more: Some(4) });
+    }
+
+    #[test]
+    fn three_runs_a_side_are_too_few_however_far_apart() {
+        let outcome = ask(&[50.0, 51.0, 50.5], &[500.0, 502.0, 501.0]);
+        assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
+        assert_eq!(outcome.interval_method, Some(IntervalMethod::Welch));
+        assert!(outcome.ratio.unwrap().interval.unwrap().low > 5.0);
+    }
+
+    #[test]
+    fn quiet_runs_without_an_effect_are_not_distinguishable_and_noisy_ones_too_few() {
+        let mut samples = Samples::new(3);
+        let quiet: Vec<_> = (0..2).map(|_| runs(&mut samples, 12, 50.0, 0.03)).collect();
+        let outcome = ask(&quiet[0], &quiet[1]);
+        assert_eq!(outcome.verdict, Verdict::NotDistinguishable);
+        assert!(outcome.smallest_detectable.unwrap() < 0.1);
+        let noisy: Vec<_> = (0..2).map(|_| runs(&mut samples, 12, 50.0, 0.5)).collect();
+        let outcome = ask(&noisy[0], &noisy[1]);
+        let Verdict::TooFewRuns { more: Some(more) } = outcome.verdict else {
+            panic!("{outcome:?}");
+        };
+        // 16 (0.5/0.095)² = 440.
+        assert!((150..1_200).contains(&more), "{more}");
+        assert!(outcome.smallest_detectable.unwrap() > 0.1);
+    }
+
+    #[test]
+    fn the_same_within_a_margin_can_be_shown_and_wins_over_a_small_effect() {
+        let mut samples = Samples::new(4);
+        let a = runs(&mut samples, 12, 50.0, 0.01);
+        let b = runs(&mut samples, 12, 51.0, 0.01);
+        let question = Question::new(&a, &b, Direction::LowerIsBetter);
+        let within = |equivalence| {
+            let options = Options {
+                equivalence,
+                ..Options::default()
+            };
+            compare(&question, &options).unwrap()
+        };
+        assert_eq!(within(None).verdict, Verdict::Worse);
+        assert_eq!(within(Some(0.05)).verdict, Verdict::Equivalent);
+        assert!(within(Some(0.05)).test.unwrap().p < 0.05);
+        assert_eq!(within(Some(0.001)).verdict, Verdict::Worse);
+    }
+
+    #[test]
+    fn more_figures_make_each_verdict_harder() {
+        let a = [50.0, 51.0, 50.5, 50.2];
+        let b = [55.0, 56.0, 55.5, 55.2];
+        let question = Question::new(&a, &b, Direction::LowerIsBetter);
+        assert_eq!(ask(&a, &b).verdict, Verdict::Worse);
+        let outcomes = compare_all(&[question; 4], &Options::default()).unwrap();
+        for outcome in outcomes {
+            assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
+            let test = outcome.test.unwrap();
+            assert_close(Some(test.adjusted_p), 4.0 * test.p, 1e-12);
+        }
+    }
+
+    #[test]
+    fn zeros_are_compared_as_differences() {
+        let outcome = ask(&[0.0, 0.0, 0.0, 0.1, 0.0], &[2.0, 3.0, 2.5, 1.5, 2.0]);
+        assert_eq!(outcome.scale, Scale::Linear);
+        assert_eq!(outcome.verdict, Verdict::Worse);
+        let difference = outcome.difference.unwrap();
+        assert_close(Some(difference.estimate), 2.18, 1e-12);
+        assert!(difference.interval.unwrap().low > 0.0);
+        assert!(outcome.baseline.interval.unwrap().low >= 0.0);
+        let nothing = ask(&[0.0; 6], &[0.0; 6]);
+        assert_eq!(nothing.verdict, Verdict::NotDistinguishable);
+        assert_eq!(nothing.smallest_detectable, None);
+        assert_eq!(nothing.ratio, None);
+    }
+
+    #[test]
+    fn blocks_find_an_effect_that_drift_hides() {
+        let mut samples = Samples::new(5);
+        let drift: Vec<f64> = (0..8).map(|i| 50.0 * 1.15_f64.powi(i)).collect();
+        let a: Vec<f64> = drift
+            .iter()
+            .map(|x| x * samples.lognormal(0.0, 0.01))
+            .collect();
+        let b: Vec<f64> = drift
+            .iter()
+            .map(|x| x * samples.lognormal(0.05, 0.01))
+            .collect();
+        let blocks: Vec<u64> = (0..8).collect();
+        assert!(matches!(
+            ask(&a, &b).verdict,
+            Verdict::TooFewRuns { more: Some(_) }
+        ));
+        let question = Question::new(&a, &b, Direction::LowerIsBetter).in_blocks(&blocks, &blocks);
+        let outcome = compare(&question, &Options::default()).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Worse);
+        assert_eq!(outcome.pairs, Some(8));
+        assert_close(Some(outcome.test.unwrap().p), 2.0 / 256.0, 1e-12);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_outcome_with_any_method() {
+        let mut samples = Samples::new(6);
+        let a = runs(&mut samples, 14, 50.0, 0.1);
+        let b = runs(&mut samples, 14, 53.0, 0.1);
+        let question = Question::new(&a, &b, Direction::LowerIsBetter);
+        for interval in [
+            IntervalMethod::Permutation,
+            IntervalMethod::Studentised,
+            IntervalMethod::Bca,
+            IntervalMethod::Welch,
+        ] {
+            let options = Options {
+                interval,
+                ..Options::default()
+            };
+            let outcome = compare(&question, &options).unwrap();
+            assert_eq!(outcome, compare(&question, &options).unwrap());
+            assert_eq!(outcome.interval_method, Some(interval));
+            let ratio = outcome.ratio.unwrap();
+            let ends = ratio.interval.unwrap();
+            assert!(ends.low < ratio.estimate && ratio.estimate < ends.high);
+        }
+    }
+}
