@@ -18,12 +18,14 @@ pub mod online;
 pub mod precision;
 pub mod psquare;
 mod random;
+pub mod requirement;
 pub mod runs;
 pub mod stop;
 mod student;
 pub mod target;
 #[cfg(test)]
 mod testing;
+mod text;
 mod view;
 pub mod window;
 

@@ -14,6 +14,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::text::{number, percent, quantile, share, time_ns};
+
 /// A figure of the distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
@@ -142,43 +144,23 @@ impl fmt::Display for HalfWidth {
     }
 }
 
-/// The percentage without the digits that the factor of 100 adds: 0.57 is 57, not 56.99999999999999.
-fn percent(share: f64) -> f64 {
-    let exact = share * 100.0;
-    format!("{exact:.12}").parse().unwrap_or(exact)
-}
-
 fn parse_statistic(part: &str) -> Result<Statistic, ParseTargetError> {
     if part == "mean" {
         return Ok(Statistic::Mean);
     }
-    part.strip_prefix('p')
-        .and_then(number)
-        .filter(|&percent| percent > 0.0 && percent < 100.0)
-        .map(|percent| Statistic::Quantile(percent / 100.0))
+    quantile(part)
+        .map(Statistic::Quantile)
         .ok_or_else(|| ParseTargetError::Statistic {
             part: part.to_owned(),
         })
 }
 
 fn parse_width(part: &str) -> Result<HalfWidth, ParseTargetError> {
-    // `s` last: the other units end in it.
-    let units = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("µs", 1e3),
-        ("ms", 1e6),
-        ("s", 1e9),
-    ];
     let relative = || {
         let percent = number(part.strip_suffix('%')?)?;
         Some(HalfWidth::Relative(percent / 100.0))
     };
-    let absolute = || {
-        let stripped = |&(unit, ns)| Some((part.strip_suffix(unit)?, ns));
-        let (digits, ns): (&str, f64) = units.iter().find_map(stripped)?;
-        Some(HalfWidth::Absolute(number(digits)? * ns))
-    };
+    let absolute = || time_ns(part).map(HalfWidth::Absolute);
     relative()
         .or_else(absolute)
         .filter(|width| {
@@ -191,19 +173,9 @@ fn parse_width(part: &str) -> Result<HalfWidth, ParseTargetError> {
 }
 
 fn parse_confidence(part: &str) -> Result<f64, ParseTargetError> {
-    part.strip_suffix('%')
-        .and_then(number)
-        .filter(|&percent| percent > 0.0 && percent < 100.0)
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| ParseTargetError::Confidence {
-            part: part.to_owned(),
-        })
-}
-
-/// A decimal number; Rust's parser alone would also take `inf`, `nan` and `1e3`.
-fn number(digits: &str) -> Option<f64> {
-    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    plain.then(|| digits.parse().ok()).flatten()
+    share(part).ok_or_else(|| ParseTargetError::Confidence {
+        part: part.to_owned(),
+    })
 }
 
 #[cfg(test)]

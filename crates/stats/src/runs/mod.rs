@@ -38,6 +38,7 @@
 //! [`Interval`]: IntervalMethod
 
 pub mod bootstrap;
+mod order;
 mod outcome;
 mod permutation;
 mod power;
@@ -45,6 +46,7 @@ mod question;
 mod verdict;
 mod welch;
 
+pub use order::{Order, Trend, drift, order, outliers};
 pub use outcome::{Effect, Equivalence, IntervalMethod, Outcome, Side, Test, TestKind, Verdict};
 pub use permutation::Permutations;
 pub use power::{detectable, runs_to_detect, runs_to_show_equivalence};
