@@ -19,6 +19,7 @@ pub mod sched;
 pub mod terminal;
 pub mod thread;
 pub mod timer;
+pub mod tracefs;
 
 mod dma_latency;
 mod fifo;
