@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use punctual_model::{Better, Clock, Figure, Nanos, Progress, Sample};
+use punctual_model::{Better, Clock, CpuId, Figure, Finding, Nanos, Progress, Sample};
 use punctual_sys::clock;
 use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
 
@@ -34,21 +34,28 @@ pub struct Release {
 
 /// What one thread does.
 #[derive(Debug)]
-struct Cycles {
-    release: Release,
-    origin: Nanos,
-    end: Nanos,
-    cpu: u32,
-    stop: Arc<AtomicBool>,
+pub struct Cycles {
+    /// How.
+    pub release: Release,
+    /// Time zero of the run. The first deadline is one interval later.
+    pub origin: Nanos,
+    /// No deadline after this is waited for.
+    pub end: Nanos,
+    /// CPU of the thread.
+    pub cpu: CpuId,
+    /// Ends the loop at the next deadline.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What one thread counted.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+pub struct Counted {
     /// Wake-ups that came after the deadline: there was nothing left to spin for.
-    late: u64,
-    cycles: u64,
-    failure: Option<Errno>,
+    pub late: u64,
+    /// Deadlines that were waited for.
+    pub cycles: u64,
+    /// What the kernel said to a sleep, if that ended the loop.
+    pub failure: Option<Errno>,
 }
 
 /// Measures with one thread a CPU of the frame's set-up.
@@ -89,13 +96,15 @@ pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureErro
     });
     let results = crew.join()?;
     streams.iter_mut().for_each(|s| s.drain(|_| ()));
-    conclude(frame, &streams, results)
+    conclude(release, frame, &streams, results)
 }
 
 impl Cycles {
+    /// Sleeps and spins, cycle after cycle.
+    ///
     /// Hot: from the first sleep to the return this allocates nothing, locks nothing, and calls
-    /// only the clock and the sleep.
-    fn run(&self, tap: &mut Tap) -> Counted {
+    /// only the clock and the sleep. `tests/no_alloc.rs` holds it to that.
+    pub fn run(&self, tap: &mut Tap) -> Counted {
         let mut counted = Counted::default();
         let mut sleeper = Nanosleep::new(Clock::Monotonic);
         let interval = self.release.interval;
@@ -135,6 +144,7 @@ impl Cycles {
 
 #[expect(clippy::cast_precision_loss, reason = "figures")]
 fn conclude(
+    release: Release,
     frame: &Frame<'_>,
     streams: &[Stream],
     results: Vec<(Counted, ThreadReport)>,
@@ -167,6 +177,9 @@ fn conclude(
         ));
         found.threads.push(report);
     }
+    found.findings = cost_of(release, streams, &found.figures)
+        .into_iter()
+        .collect();
     found.series = streams.iter().map(|s| s.series(None)).collect();
     let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
     found.total = tally::total(&tallies);
@@ -179,6 +192,37 @@ fn conclude(
         .collect();
     found.checks = sample_checks(&found.series);
     Ok(found)
+}
+
+/// Says accuracy and cost in one sentence: one without the other says nothing.
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<Finding> {
+    let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
+    let all = tally::total(&tallies);
+    let ns = |name: &str| all.quantiles_ns.get(name).copied().flatten();
+    let (p50, p99) = (ns("p50")?, ns("p99")?);
+    let of = |name: &'static str| figures.iter().filter(move |f| f.name == name);
+    let cycles: u64 = of("cpu_time_per_cycle").map(|f| f.count).sum();
+    let mean = |name| {
+        let sum: f64 = of(name)
+            .filter_map(|f| Some(f.value? * f.count as f64))
+            .sum();
+        sum / cycles.max(1) as f64
+    };
+    let cost = mean("cpu_time_per_cycle");
+    Some(Finding::observed(
+        "release-cost",
+        format!(
+            "half of the {cycles} cycles began within {} of their deadline, 99 % within {}, \
+             for {:.1} µs of CPU time a cycle ({:.2} % of a CPU); {:.2} % were woken after the \
+             deadline, and for those spinning bought nothing",
+            Nanos::new(p50),
+            Nanos::new(p99),
+            cost / 1e3,
+            100.0 * cost / release.interval.get() as f64,
+            100.0 * mean("woken_after_deadline"),
+        ),
+    ))
 }
 
 #[cfg(test)]
@@ -241,6 +285,7 @@ mod tests {
         let total = &outcome.found.total;
         assert_eq!(total.count + total.overruns.unwrap(), 100);
         assert_eq!(outcome.found.figures.len(), 2);
+        assert_eq!(outcome.found.findings[0].id, "release-cost");
     }
 
     #[test]

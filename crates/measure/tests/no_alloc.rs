@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Fails when the measuring loop allocates. One test in the file: the counter is per thread.
+//! Fails when a hot loop allocates. Each test has a thread, and so a counter, of its own.
 #![expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use punctual_measure::crew::Post;
 use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
-use punctual_model::{Clock, Nanos};
+use punctual_measure::release::{self, Release};
+use punctual_measure::stream::{Stream, Tap};
+use punctual_model::{Clock, Nanos, Policy};
 use punctual_sys::clock;
 use punctual_sys::timer::{Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
 
@@ -99,8 +103,40 @@ fn the_measuring_loop_does_not_allocate_with_any_timer() {
     if let Ok(mut uring) = Uring::new(clock) {
         assert_eq!(allocations(&mut uring, deadline), 0, "with uring");
     }
-    // The counter itself works.
+    the_counter_counts();
+}
+
+fn the_counter_counts() {
     let before = CALLS.get();
     drop(std::hint::black_box(Box::new(1_u8)));
     assert!(CALLS.get() > before);
+}
+
+/// A ring that takes a sample about every `interval`, and what becomes of them.
+fn tap(interval: Nanos) -> (Tap, Stream) {
+    Stream::pair(0, &Post::on("hot", Policy::Other { nice: 0 }, 0), interval)
+}
+
+#[test]
+fn the_release_loop_does_not_allocate() {
+    let interval = Nanos::from_micros(200);
+    let (mut tap, mut stream) = tap(interval);
+    let origin = clock::monotonic();
+    let cycles = release::Cycles {
+        release: Release {
+            interval,
+            spin: Nanos::from_micros(50),
+        },
+        origin,
+        end: origin + Nanos::from_millis(50),
+        cpu: 0,
+        stop: Arc::default(),
+    };
+    let before = CALLS.get();
+    let counted = cycles.run(&mut tap);
+    assert_eq!(CALLS.get() - before, 0, "the release loop allocated");
+    stream.drain(|_| ());
+    assert!(counted.cycles > 0);
+    assert_eq!(stream.tally().moments().count(), counted.cycles);
+    the_counter_counts();
 }

@@ -10,6 +10,7 @@ mod assessment;
 mod figures;
 mod layout;
 mod list;
+mod nouns;
 mod number;
 mod results;
 mod verdict;

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use common::{misses, run, sample, series};
 use punctual_model::{
-    Check, Ended, Interval, Nanos, Policy, PrecisionState, RunRecord, Series, ThresholdHit,
+    Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunRecord, Series, Setup,
+    ThresholdHit,
 };
 use punctual_report::text::{self, Detail, ListFigures, ListLine, WIDTH};
 
@@ -217,4 +218,61 @@ fn a_list_of_runs() {
     ];
     compare("list", &text::run_list(&lines, &["notes.txt".to_owned()]));
     assert_eq!(text::run_list(&[], &[]), "No runs\n");
+}
+
+/// A run of another instrument than `wakeup`.
+fn of_instrument(name: &str) -> RunRecord {
+    let mut record = run();
+    record.instrument = name.to_owned();
+    let spec = record.spec.take().unwrap();
+    record.setup = Some(Setup {
+        cpus: spec.cpus,
+        priority: spec.priority,
+        duration_ns: spec.duration_ns,
+        dma_latency_ns: spec.dma_latency_ns,
+        mlock: spec.mlock,
+        housekeeping: spec.housekeeping,
+        loads: spec.loads,
+        options: [("spin".to_owned(), "40 µs".to_owned())].into(),
+    });
+    record
+}
+
+#[test]
+fn a_release_is_never_called_a_wake_up() {
+    let mut record = of_instrument("release");
+    record.findings = vec![Finding::observed("release-cost", "36 µs a cycle")];
+    record.total.misses = misses(&[(50, 3)]);
+    let text = text::run(&record, Detail::Full);
+    assert!(text.contains("Release lateness in µs\n"), "{text}");
+    assert!(text.contains("Releases later than a deadline\n"), "{text}");
+    assert!(
+        text.contains(" release-cost (observed): 36 µs a cycle\n"),
+        "{text}"
+    );
+    for word in ["Latency", "Wake-up", "wake-up"] {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+}
+
+#[test]
+fn what_an_instrument_does_not_have_has_no_column() {
+    let mut record = of_instrument("noise");
+    let parts = record.series.iter_mut().chain([&mut record.total]);
+    for series in parts {
+        (series.interval_ns, series.overruns, series.warm_up_samples) = (None, None, None);
+    }
+    let text = text::run(&record, Detail::Summary);
+    assert!(text.contains("Gaps in µs\n"), "{text}");
+    let header = text.lines().find(|line| line.contains("p99.9")).unwrap();
+    assert!(!header.contains("Interval"), "{header}");
+    for word in ["Overruns", "warm-up", "not recorded", "unknown ("] {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+    record.total.overruns = Some(7);
+    let text = text::run(&record, Detail::Summary);
+    assert!(
+        text.contains("Overruns") && text.contains("overruns 7"),
+        "{text}"
+    );
 }

@@ -20,7 +20,7 @@ pub(super) fn draw(progress: &Progress, width: u16, height: u16) -> Vec<String> 
         rows.truncate(room);
         rows.sort_by_key(|s| s.thread);
     }
-    let mut lines = vec![status(progress), format!("{HEADING}  (latency in µs)")];
+    let mut lines = vec![status(progress), format!("{HEADING}  (times in µs)")];
     lines.extend(rows.into_iter().map(row));
     if hidden > 0 {
         lines.push(format!(

@@ -9,6 +9,7 @@ use punctual_model::{Nanos, RunRecord, Series};
 
 use super::Detail;
 use super::layout::{Column, paragraph, table as layout};
+use super::nouns;
 use super::number::{Micros, Missing, percent, policy, share, span};
 use crate::order::in_order;
 
@@ -121,11 +122,12 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
             missing.or(figure, reason)
         }));
         row.push(missing.or(series.max_ns.map(|ns| most.whole(ns)), absent));
-        row.push(missing.or(series.overruns.map(|n| n.to_string()), NOT_RECORDED));
+        let overruns = series.overruns.map(|n| n.to_string());
+        row.push(if_any(run, overruns, &mut missing));
         row
     });
-    let rows = cells.collect();
-    let mut text = "Latency in µs\n".to_owned();
+    let (header, rows) = with_content(run, &header, cells.collect());
+    let mut text = format!("{} in µs\n", nouns::of(run).title);
     text += &layout(&header, rows);
     let confidence = rows_confidence(run);
     if let Some(confidence) = confidence {
@@ -135,6 +137,44 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
     }
     text += &missing.note();
     Some(text)
+}
+
+/// Writes what an instrument of ours may not have: that is then not "not recorded".
+fn if_any(run: &RunRecord, text: Option<String>, missing: &mut Missing) -> String {
+    match (text, &run.setup) {
+        (None, Some(_)) => "-".to_owned(),
+        (text, _) => missing.or(text, NOT_RECORDED),
+    }
+}
+
+/// Leaves out the columns of what an instrument does not have: a gap has no interval.
+fn with_content<'a>(
+    run: &RunRecord,
+    header: &[(&'a str, Column)],
+    rows: Vec<Vec<String>>,
+) -> (Vec<(&'a str, Column)>, Vec<Vec<String>>) {
+    let all = |lacks: fn(&Series) -> bool| run.setup.is_some() && self::rows(run).all(lacks);
+    let (intervals, overruns) = (
+        all(|s| s.interval_ns.is_none()),
+        all(|s| s.overruns.is_none()),
+    );
+    let kept: Vec<bool> = header
+        .iter()
+        .map(|(name, _)| match *name {
+            "Interval" => !intervals,
+            "Overruns" => !overruns,
+            _ => true,
+        })
+        .collect();
+    let keep = |row: Vec<String>| {
+        let cells = row.into_iter().zip(&kept);
+        cells.filter(|(_, kept)| **kept).map(|(c, _)| c).collect()
+    };
+    let header = header.iter().zip(&kept).filter(|(_, kept)| **kept);
+    (
+        header.map(|(column, _)| *column).collect(),
+        rows.into_iter().map(keep).collect(),
+    )
 }
 
 fn rows_confidence(run: &RunRecord) -> Option<f64> {
@@ -154,7 +194,7 @@ fn placement(run: &RunRecord, series: &Series, missing: &mut Missing) -> Vec<Str
         name(series),
         missing.or(series.cpu.map(|cpu| cpu.to_string()), no_cpu),
         missing.or(series.policy.as_deref().map(policy), NOT_RECORDED),
-        missing.or(series.interval_ns.map(span), NOT_RECORDED),
+        if_any(run, series.interval_ns.map(span), missing),
     ]
 }
 
@@ -300,7 +340,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
     let header = [
         ("Quantile", Column::Left),
         ("Thread", Column::Right),
-        ("Latency", Column::Right),
+        (nouns::of(run).value, Column::Right),
         ("Interval", Column::Right),
         ("Confidence", Column::Right),
     ];
@@ -322,15 +362,19 @@ pub(crate) fn counts(run: &RunRecord) -> Option<String> {
         return None;
     }
     let total = &run.total;
-    let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
-    let text = format!(
-        "samples {}, lost {}, clamped {}, overruns {}, in the warm-up {} (in no figure)",
-        total.count,
-        known(total.lost),
-        known(total.clamped),
-        known(total.overruns),
-        known(total.warm_up_samples)
-    );
+    let mut text = format!("samples {}", total.count);
+    for (what, count, where_to) in [
+        (", lost", total.lost, ""),
+        (", clamped", total.clamped, ""),
+        (", overruns", total.overruns, ""),
+        (", in the warm-up", total.warm_up_samples, " (in no figure)"),
+    ] {
+        // What an instrument of ours does not have is not unknown.
+        if count.is_some() || run.setup.is_none() {
+            let count = count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+            text.extend([what, " ", &count, where_to]);
+        }
+    }
     Some(paragraph("Counted", &text))
 }
 
@@ -365,15 +409,16 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
             ]);
         }
     }
+    let events = nouns::of(run).events;
     let header = [
         ("Deadline", Column::Right),
         ("Thread", Column::Right),
         ("Later samples", Column::Right),
         ("Later overruns", Column::Right),
-        ("Wake-ups", Column::Right),
+        (events, Column::Right),
         ("Share", Column::Right),
     ];
-    let mut text = "Wake-ups later than a deadline\n".to_owned();
+    let mut text = format!("{events} later than a deadline\n");
     text += &layout(&header, lines);
     text += &missing.note();
     Some(text)
