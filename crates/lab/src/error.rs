@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Why an experiment cannot be planned or carried out.
+
+use std::io;
+use std::path::PathBuf;
+
+/// An experiment cannot be planned, read, or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// The experiment's file is wrong.
+    #[error("{file}, line {line}: {reason}")]
+    File {
+        /// Name of the file as given.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// The key, and what was expected.
+        reason: String,
+    },
+    /// A file of the experiment's state could not be read or written.
+    #[error("{action} {}", path.display())]
+    Path {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The state is damaged, or another program's.
+    #[error("{}: {reason}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Somebody else carries this experiment out.
+    #[error("{} is being carried out by another process", path.display())]
+    Busy {
+        /// Directory of the experiment.
+        path: PathBuf,
+    },
+    /// Runs fail one after the other: it is not chance.
+    #[error("{count} runs failed one after the other, the last one with: {last}")]
+    Failing {
+        /// Failures in a row.
+        count: u32,
+        /// What the last one said.
+        last: String,
+    },
+}
+
+impl LabError {
+    /// Whether the file that the user wrote is at fault.
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+}
+
+/// Adds the path to what the system said.
+pub(crate) trait At<T> {
+    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, LabError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, LabError> {
+        self.map_err(|source| LabError::Path {
+            action,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Experiments: what is varied, in which order it is measured, and a state on disk that survives.
+//!
+//! [`file`] reads an experiment, [`plan`] crosses its factors to cells and blocks, [`order`] shuffles
+//! each block from a recorded seed, [`state`] keeps what is done, [`engine`] carries it out with
+//! something that can do one run. Nothing here measures or changes a machine by itself.
+#![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod file;
+pub mod order;
+pub mod plan;
+pub mod state;
+pub mod sweep;
+
+mod error;
+mod fraction;
+
+pub use error::LabError;

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From an experiment to its cells, and from a cell to what is run for it.
+
+use std::collections::BTreeMap;
+
+use punctual_model::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+use crate::file::{Design, Experiment, Factor, Sets};
+use crate::{fraction, order};
+
+/// The name and major version of a plan on disk.
+pub const PLAN_FORMAT: &str = "punctual.experiment/1";
+
+/// What will be measured, in which order. With the experiment's file it is all that is needed to
+/// go on later.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Plan {
+    /// `punctual.experiment/1`.
+    pub format: String,
+    /// Name of the experiment.
+    pub name: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Names of the factors, in the order of the file.
+    pub factors: Vec<String>,
+    /// The cells: a level's name for each factor.
+    pub cells: Vec<Vec<String>>,
+    /// Names of the measurements of each cell.
+    pub measurements: Vec<String>,
+    /// Blocks of the warm-up.
+    pub warm_up_blocks: u32,
+    /// Blocks that count; the most, where a rule may end it before.
+    pub blocks: u32,
+    /// What the fraction cannot tell apart, in words, where the design is one.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+}
+
+/// One run to be done.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Slot {
+    /// Block, from 0; those of the warm-up come first.
+    pub block: u32,
+    /// Place in the block, from 0.
+    pub position: u32,
+    /// Cell, from 0.
+    pub cell: u32,
+    /// Measurement of the cell, from 0.
+    pub measurement: u32,
+}
+
+/// How one run is done: arguments of this program, and its environment.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Invocation {
+    /// Arguments, from `measure` on.
+    pub arguments: Vec<String>,
+    /// Variables to set.
+    pub env: BTreeMap<String, String>,
+    /// Variables to remove.
+    pub unset: Vec<String>,
+}
+
+impl Plan {
+    /// Plans `experiment` in the order that `seed` gives.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::File`] if the constraints leave fewer than two cells of several, or if there is
+    /// no fraction with the wanted resolution.
+    pub fn of(file: &str, experiment: &Experiment, seed: u64) -> Result<Self, LabError> {
+        let (cells, aliases) = cells(file, experiment)?;
+        Ok(Self {
+            format: PLAN_FORMAT.to_owned(),
+            name: experiment.name.clone(),
+            seed,
+            factors: experiment.factors.iter().map(|f| f.name.clone()).collect(),
+            cells,
+            measurements: experiment
+                .measurements
+                .iter()
+                .map(|m| m.name.clone())
+                .collect(),
+            warm_up_blocks: experiment.warm_up_blocks,
+            blocks: experiment.stop.blocks,
+            aliases,
+        })
+    }
+
+    /// Returns all blocks, those of the warm-up included.
+    pub const fn all_blocks(&self) -> u32 {
+        self.warm_up_blocks.saturating_add(self.blocks)
+    }
+
+    /// Returns the runs of one block, in their order.
+    pub fn block(&self, block: u32) -> Vec<Slot> {
+        let cells = count(self.cells.len());
+        let measurements = count(self.measurements.len());
+        let order = order::of_block(self.seed, block, cells);
+        (0..)
+            .zip(order)
+            .flat_map(|(position, cell)| {
+                (0..measurements).map(move |measurement| Slot {
+                    block,
+                    position,
+                    cell,
+                    measurement,
+                })
+            })
+            .collect()
+    }
+
+    /// Returns the number of runs, repeats of invalid ones apart.
+    pub fn runs(&self) -> u64 {
+        u64::from(self.all_blocks()) * self.cells.len() as u64 * self.measurements.len() as u64
+    }
+
+    /// Says a cell in words: `dma=off load=cpu`.
+    pub fn cell_name(&self, cell: u32) -> String {
+        let levels = self.cells.get(cell as usize).map_or(&[][..], Vec::as_slice);
+        let parts: Vec<String> = self
+            .factors
+            .iter()
+            .zip(levels)
+            .map(|(factor, level)| format!("{factor}={level}"))
+            .collect();
+        if parts.is_empty() {
+            "the one cell".to_owned()
+        } else {
+            parts.join(" ")
+        }
+    }
+
+    /// Whether the block is one of the warm-up, in no result.
+    pub const fn is_warm_up(&self, block: u32) -> bool {
+        block < self.warm_up_blocks
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Returns what is run for a cell.
+///
+/// `None` if the plan is not of this experiment.
+pub fn invocation(
+    experiment: &Experiment,
+    levels: &[String],
+    measurement: u32,
+) -> Option<Invocation> {
+    let measure = experiment.measurements.get(measurement as usize)?;
+    let mut options = measure.options.clone();
+    let mut loads = measure.loads.clone();
+    let mut out = Invocation {
+        env: measure.env.clone(),
+        ..Invocation::default()
+    };
+    let mut tuning = Vec::new();
+    for (factor, name) in experiment.factors.iter().zip(levels) {
+        let level = factor.levels.iter().find(|l| l.name == *name)?;
+        let value = level.value.clone();
+        match &factor.sets {
+            // An option that is a switch is on or off.
+            Sets::Option(option) if value == "false" => {
+                options.remove(option);
+            }
+            Sets::Option(option) if value == "true" => {
+                options.insert(option.clone(), Vec::new());
+            }
+            Sets::Option(option) => {
+                options.insert(option.clone(), vec![value]);
+            }
+            Sets::Load if value == "none" => {}
+            Sets::Load => loads.push(value),
+            Sets::Profile if value == "none" => {}
+            Sets::Profile => tuning.push(format!("--tune={value}")),
+            Sets::Knob(_) if value == "keep" => {}
+            Sets::Knob(knob) => tuning.push(format!("--set={knob}={value}")),
+            Sets::Env(variable) if value == "unset" => {
+                out.env.remove(variable);
+                out.unset.push(variable.clone());
+            }
+            Sets::Env(variable) => {
+                out.env.insert(variable.clone(), value);
+            }
+        }
+    }
+    out.arguments = vec!["measure".to_owned(), measure.instrument.clone()];
+    for (name, values) in &options {
+        if values.is_empty() {
+            out.arguments.push(format!("--{name}"));
+        }
+        out.arguments
+            .extend(values.iter().map(|value| format!("--{name}={value}")));
+    }
+    out.arguments
+        .extend(loads.iter().map(|load| format!("--load={load}")));
+    out.arguments.extend(tuning);
+    Some(out)
+}
+
+/// Returns how long one block measures, as far as the options say: the sum of the durations.
+pub fn stated_time(experiment: &Experiment, plan: &Plan) -> Option<Nanos> {
+    let mut sum = Nanos::ZERO;
+    for cell in &plan.cells {
+        for measurement in 0..count(plan.measurements.len()) {
+            let run = invocation(experiment, cell, measurement)?;
+            let duration = run
+                .arguments
+                .iter()
+                .find_map(|a| a.strip_prefix("--duration="))?;
+            sum = sum + duration.parse::<Nanos>().ok()? + experiment.cool_down;
+        }
+    }
+    Some(sum)
+}
+
+type Cells = (Vec<Vec<String>>, Vec<String>);
+
+fn cells(file: &str, experiment: &Experiment) -> Result<Cells, LabError> {
+    let (mut cells, aliases) = match experiment.design {
+        Design::Full => (crossed(&experiment.factors), Vec::new()),
+        Design::ResolutionThree => fraction(file, experiment, 3)?,
+        Design::ResolutionFour => fraction(file, experiment, 4)?,
+    };
+    let all = cells.len();
+    cells.retain(|cell| !is_excluded(experiment, cell));
+    if cells.is_empty() || (all > 1 && cells.len() < 2) {
+        return Err(LabError::File {
+            file: file.to_owned(),
+            line: 1,
+            reason: format!(
+                "exclude: {} of {all} cells are left: expected two or more",
+                cells.len()
+            ),
+        });
+    }
+    Ok((cells, aliases))
+}
+
+fn is_excluded(experiment: &Experiment, cell: &[String]) -> bool {
+    experiment.excluded.iter().any(|combination| {
+        let mut levels = experiment.factors.iter().zip(cell);
+        let matched = levels
+            .by_ref()
+            .filter(|(f, level)| combination.get(&f.name) == Some(level))
+            .count();
+        matched == combination.len()
+    })
+}
+
+/// Crosses every level with every other; the last factor changes first.
+fn crossed(factors: &[Factor]) -> Vec<Vec<String>> {
+    let mut cells = vec![Vec::new()];
+    for factor in factors {
+        cells = cells
+            .iter()
+            .flat_map(|cell: &Vec<String>| {
+                factor.levels.iter().map(move |level| {
+                    let mut longer = cell.clone();
+                    longer.push(level.name.clone());
+                    longer
+                })
+            })
+            .collect();
+    }
+    cells
+}
+
+fn fraction(file: &str, experiment: &Experiment, resolution: u32) -> Result<Cells, LabError> {
+    let factors = &experiment.factors;
+    let fraction = fraction::fraction(factors.len(), resolution).ok_or_else(|| LabError::File {
+        file: file.to_owned(),
+        line: 1,
+        reason: format!(
+            "design: {} factors: a fractional design takes 1 to 15",
+            factors.len()
+        ),
+    })?;
+    let level = |(factor, second): (&Factor, &bool)| {
+        let level = factor.levels.get(usize::from(*second));
+        level.map(|l| l.name.clone()).unwrap_or_default()
+    };
+    let cells = fraction
+        .cells
+        .iter()
+        .map(|cell| factors.iter().zip(cell).map(level).collect())
+        .collect();
+    let names: Vec<String> = factors.iter().map(|f| f.name.clone()).collect();
+    Ok((cells, fraction.aliases(&names)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        name = "two-by-two"
+        seed = 5
+        compare = ["p99"]
+        [[measure]]
+        instrument = "wakeup"
+        options = { cpus = "1", duration = "2s", raw = true, deadline = ["50us", "1ms"] }
+        [[factor]]
+        name = "dma"
+        option = "dma-latency"
+        levels = ["0us", "off"]
+        [[factor]]
+        name = "load"
+        load = true
+        levels = { idle = "none", busy = "cpu:2" }
+        [stop]
+        blocks = 3
+    "#;
+
+    fn planned(text: &str) -> (Experiment, Plan) {
+        let experiment = Experiment::parse("x.toml", text).unwrap();
+        let plan = Plan::of("x.toml", &experiment, 5).unwrap();
+        (experiment, plan)
+    }
+
+    #[test]
+    fn every_level_meets_every_other() {
+        let (experiment, plan) = planned(TEXT);
+        let names: Vec<String> = (0..4).map(|c| plan.cell_name(c)).collect();
+        assert_eq!(
+            names,
+            [
+                "dma=0us load=idle",
+                "dma=0us load=busy",
+                "dma=off load=idle",
+                "dma=off load=busy"
+            ]
+        );
+        assert_eq!(plan.runs(), 12);
+        assert_eq!(
+            stated_time(&experiment, &plan),
+            Some(Nanos::from_secs(8)),
+            "four cells of 2 s"
+        );
+    }
+
+    #[test]
+    fn a_cell_is_a_command_line() {
+        let (experiment, plan) = planned(TEXT);
+        let line = |cell: usize| {
+            let run = invocation(&experiment, &plan.cells[cell], 0).unwrap();
+            run.arguments.join(" ")
+        };
+        assert_eq!(
+            line(1),
+            "measure wakeup --cpus=1 --deadline=50us --deadline=1ms --dma-latency=0us --duration=2s \
+             --raw --load=cpu:2"
+        );
+        assert!(!line(0).contains("--load"));
+    }
+
+    #[test]
+    fn left_out_combinations_are_left_out() {
+        let text = TEXT.replace(
+            "[stop]",
+            "[[exclude]]\ndma = \"off\"\nload = \"busy\"\n[stop]",
+        );
+        let (_, plan) = planned(&text);
+        assert_eq!(plan.cells.len(), 3);
+    }
+
+    #[test]
+    fn a_fraction_states_its_aliases() {
+        let third =
+            "[[factor]]\nname = \"raw\"\noption = \"raw\"\nlevels = [\"false\", \"true\"]\n[stop]";
+        let text = format!(
+            "design = \"resolution-three\"\n{}",
+            TEXT.replace("[stop]", third)
+        );
+        let (_, plan) = planned(&text);
+        assert_eq!(plan.cells.len(), 4);
+        assert_eq!(plan.aliases.len(), 3);
+    }
+
+    #[test]
+    fn errors_name_the_line_the_key_and_what_was_expected() {
+        for (from, to, part) in [
+            ("blocks = 3", "blocks = 0", "expected 1 to 100000"),
+            ("blocks = 3", "blocs = 3", "unknown field `blocs`"),
+            ("seed = 5", "seed = -5", "expected u64"),
+            ("load = true", "loud = true", "unknown field `loud`"),
+            ("load = true", "", "exactly one of option"),
+            ("\"0us\", \"off\"", "\"off\"", "two or more"),
+            ("compare = [\"p99\"]", "compare = []", "at least one figure"),
+            ("cpus = \"1\"", "json = true", "set by the experiment"),
+            ("name = \"two-by-two\"", "name = \"a/b\"", "letters"),
+        ] {
+            let text = TEXT.replacen(from, to, 1);
+            let err = Experiment::parse("x.toml", &text).unwrap_err().to_string();
+            assert!(err.contains(part), "{to}: {err}");
+            let line = err.split([' ', ':']).nth(2).and_then(|n| n.parse().ok());
+            let line: usize = line.unwrap_or_else(|| panic!("{err}"));
+            let changed = TEXT[..TEXT.find(from).unwrap()].lines().count();
+            // At the key, or at the table that it stands in or is missing from.
+            assert!(
+                (1..=changed + 1).contains(&line) && line + 4 > changed,
+                "{to}: {err}"
+            );
+        }
+        let text = TEXT.replace("[stop]", "[[exclude]]\ndma = \"on\"\n[stop]");
+        let err = Experiment::parse("x.toml", &text).unwrap_err().to_string();
+        assert!(err.contains("one of 0us, off"), "{err}");
+    }
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is done of an experiment, on disk: survives SIGKILL, reboots and power loss.
+//!
+//! A directory has the experiment's file as it was given, the plan, and a log with a line before
+//! and a line after each run, each synced. A run that began and has no end is the one that was in
+//! flight: it is looked for in the store by its id, and done again only if it is not there.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{At as _, LabError};
+use crate::file::FILE_LIMIT;
+use crate::plan::{PLAN_FORMAT, Plan, Slot};
+
+const FILE: &str = "experiment.toml";
+const PLAN: &str = "plan.json";
+const LOG: &str = "log.jsonl";
+const LOCK: &str = "lock";
+
+/// The largest log that is read, in bytes: some 500 000 runs.
+const LOG_LIMIT: u64 = 256 << 20;
+
+/// How a run ended, as far as the experiment is concerned.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunEnd {
+    /// Recorded and valid.
+    Valid,
+    /// Recorded; a check did not pass.
+    Invalid,
+    /// Not recorded.
+    Failed,
+    /// Ended by a signal before its time: in no result, and done again.
+    Interrupted,
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Line {
+    /// A run is about to begin.
+    Begin {
+        /// Block of the slot.
+        block: u32,
+        /// Place in the block.
+        position: u32,
+        /// Cell.
+        cell: u32,
+        /// Measurement of the cell.
+        measurement: u32,
+        /// Id that the run will have in the store.
+        run: Uuid,
+    },
+    /// A run ended.
+    End {
+        /// Its id.
+        run: Uuid,
+        /// How.
+        end: RunEnd,
+        /// How long it took, start and recording included.
+        seconds: f64,
+        /// Why it failed, or which checks did not pass.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// The experiment is over before all its blocks are done.
+    Finished {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One try of a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// Which run of the plan.
+    pub slot: Slot,
+    /// Its id in the store.
+    pub run: Uuid,
+    /// How it ended. `None`: it was in flight when the program ended.
+    pub end: Option<RunEnd>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why it failed, or which checks did not pass.
+    pub detail: Option<String>,
+}
+
+/// The state of one experiment, locked while this lives.
+#[derive(Debug)]
+pub struct State {
+    dir: PathBuf,
+    plan: Plan,
+    text: String,
+    log: File,
+    attempts: Vec<Attempt>,
+    finished: Option<String>,
+    // Held as long as the experiment is carried out here.
+    _lock: File,
+}
+
+/// The state of an experiment as somebody reads it who does not carry it out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The plan.
+    pub plan: Plan,
+    /// Text of the experiment's file.
+    pub text: String,
+    /// All tries, in their order.
+    pub attempts: Vec<Attempt>,
+    /// Why it is over before all blocks are done, if it is.
+    pub finished: Option<String>,
+}
+
+impl Snapshot {
+    /// Reads the state in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Path`] if a file cannot be read, [`LabError::State`] if one is damaged.
+    pub fn read(dir: &Path) -> Result<Self, LabError> {
+        let text = read(&dir.join(FILE), FILE_LIMIT)?;
+        let path = dir.join(PLAN);
+        let json = read(&path, FILE_LIMIT * 64)?;
+        let plan: Plan = serde_json::from_str(&json).map_err(|err| LabError::State {
+            path: path.clone(),
+            reason: format!("damaged: {err}"),
+        })?;
+        if plan.format != PLAN_FORMAT {
+            return Err(LabError::State {
+                path,
+                reason: format!("format {}, expected {PLAN_FORMAT}", plan.format),
+            });
+        }
+        let (attempts, finished, _) = read_log(&dir.join(LOG))?;
+        Ok(Self {
+            plan,
+            text,
+            attempts,
+            finished,
+        })
+    }
+}
+
+impl State {
+    /// Makes the directory of a new experiment.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::State`] if there is one of that name; [`LabError::Path`] if it cannot be
+    /// written. Nothing half-written stays.
+    pub fn create(dir: &Path, plan: &Plan, text: &str) -> Result<Self, LabError> {
+        if dir.symlink_metadata().is_ok() {
+            return Err(LabError::State {
+                path: dir.to_owned(),
+                reason: "there is an experiment of that name".to_owned(),
+            });
+        }
+        let parent = dir.parent().unwrap_or(dir);
+        fs::create_dir_all(parent).at("create", parent)?;
+        let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
+        let made = make(&tmp, plan, text).and_then(|()| fs::rename(&tmp, dir).at("create", dir));
+        if let Err(err) = made {
+            // Best effort: the first error is the one to tell.
+            drop(fs::remove_dir_all(&tmp));
+            return Err(err);
+        }
+        sync_dir(parent)?;
+        Self::open(dir)
+    }
+
+    /// Opens the state in `dir` to go on.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Busy`] if somebody else carries it out; [`LabError::Path`];
+    /// [`LabError::State`] if it is damaged beyond a torn last line.
+    pub fn open(dir: &Path) -> Result<Self, LabError> {
+        let path = dir.join(LOCK);
+        let lock = File::open(&path).at("open", &path)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(LabError::Busy {
+                path: dir.to_owned(),
+            });
+        }
+        let snapshot = Snapshot::read(dir)?;
+        let path = dir.join(LOG);
+        let (_, _, whole) = read_log(&path)?;
+        let log = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .at("open", &path)?;
+        // A torn last line is what a power loss leaves: it said nothing that anybody relied on.
+        log.set_len(whole).at("repair", &path)?;
+        log.sync_all().at("sync", &path)?;
+        drop(log);
+        let log = OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .at("open", &path)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            plan: snapshot.plan,
+            text: snapshot.text,
+            log,
+            attempts: snapshot.attempts,
+            finished: snapshot.finished,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the plan.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Returns the text of the experiment's file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns all tries, in their order.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// Returns why it is over before all blocks are done, if it is.
+    pub fn finished(&self) -> Option<&str> {
+        self.finished.as_deref()
+    }
+
+    /// Returns the directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Notes that a run is about to begin.
+    pub(crate) fn begin(&mut self, slot: Slot, run: Uuid) -> Result<(), LabError> {
+        self.append(&Line::Begin {
+            block: slot.block,
+            position: slot.position,
+            cell: slot.cell,
+            measurement: slot.measurement,
+            run,
+        })?;
+        self.attempts.push(Attempt {
+            slot,
+            run,
+            end: None,
+            seconds: 0.0,
+            detail: None,
+        });
+        Ok(())
+    }
+
+    /// Notes how a run ended.
+    pub(crate) fn end(
+        &mut self,
+        run: Uuid,
+        end: RunEnd,
+        seconds: f64,
+        detail: Option<String>,
+    ) -> Result<(), LabError> {
+        self.append(&Line::End {
+            run,
+            end,
+            seconds,
+            detail: detail.clone(),
+        })?;
+        if let Some(attempt) = self.attempts.iter_mut().rfind(|a| a.run == run) {
+            attempt.end = Some(end);
+            attempt.seconds = seconds;
+            attempt.detail = detail;
+        }
+        Ok(())
+    }
+
+    /// Notes that it is over.
+    pub(crate) fn finish(&mut self, reason: &str) -> Result<(), LabError> {
+        self.append(&Line::Finished {
+            reason: reason.to_owned(),
+        })?;
+        self.finished = Some(reason.to_owned());
+        Ok(())
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), LabError> {
+        let path = self.dir.join(LOG);
+        let mut text = serde_json::to_vec(line).map_err(|err| LabError::State {
+            path: path.clone(),
+            reason: err.to_string(),
+        })?;
+        text.push(b'\n');
+        self.log
+            .write_all(&text)
+            .and_then(|()| self.log.sync_data())
+            .at("write", &path)
+    }
+}
+
+fn make(dir: &Path, plan: &Plan, text: &str) -> Result<(), LabError> {
+    fs::create_dir(dir).at("create", dir)?;
+    let path = dir.join(PLAN);
+    let json = serde_json::to_vec_pretty(plan).map_err(|err| LabError::State {
+        path: path.clone(),
+        reason: err.to_string(),
+    })?;
+    for (name, bytes) in [
+        (FILE, text.as_bytes()),
+        (PLAN, json.as_slice()),
+        (LOG, b""),
+        (LOCK, b""),
+    ] {
+        let path = dir.join(name);
+        let mut file = File::create_new(&path).at("create", &path)?;
+        file.write_all(bytes)
+            .and_then(|()| file.sync_all())
+            .at("write", &path)?;
+    }
+    sync_dir(dir)
+}
+
+fn sync_dir(dir: &Path) -> Result<(), LabError> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .at("sync", dir)
+}
+
+fn read(path: &Path, limit: u64) -> Result<String, LabError> {
+    let file = File::open(path).at("open", path)?;
+    let mut text = String::new();
+    file.take(limit + 1)
+        .read_to_string(&mut text)
+        .at("read", path)?;
+    if text.len() as u64 > limit {
+        return Err(LabError::State {
+            path: path.to_owned(),
+            reason: format!("larger than {limit} bytes"),
+        });
+    }
+    Ok(text)
+}
+
+type LogText = (Vec<Attempt>, Option<String>, u64);
+
+/// Reads the log; returns the tries, the end, and how many bytes are whole lines.
+fn read_log(path: &Path) -> Result<LogText, LabError> {
+    let text = read(path, LOG_LIMIT)?;
+    // What follows the last line break was being written when the power went.
+    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    let mut attempts: Vec<Attempt> = Vec::new();
+    let mut by_run = BTreeMap::new();
+    let mut finished = None;
+    for (number, line) in (1..).zip(text.get(..whole).unwrap_or_default().lines()) {
+        let line: Line = serde_json::from_str(line).map_err(|err| LabError::State {
+            path: path.to_owned(),
+            reason: format!("line {number}: {err}"),
+        })?;
+        match line {
+            Line::Begin {
+                block,
+                position,
+                cell,
+                measurement,
+                run,
+            } => {
+                by_run.insert(run, attempts.len());
+                attempts.push(Attempt {
+                    slot: Slot {
+                        block,
+                        position,
+                        cell,
+                        measurement,
+                    },
+                    run,
+                    end: None,
+                    seconds: 0.0,
+                    detail: None,
+                });
+            }
+            Line::End {
+                run,
+                end,
+                seconds,
+                detail,
+            } => {
+                let attempt = by_run.get(&run).and_then(|at| attempts.get_mut(*at));
+                let Some(attempt) = attempt else {
+                    return Err(LabError::State {
+                        path: path.to_owned(),
+                        reason: format!("line {number}: run {run} ended and never began"),
+                    });
+                };
+                attempt.end = Some(end);
+                attempt.seconds = seconds;
+                attempt.detail = detail;
+            }
+            Line::Finished { reason } => finished = Some(reason),
+        }
+    }
+    Ok((attempts, finished, whole as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            format: PLAN_FORMAT.to_owned(),
+            name: "x".to_owned(),
+            seed: 1,
+            factors: Vec::new(),
+            cells: vec![Vec::new()],
+            measurements: vec!["wakeup".to_owned()],
+            warm_up_blocks: 0,
+            blocks: 2,
+            aliases: Vec::new(),
+        }
+    }
+
+    const SLOT: Slot = Slot {
+        block: 0,
+        position: 0,
+        cell: 0,
+        measurement: 0,
+    };
+
+    #[test]
+    fn a_torn_last_line_is_dropped_and_the_rest_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        let mut state = State::create(&dir, &plan(), "text").unwrap();
+        let (one, two) = (Uuid::now_v7(), Uuid::now_v7());
+        state.begin(SLOT, one).unwrap();
+        state.end(one, RunEnd::Valid, 1.5, None).unwrap();
+        state.begin(SLOT, two).unwrap();
+        drop(state);
+        let log = dir.join(LOG);
+        let whole = fs::read(&log).unwrap();
+        for torn in 1..40 {
+            fs::write(&log, whole.get(..whole.len() - torn).unwrap()).unwrap();
+            let state = State::open(&dir).unwrap();
+            assert_eq!(state.attempts().len(), 1, "{torn}");
+            assert_eq!(state.attempts()[0].end, Some(RunEnd::Valid));
+            drop(state);
+            // The repair leaves whole lines alone.
+            let repaired = fs::read(&log).unwrap();
+            assert!(repaired.ends_with(b"\n") && whole.starts_with(&repaired));
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        drop(State::create(&dir, &plan(), "").unwrap());
+        fs::write(
+            dir.join(LOG),
+            "{\"event\":\"finished\",\"reason\":\"x\"}\nrubbish\n",
+        )
+        .unwrap();
+        let err = State::open(&dir).unwrap_err().to_string();
+        assert!(err.contains("log.jsonl: line 2:"), "{err}");
+    }
+
+    #[test]
+    fn two_cannot_carry_out_one_experiment() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        let first = State::create(&dir, &plan(), "").unwrap();
+        assert!(matches!(State::open(&dir), Err(LabError::Busy { .. })));
+        assert!(matches!(
+            State::create(&dir, &plan(), ""),
+            Err(LabError::State { .. })
+        ));
+        drop(first);
+        State::open(&dir).unwrap();
+    }
+}
