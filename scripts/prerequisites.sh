@@ -4,7 +4,7 @@
 #
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
+# without cyclictest, gnuplot or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
 purpose=${1:-}
@@ -71,9 +71,14 @@ check_cyclictest() {
         without cyclictest "no cyclictest, so nothing is compared with it. Install it: sudo apt-get install rt-tests"
 }
 
+check_gnuplot() {
+    command -v gnuplot >/dev/null || apt gnuplot-nox ||
+        without gnuplot "no gnuplot, so no script that plots is tried. Install it: sudo apt-get install gnuplot-nox"
+}
+
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
-        "$venv/bin/python" -c 'import numpy, pyarrow, scipy' 2>/dev/null
+        "$venv/bin/python" -c 'import numpy, pandas, pyarrow, scipy' 2>/dev/null
 }
 
 can_make_venv() {
@@ -95,7 +100,7 @@ check_python() {
             -r scripts/requirements.txt </dev/null; then
         cp scripts/requirements.txt "$venv/requirements.txt"
     else
-        without scipy "pip could not install numpy, scipy and pyarrow in $venv, so nothing is compared with scipy. Is PyPI reachable?"
+        without scipy "pip could not install numpy, pandas, pyarrow and scipy in $venv, so nothing is compared with scipy. Is PyPI reachable?"
     fi
 }
 
@@ -104,6 +109,7 @@ check_compiler
 case $purpose in
 test)
     check_cyclictest
+    check_gnuplot
     check_python
     ;;
 bench) check_cyclictest ;;

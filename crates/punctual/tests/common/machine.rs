@@ -33,7 +33,7 @@ pub(crate) fn root() -> bool {
     root
 }
 
-/// Returns a Python with scipy and pyarrow; if there is none, says that the test is skipped.
+/// Returns a Python with scipy, pandas and pyarrow; if there is none, says that the test is skipped.
 pub(crate) fn python() -> Option<PathBuf> {
     let python = std::env::var_os("PUNCTUAL_PYTHON").map(PathBuf::from);
     if python.is_none() {

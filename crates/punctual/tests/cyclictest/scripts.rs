@@ -53,11 +53,11 @@ fn the_maximum_is_cut_out_of_the_histogram() {
 #[test]
 fn the_thread_line_is_taken_apart_by_a_regular_expression() {
     let home = Home::new();
-    if !machine::root() || !Path::new("/usr/bin/python3").exists() {
+    if !machine::root() || machine::python().is_none() {
         return;
     }
     let script = r#"cyclictest -q -p 80 -t 2 -l 20 >output
-python3 - <<'END'
+"$PUNCTUAL_PYTHON" - <<'END'
 import re
 line = re.compile(r"^T:\s*(\d+)\s+\(\s*(\d+)\)\s+P:\s*(\d+)\s+I:\s*(\d+)\s+C:\s*(\d+)\s+"
                   r"Min:\s*(\d+)\s+Act:\s*(\d+)\s+Avg:\s*(\d+)\s+Max:\s*(\d+)")
@@ -72,11 +72,11 @@ END"#;
 #[test]
 fn the_json_and_the_histogram_say_the_same() {
     let home = Home::new();
-    if !machine::root() || !Path::new("/usr/bin/python3").exists() {
+    if !machine::root() || machine::python().is_none() {
         return;
     }
     let script = r#"cyclictest -q -p 80 -t 2 -l 100 -h 500 --json='it"s.json' >output
-python3 - <<'END'
+"$PUNCTUAL_PYTHON" - <<'END'
 import json
 document = json.load(open('it"s.json'))
 assert 'it"s.json' in document["cmdline:"]
@@ -126,4 +126,81 @@ fn the_values_of_verbose_output_are_counted() {
     let script = "cyclictest -v -p 80 -l 40 | awk -F: 'NF == 3 && $1 ~ /^ *[0-9]+$/ {
         if ($2 + 0 != n) exit 1; n++ } END { print n }'";
     assert_eq!(shell(&home, script), "40\n");
+}
+
+#[test]
+fn gnuplot_draws_the_histogram_of_every_core() {
+    let home = Home::new();
+    if !machine::root() || !gnuplot() {
+        return;
+    }
+    // Cut into a file a core and drawn with a logarithmic axis; what gnuplot counted is printed.
+    let script = r#"cyclictest -q -m -Sp90 -i500 -l200 -h400 >output
+cores=`grep -c '^# Thread ' output`
+grep -v -e '^#' -e '^$' output | tr ' ' '\t' >histogram
+printf '%s\n' 'set terminal svg' 'set output "plot.svg"' 'set logscale y' 'set xrange [0:400]' \
+    'set yrange [0.8:*]' 'set xlabel "Latency (us)"' >plotcmd
+printf 'plot ' >>plotcmd
+for i in `seq 1 $cores`; do
+    cut -f1,`expr $i + 1` histogram >histogram$i
+    test $i = 1 || printf ', ' >>plotcmd
+    printf '"histogram%d" using 1:2 title "CPU%d" with histeps' $i $i >>plotcmd
+done
+echo >>plotcmd
+gnuplot -persist <plotcmd 2>complaints
+cat complaints
+gnuplot -e 'set print "-"; stats "histogram1" using 2 nooutput; print STATS_records, STATS_sum' | tail -1
+echo $cores `grep -c '<title>CPU' plot.svg`
+grep '^# Total' output | cut -d ' ' -f 3"#;
+    let said = shell(&home, script);
+    let lines: Vec<&str> = said.lines().collect();
+    let [counted, curves, total] = lines[..] else {
+        panic!("{said}")
+    };
+    let total: f64 = total.parse().unwrap();
+    assert!(total > 100.0, "{said}");
+    assert_eq!(counted, format!("400 {total:.1}"), "{said}");
+    let cores = std::thread::available_parallelism().unwrap();
+    assert_eq!(curves, format!("{cores} {cores}"), "{said}");
+}
+
+fn gnuplot() -> bool {
+    let found = Path::new("/usr/bin/gnuplot").exists();
+    if !found {
+        machine::skip("gnuplot", "there is no /usr/bin/gnuplot");
+    }
+    found
+}
+
+#[test]
+fn pandas_reads_the_rows() {
+    let home = Home::new();
+    if !machine::root() || machine::python().is_none() {
+        return;
+    }
+    // The second way takes the first row for a heading: without the row of 0 µs it loses samples.
+    let script = r##"cyclictest -q -p 80 -t 2 -i 500 -d 0 -l 300 -h 5000 >output
+"$PUNCTUAL_PYTHON" - <<'END'
+import pandas as pd
+rows = pd.read_csv("output", sep=r"\s+", comment="#", header=None, index_col=0)
+assert list(rows.index) == list(range(5000)) and rows.shape[1] == 2, rows.shape
+named = pd.read_csv("output", sep=r"\s+", comment="#", index_col=0)
+assert (named.to_numpy() == rows.to_numpy()[1:]).all() and len(named) == 4999
+said = {}
+for line in open("output"):
+    name, _, values = line.partition(":")
+    if name.startswith("# ") and not name.startswith("# Thread"):
+        said[name[2:]] = [int(n) for n in values.split()]
+for thread, column in enumerate(rows):
+    counts = rows[column]
+    filled = counts[counts > 0]
+    assert counts.sum() == said["Total"][thread], said
+    assert filled.index.min() == said["Min Latencies"][thread], said
+    if said["Histogram Overflows"][thread] == 0:
+        assert filled.index.max() == said["Max Latencies"][thread], said
+        mean = (counts * counts.index).sum() / counts.sum()
+        assert int(mean) == said["Avg Latencies"][thread], said
+print(max(map(sum, zip(said["Total"], said["Histogram Overflows"]))))
+END"##;
+    assert_eq!(shell(&home, script), "300\n");
 }
