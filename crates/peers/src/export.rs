@@ -12,6 +12,8 @@ use punctual_model::{RunRecord, Series};
 use quick_xml::escape::escape;
 use serde_json::{Map, Value, json};
 
+use crate::two_decimals;
+
 const US: u64 = 1_000;
 
 /// The counts of one thread a whole µs, ascending.
@@ -162,10 +164,6 @@ fn exact_mean(counts: &MicroCounts, series: &Series) -> f64 {
     }
 }
 
-fn two_decimals(value: f64) -> Value {
-    json!((value * 100.0).round() / 100.0)
-}
-
 fn histogram(counts: &MicroCounts) -> Value {
     let pairs = counts
         .buckets
@@ -208,7 +206,7 @@ pub fn cyclictest_json(
             "cycles": c.counted() + c.beyond,
             "min": min,
             "max": max,
-            "avg": two_decimals(exact_mean(c, s)),
+            "avg": exact_mean(c, s),
             "cpu": s.cpu.map_or(-1, i64::from),
             "node": 0,
         });
@@ -226,7 +224,7 @@ pub fn cyclictest_json(
         "resolution_in_ns": 0,
         "thread": threads,
     });
-    pretty(&file, out)
+    two_decimals(&file, out)
 }
 
 fn sysinfo(run: &RunRecord) -> Value {
@@ -257,7 +255,7 @@ pub fn jitterdebugger(
             "count": c.counted() + c.beyond,
             "min": min,
             "max": max,
-            "avg": two_decimals(exact_mean(c, s)),
+            "avg": exact_mean(c, s),
         });
         threads.insert(number.to_string(), thread);
     }
@@ -267,17 +265,10 @@ pub fn jitterdebugger(
         info.insert("cpus_online".to_owned(), json!(run.host.cpu_count()));
         info.insert("resolution_in_ns".to_owned(), json!(0));
     }
-    pretty(
+    two_decimals(
         &json!({ "version": 3, "sysinfo": info, "cpu": threads }),
         out,
     )
-}
-
-fn pretty(value: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = io::BufWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, value)?;
-    out.write_all(b"\n")?;
-    out.flush()
 }
 
 /// Writes a `summary.xml` with the elements of rteval's that a run has something to say in.

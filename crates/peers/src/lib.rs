@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod cyclictest;
+mod decimals;
 mod error;
 pub mod export;
 mod format;
@@ -27,6 +28,7 @@ use std::io::BufRead;
 
 use punctual_model::Sample;
 
+pub use decimals::two_decimals;
 pub use error::{ImportError, Place};
 pub use format::{DETECT_BYTES, Format, UnknownFormatName, detect};
 pub use imported::{Imported, Labels};

@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use punctual_peers::two_decimals;
 use punctual_sys::SysRoot;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ pub(super) fn document(
     head: &Head,
     tallies: &[Tally],
     cpus: &[Option<u32>],
-) -> String {
+) -> Vec<u8> {
     let threads: Map<String, Value> = tallies
         .iter()
         .enumerate()
@@ -49,8 +50,9 @@ pub(super) fn document(
         "resolution_in_ns": u8::from(head.resolution == Resolution::Nanos),
         "thread": threads,
     });
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
+    let mut text = Vec::new();
+    // Memory takes everything.
+    drop(two_decimals(&document, &mut text));
     text
 }
 
@@ -61,12 +63,11 @@ fn thread(sys: &SysRoot, tally: &Tally, cpu: Option<u32>, histogram: bool) -> Va
         let rows: Map<String, Value> = rows.map(|(at, n)| (at.to_string(), json!(n))).collect();
         thread.insert("histogram".to_owned(), Value::Object(rows));
     }
-    let hundredths = (tally.mean() * 100.0).round() / 100.0;
     for (key, value) in [
         ("cycles", json!(tally.cycles)),
         ("min", json!(tally.min)),
         ("max", json!(tally.max)),
-        ("avg", json!(hundredths)),
+        ("avg", json!(tally.mean())),
         ("cpu", cpu.map_or_else(|| json!(-1), |cpu| json!(cpu))),
         ("node", json!(cpu.map_or(0, |cpu| node(sys, cpu)))),
     ] {

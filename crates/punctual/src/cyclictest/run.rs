@@ -136,7 +136,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         };
         let bound: Vec<_> = (0..spec.threads).map(|i| spec.cpu_of(i)).collect();
         let document = json::document(start.sys, &head, &live.tallies, &bound);
-        file.write_all(document.as_bytes())
+        file.write_all(&document)
             .map_err(|err| Failed::new(format!("FATAL: --json: {err}")))?;
     }
     Ok(status)

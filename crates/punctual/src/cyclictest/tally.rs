@@ -93,7 +93,7 @@ impl Tally {
         u64::try_from(self.sum / u128::from(self.cycles.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Returns the mean with two decimals.
+    /// Returns the mean.
     #[expect(clippy::cast_precision_loss, reason = "for display")]
     pub(super) fn mean(&self) -> f64 {
         self.sum as f64 / self.cycles.max(1) as f64
