@@ -404,7 +404,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__load)
-            opts="-D -h -V --duration --cpus --report-to --home --help --version"
+            opts="-q -D -h -V --json --quiet --duration --cpus --report-to --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -15,6 +15,7 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("runs.schema", schema_for!(punctual_model::RunList)),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
+        ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

@@ -104,8 +104,12 @@ impl MeasureError {
     }
 
     /// Whether the specification, and not the machine, is at fault.
-    pub const fn is_usage(&self) -> bool {
-        matches!(self, Self::Spec { .. })
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Spec { .. } => true,
+            Self::Load { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
+            _ => false,
+        }
     }
 
     /// Whether this machine or kernel cannot do what was asked.
@@ -115,6 +119,7 @@ impl MeasureError {
             Self::Timer { source, .. } => !is_shortage(source),
             Self::Policy { .. } | Self::Lock(_) | Self::DmaLatency(_) => true,
             Self::Affinity { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
+            Self::Load { source, .. } => source.kind() == io::ErrorKind::Unsupported,
             _ => false,
         }
     }

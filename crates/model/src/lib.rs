@@ -14,6 +14,7 @@ mod event;
 mod figure;
 mod host;
 mod import;
+mod load_report;
 mod origin;
 mod policy;
 mod run;
@@ -31,6 +32,7 @@ pub use event::{Event, Progress, SeriesProgress, WindowFigures};
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
+pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use run::{

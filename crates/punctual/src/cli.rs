@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use punctual_measure::loads::LoadSpec;
+use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos};
 use punctual_peers::{Format, Unit};
 
@@ -112,12 +112,32 @@ pub struct CyclictestArgs {
     pub options: Vec<OsString>,
 }
 
+const LOADS: &str = "\
+Loads, by default one thread a CPU:
+  cpu[:N]          N threads that add; work in additions
+  memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
+
+Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
+  @cpus=LIST       CPUs that it may run on
+  @policy=POLICY   o[:NICE], b, i, f:PRIO or r:PRIO [default: o]
+  @nice=N          the same as @policy=o:N
+  @intensity=N%    share of the time that it works [default: 100%]";
+
 /// Options of `load`
 #[derive(Args, Debug)]
+#[command(after_help = LOADS)]
 pub struct LoadArgs {
-    /// Loads to run: cpu[:N], memory[:SIZE] (also comma-separated)
-    #[arg(required = true, value_name = "LOAD", value_delimiter = ',')]
-    pub loads: Vec<LoadSpec>,
+    /// Loads to run (also comma-separated)
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<LoadList>,
+
+    /// Print what the loads did as JSON when they end, and no rates before
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print no rates, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
 
     /// Stop after this time [default: at Ctrl-C]
     #[arg(long, short = 'D', value_name = "TIME", allow_hyphen_values = true)]

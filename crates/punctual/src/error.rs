@@ -171,6 +171,11 @@ impl From<MeasureError> for CliError {
         if let MeasureError::Spec { option, reason } = &err {
             return Self::usage(format!("{option}: {reason}"));
         }
+        if let MeasureError::Load { source, .. } = &err
+            && err.is_usage()
+        {
+            return Self::usage(format!("--load {source}"));
+        }
         // What the store says of itself is clearer than that it was listening to a run.
         let err = match err {
             MeasureError::Sink(source) => match source.downcast::<StoreError>() {

@@ -10,6 +10,7 @@ mod assessment;
 mod figures;
 mod layout;
 mod list;
+mod loads;
 mod nouns;
 mod number;
 mod results;
@@ -20,6 +21,7 @@ use punctual_model::RunRecord;
 
 pub use assessment::assessment;
 pub use list::{ListFigures, ListLine, run_list};
+pub use loads::{loads, scaled};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use punctual_model::LoadRecord;
 
-use super::track::{SHORT_SILENCE, Track, Verdict, tolerated};
+use super::ledger::Ledger;
+use super::report::{Report, refusal};
+use super::track::SHORT_SILENCE;
 use super::{LoadSpec, REPORT_EVERY};
 
 /// How long a load may take to get its memory and start.
@@ -19,34 +21,21 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 
 const _: () = assert!(SHORT_SILENCE.as_millis() >= 5 * REPORT_EVERY.as_millis());
 
-/// Time on a CPU, at most, of one load thread before the next has its turn.
-const SLICE: Duration = Duration::from_millis(10);
-
 /// A running `punctual load`, killed when this is dropped.
 #[derive(Debug)]
 pub struct LoadProcess {
     child: Child,
-    loads: Vec<LoadSpec>,
-    reports: Receiver<Report>,
+    messages: Receiver<Message>,
     reader: Option<JoinHandle<()>>,
-    started: Instant,
-    /// One a load.
-    tracks: Vec<Track>,
-    /// How long it takes until every thread of the loads has had its turn.
-    turn: Duration,
+    ledger: Ledger,
+    /// Number of loads.
+    count: usize,
 }
 
 #[derive(Debug)]
-enum Report {
-    Ready,
-    Work {
-        place: usize,
-        done: u64,
-        rounds: u64,
-        at: Instant,
-    },
-    /// It cannot start, and this is why.
-    Failed(String),
+enum Message {
+    Report(Report, Instant),
+    /// Its output is closed.
     Gone,
 }
 
@@ -67,30 +56,30 @@ impl LoadProcess {
             .stdout
             .take()
             .ok_or_else(|| io::Error::other("the load process has no output"))?;
-        let (send, reports) = channel();
+        let (send, messages) = channel();
         let reader = std::thread::Builder::new()
             .name("load reports".to_owned())
-            .spawn(move || read(stdout, |report| send.send(report).is_ok()))?;
+            .spawn(move || read(stdout, |message| send.send(message).is_ok()))?;
+        let count = loads.len();
         let mut process = Self {
             child,
-            tracks: vec![Track::new(Instant::now()); loads.len()],
-            turn: turn(&loads),
-            loads,
-            reports,
+            messages,
             reader: Some(reader),
-            started: Instant::now(),
+            ledger: Ledger::open(Vec::new(), Instant::now()),
+            count,
         };
-        match process.reports.recv_timeout(READY_WITHIN) {
-            Ok(Report::Ready) => {
-                process.started = Instant::now();
-                process.tracks.fill(Track::new(process.started));
+        match process.messages.recv_timeout(READY_WITHIN) {
+            Ok(Message::Report(Report::Ready, at)) => {
+                process.ledger = Ledger::open(loads, at);
                 Ok(process)
             }
             Err(RecvTimeoutError::Timeout) => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 "not ready within 30 s",
             )),
-            Ok(Report::Failed(reason)) => Err(io::Error::other(reason)),
+            Ok(Message::Report(Report::Refused { fault, reason }, _)) => {
+                Err(refusal(fault, reason))
+            }
             _ => {
                 let status = process.child.wait()?;
                 Err(io::Error::other(format!(
@@ -105,23 +94,19 @@ impl LoadProcess {
         let end = Instant::now();
         let mut gone = false;
         // Every load must show work after the end: one that stands still then is told by the wait.
-        let until = end + REPORT_EVERY + SHORT_SILENCE + self.turn;
-        let mut due: Vec<usize> = (0..self.loads.len()).collect();
+        let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.turn();
+        let mut due: Vec<usize> = (0..self.count).collect();
         while !due.is_empty() && !gone {
             let wait = until.saturating_duration_since(Instant::now());
-            match self.reports.recv_timeout(wait) {
-                Ok(Report::Work {
-                    place,
-                    done,
-                    rounds,
-                    at,
-                }) => {
-                    if self.note(place, [done, rounds], at, end) && at >= end {
-                        due.retain(|waiting| *waiting != place);
-                    }
+            match self.messages.recv_timeout(wait) {
+                Ok(Message::Report(report, at)) => {
+                    let worked = self.ledger.note(&report, at, end);
+                    due.retain(|place| {
+                        let showed = worked == Some(*place) && at >= end;
+                        !showed && !self.ledger.is_dead(*place)
+                    });
                 }
-                Ok(Report::Ready | Report::Failed(_)) => {}
-                Ok(Report::Gone) | Err(RecvTimeoutError::Disconnected) => gone = true,
+                Ok(Message::Gone) | Err(RecvTimeoutError::Disconnected) => gone = true,
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
@@ -129,40 +114,11 @@ impl LoadProcess {
             .child
             .try_wait()
             .map_or(true, |status| status.is_some());
-        let verdict = Verdict {
-            end,
-            looked: Instant::now(),
-            limit: tolerated(end.saturating_duration_since(self.started)) + self.turn,
-        };
-        self.loads
-            .iter()
-            .zip(&mut self.tracks)
-            .map(|(load, track)| {
-                if gone {
-                    let ended = || "its process ended during the run".to_owned();
-                    track.died.get_or_insert_with(ended);
-                }
-                track.judge(load.to_string(), load.unit(), verdict)
-            })
-            .collect()
+        if gone {
+            self.ledger.note_gone();
+        }
+        self.ledger.judge(end)
     }
-
-    /// Returns whether the report shows work of every thread.
-    fn note(&mut self, place: usize, report: [u64; 2], at: Instant, end: Instant) -> bool {
-        let track = self.tracks.get_mut(place);
-        track.is_some_and(|track| track.note(report, at, end))
-    }
-}
-
-/// Returns how long it takes until every thread of `loads` has had its turn on these CPUs.
-fn turn(loads: &[LoadSpec]) -> Duration {
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
-    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
-    let threads = loads.iter().map(|load| match load {
-        LoadSpec::Cpu { threads: Some(n) } => *n,
-        LoadSpec::Cpu { threads: None } | LoadSpec::Memory { .. } => cpus,
-    });
-    SLICE * (threads.fold(0, u32::saturating_add) / cpus)
 }
 
 impl Drop for LoadProcess {
@@ -176,35 +132,15 @@ impl Drop for LoadProcess {
     }
 }
 
-fn read(stdout: ChildStdout, mut say: impl FnMut(Report) -> bool) {
+fn read(stdout: ChildStdout, mut say: impl FnMut(Message) -> bool) {
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        if let Some(reason) = line.strip_prefix("failed ") {
-            if !say(Report::Failed(reason.to_owned())) {
-                return;
-            }
-            continue;
-        }
-        let report = if line == "ready" {
-            Some(Report::Ready)
-        } else {
-            work_report(&line)
-        };
-        if report.is_some_and(|report| !say(report)) {
+        if let Ok(report) = line.parse()
+            && !say(Message::Report(report, Instant::now()))
+        {
             return;
         }
     }
-    say(Report::Gone);
-}
-
-fn work_report(line: &str) -> Option<Report> {
-    let mut words = line.strip_prefix("work ")?.split(' ');
-    let report = Report::Work {
-        place: words.next()?.parse().ok()?,
-        done: words.next()?.parse().ok()?,
-        rounds: words.next()?.parse().ok()?,
-        at: Instant::now(),
-    };
-    words.next().is_none().then_some(report)
+    say(Message::Gone);
 }
 
 #[cfg(test)]
@@ -214,7 +150,7 @@ mod tests {
     fn shell(script: &str) -> io::Result<LoadProcess> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        LoadProcess::start(command, vec![LoadSpec::Cpu { threads: None }])
+        LoadProcess::start(command, vec!["cpu".parse().unwrap()])
     }
 
     #[test]
@@ -251,6 +187,17 @@ mod tests {
     fn a_load_that_cannot_start_says_why() {
         let err = shell("echo failed for want of memory; exit 1").unwrap_err();
         assert_eq!(err.to_string(), "for want of memory");
+        let err = shell("echo unsupported fio is not there; exit 1").unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn one_load_that_dies_is_told_while_the_process_goes_on() {
+        let script =
+            "echo ready; echo died 0 was killed; while :; do echo work 0 5 1; sleep 0.05; done";
+        let mut load = shell(script).unwrap();
+        let evidence = load.evidence();
+        assert_eq!(evidence[0].fault.as_deref(), Some("was killed"));
     }
 
     #[test]
@@ -284,8 +231,8 @@ mod tests {
                       echo work 0 $n $n; echo work 1 9 1; n=$((n+1)); sleep 0.05; done";
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let cpu = LoadSpec::Cpu { threads: Some(1) };
-        let mut load = LoadProcess::start(command, vec![cpu, cpu]).unwrap();
+        let cpu: LoadSpec = "cpu:1".parse().unwrap();
+        let mut load = LoadProcess::start(command, vec![cpu.clone(), cpu]).unwrap();
         let evidence = load.evidence();
         assert_eq!(evidence[0].fault, None);
         assert!(evidence[1].fault.is_some());

@@ -4,7 +4,7 @@
 //! Options of `measure`: those of the wake-up instrument, and those that all others share.
 
 use clap::{Args, Subcommand};
-use punctual_measure::loads::LoadSpec;
+use punctual_measure::loads::LoadList;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
@@ -150,14 +150,9 @@ pub struct WakeupArgs {
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
-    /// Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)
-    #[arg(
-        long,
-        value_name = "LOAD",
-        value_delimiter = ',',
-        help_heading = "System"
-    )]
-    pub load: Vec<LoadSpec>,
+    /// Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD", help_heading = "System")]
+    pub load: Vec<LoadList>,
 
     /// Name of the run, for `punctual runs`
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
@@ -201,14 +196,9 @@ pub struct CommonArgs {
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
-    /// Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)
-    #[arg(
-        long,
-        value_name = "LOAD",
-        value_delimiter = ',',
-        help_heading = "System"
-    )]
-    pub load: Vec<LoadSpec>,
+    /// Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD", help_heading = "System")]
+    pub load: Vec<LoadList>,
 
     /// Name of the run, for `punctual runs`
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]

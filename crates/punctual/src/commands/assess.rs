@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use punctual_measure::loads::LoadSpec;
+use punctual_measure::loads::LoadList;
 use punctual_model::{Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RunSpec};
 use punctual_report::assessment::assess;
 use punctual_report::text;
@@ -37,6 +37,9 @@ const DEADLINES: [Nanos; 8] = [
     Nanos::from_millis(10),
 ];
 
+/// What runs beside the second measurement.
+const LOADS: &str = "cpu,memory";
+
 /// The policy to measure with.
 const POLICY: Policy = Policy::Fifo { priority: 80 };
 
@@ -64,15 +67,12 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
         // Said before the wait too: who wants a real-time measurement need not wait for another.
         remark(&format!("NOT a real-time measurement: {obstacle}"));
     }
-    let loads = vec![
-        LoadSpec::Cpu { threads: None },
-        "memory"
-            .parse()
-            .map_err(|err| CliError::failed_to("choose the loads").because(err))?,
-    ];
+    let loads: LoadList = LOADS
+        .parse()
+        .map_err(|err| CliError::failed_to("choose the loads").because(err))?;
     let mut conditions = Vec::new();
     let mut unstored = None;
-    for (name, loads) in [("idle", Vec::new()), ("loaded", loads)] {
+    for (name, loads) in [("idle", Vec::new()), ("loaded", loads.0)] {
         if stop.is_set() {
             break;
         }

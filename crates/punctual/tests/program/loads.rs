@@ -3,6 +3,7 @@
 
 //! Loads that cannot do what they are there for, and those that stop doing it.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,7 @@ fn loads_may_be_separated_by_commas() {
     let args = "load cpu:1,memory:8M cpu:2 --duration 50ms";
     let answer = home.run(args.split_whitespace());
     answer.fine();
-    let told = "cpu:1, memory:8388608, cpu:2";
+    let told = "cpu:1, memory:8M, cpu:2";
     assert!(answer.stderr.contains(told), "{answer:#?}");
 }
 
@@ -106,4 +107,140 @@ fn a_load_process_is_never_real_time() {
         // SCHED_OTHER is 0.
         assert_eq!(thread.policy, 0, "{}", thread.name);
     }
+}
+
+/// Starts loads, and waits until each of their threads is there.
+fn loading(home: &Home, loads: &str, threads: usize) -> Running {
+    let running = home.start(["load", "--duration", "1m", loads]);
+    let there = || {
+        let threads_now = machine::threads(running.id());
+        let named = threads_now.iter().filter(|t| t.name.starts_with("load/"));
+        named.count() >= threads
+    };
+    assert!(wait_until(Duration::from_secs(10), there), "it loads not");
+    running
+}
+
+fn allowed_cpu() -> String {
+    let cpus = machine::status("/proc/self/status", "Cpus_allowed_list");
+    cpus.split(['-', ',']).next().unwrap().to_owned()
+}
+
+#[test]
+fn each_load_runs_where_and_as_it_is_told() {
+    let home = Home::new();
+    let cpu = allowed_cpu();
+    let loads = format!("cpu@cpus={cpu}@nice=7,memory:1M@cpus={cpu}@policy=i@intensity=20%");
+    let running = loading(&home, &loads, 2);
+    let as_told = || {
+        let threads = machine::threads(running.id());
+        let is = |name: &str, policy: u32, nice: Option<i32>| {
+            let of_it: Vec<_> = threads.iter().filter(|t| t.name == name).collect();
+            // One a CPU, and there is one.
+            of_it.len() == 1
+                && of_it[0].cpus == cpu
+                && of_it[0].policy == policy
+                && nice.is_none_or(|nice| nice == of_it[0].nice)
+        };
+        is("load/cpu", 0, Some(7)) && is("load/memory", 5, None)
+    };
+    assert!(
+        wait_until(Duration::from_secs(10), as_told),
+        "{:#?}",
+        machine::threads(running.id())
+    );
+    let score = machine::read(Path::new(&format!("/proc/{}/oom_score_adj", running.id())));
+    assert_eq!(score.as_deref(), Some("1000\n"));
+}
+
+#[test]
+fn a_load_is_real_time_only_where_it_is_asked_for() {
+    if !machine::root() {
+        return;
+    }
+    let home = Home::new();
+    let running = loading(&home, "cpu:1@policy=r:2@intensity=10%,cpu:1", 2);
+    let as_told = || {
+        let threads = machine::threads(running.id());
+        let loads = threads.iter().filter(|t| t.name == "load/cpu");
+        let mut policies: Vec<u32> = loads.map(|t| t.policy).collect();
+        policies.sort_unstable();
+        // SCHED_OTHER is 0, SCHED_RR 2.
+        policies == [0, 2]
+    };
+    assert!(wait_until(Duration::from_secs(10), as_told));
+}
+
+#[test]
+fn settings_that_cannot_be_had_are_one_error_before_anything_starts() {
+    let home = Home::new();
+    for load in [
+        "cpu@cpus=1023",
+        "cpu@speed=2",
+        "disk",
+        "cpu,",
+        "cpu@intensity=0",
+    ] {
+        home.run(["load", load])
+            .error(2, &[load.trim_end_matches(',')]);
+        let args = format!("{MEASURE} --samples 5 --load {load}");
+        home.run(args.split_whitespace()).error(2, &["--load"]);
+    }
+    assert!(home.list().is_empty());
+}
+
+#[test]
+fn loads_alone_say_each_second_what_they_do() {
+    let home = Home::new();
+    let answer = home.run(["load", "cpu:1,memory:1M", "--duration", "2500ms"]);
+    answer.fine();
+    for (load, unit) in [("cpu:1", "additions"), ("memory:1M", "accesses")] {
+        let rate = format!("{unit}/s  {load}");
+        let rates = answer.stdout.lines().filter(|line| line.ends_with(&rate));
+        assert!((1..=3).contains(&rates.count()), "{}", answer.stdout);
+        let total = answer
+            .stdout
+            .lines()
+            .find(|line| line.trim().starts_with(load));
+        assert!(
+            total.is_some_and(|line| line.contains(unit)),
+            "{}",
+            answer.stdout
+        );
+    }
+    let quiet = home.run(["load", "cpu:1", "--quiet", "--duration", "1200ms"]);
+    assert!(!quiet.fine().stdout.contains("/s  cpu:1"), "{quiet:#?}");
+}
+
+#[test]
+fn loads_alone_end_when_nobody_reads_their_rates() {
+    let home = Home::new();
+    let mut command = Command::new("sh");
+    let script = "\"$0\" load cpu:1 --duration 50s | head -n 1";
+    command
+        .args(["-c", script])
+        .arg(crate::common::program())
+        .env("PUNCTUAL_HOME", home.store());
+    let started = Instant::now();
+    assert!(
+        crate::common::finish(command)
+            .stdout
+            .contains("additions/s")
+    );
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_load_alone_that_is_stopped_has_not_done_its_work() {
+    let home = Home::new();
+    let running = loading(&home, "cpu:1", 1);
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("STOP");
+    std::thread::sleep(Duration::from_millis(2_500));
+    running.signal("CONT");
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal("INT");
+    let answer = running.wait();
+    answer.error(1, &["cpu:1: no work for "]);
+    assert!(answer.stdout.contains("FAILED"), "{answer:#?}");
 }

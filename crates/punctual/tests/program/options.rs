@@ -255,14 +255,14 @@ fn loads_run_beside_the_measurement_and_are_proven() {
         "{ORDINARY} --duration 400ms --load cpu:1,memory:1M --load cpu:2"
     ));
     let loads = record["spec"]["loads"].as_array().unwrap();
-    assert_eq!(loads[..], ["cpu:1", "memory:1048576", "cpu:2"]);
+    assert_eq!(loads[..], ["cpu:1", "memory:1M", "cpu:2"]);
     let checks = record["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
     assert_eq!(check["status"], "pass", "{check:#}");
     let detail = check["detail"].as_str().unwrap();
     let did = record["loads"].as_array().unwrap();
     assert_eq!(did.len(), 3, "{did:#?}");
-    for (load, did) in ["cpu:1", "memory:1048576", "cpu:2"].iter().zip(did) {
+    for (load, did) in ["cpu:1", "memory:1M", "cpu:2"].iter().zip(did) {
         assert!(detail.contains(&format!("{load} did ")), "{detail}");
         assert_eq!(did["load"], *load);
         assert!(did["work"].as_f64().unwrap() > 0.0, "{did:#}");

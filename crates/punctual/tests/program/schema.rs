@@ -69,6 +69,23 @@ fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
 }
 
 #[test]
+fn what_loads_did_is_as_its_schema_says() {
+    let home = Home::new();
+    let answer = home.run(["load", "cpu:1,memory:1M", "--json", "--duration", "1300ms"]);
+    let report = answer.fine().json();
+    assert_valid(&schema("loads.schema.json"), &report);
+    assert_eq!(report["valid"], true);
+    let loads = report["loads"].as_array().unwrap();
+    assert_eq!(loads.len(), 2);
+    for load in loads {
+        let seconds = load["seconds"].as_array().unwrap();
+        assert!(!seconds.is_empty(), "{load:#}");
+        let sum: f64 = seconds.iter().map(|s| s.as_f64().unwrap()).sum();
+        assert!(sum <= load["work"].as_f64().unwrap(), "{load:#}");
+    }
+}
+
+#[test]
 fn a_schema_would_see_a_fault() {
     let schema = schema("run.schema.json");
     let home = Home::new();

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{Found, Frame};
+use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Policy, Setup};
 use punctual_report::text;
 use punctual_store::Store;
@@ -73,7 +74,7 @@ pub(crate) fn run(
         setup,
         name: common.name.clone(),
         note: common.note.clone(),
-        loads: common.load.clone(),
+        loads: LoadList::join(&common.load),
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
     };
@@ -116,7 +117,10 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
         },
         mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),
         housekeeping,
-        loads: common.load.iter().map(ToString::to_string).collect(),
+        loads: LoadList::join(&common.load)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         options: asked.options,
     })
 }

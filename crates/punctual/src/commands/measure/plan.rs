@@ -3,6 +3,7 @@
 
 //! From options and the machine to the specification of a run, or to why not.
 
+use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
 
 use crate::cli::{DmaLatency, Switch, WakeupArgs};
@@ -70,7 +71,10 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         until: args.until.iter().map(ToString::to_string).collect(),
         on_threshold_ns: args.on_threshold,
         deadlines_ns: args.deadline.clone(),
-        loads: args.load.iter().map(ToString::to_string).collect(),
+        loads: LoadList::join(&args.load)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     })
 }
 

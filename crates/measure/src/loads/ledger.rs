@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a load process has reported, and what that says about each of its loads.
+
+use std::time::{Duration, Instant};
+
+use punctual_model::LoadRecord;
+
+use super::report::Report;
+use super::spec::LoadSpec;
+use super::track::{Track, Verdict, tolerated};
+
+/// Time on a CPU, at most, of one load thread before the next has its turn.
+const SLICE: Duration = Duration::from_millis(10);
+
+/// The reports of all loads of one process.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    loads: Vec<LoadSpec>,
+    started: Instant,
+    tracks: Vec<Track>,
+    /// How long it takes until every thread of the loads has had its turn.
+    turn: Duration,
+}
+
+impl Ledger {
+    /// Opens it for `loads` that began to work at `started`.
+    pub fn open(loads: Vec<LoadSpec>, started: Instant) -> Self {
+        Self {
+            tracks: vec![Track::new(started); loads.len()],
+            turn: turn(&loads),
+            started,
+            loads,
+        }
+    }
+
+    /// Takes a report that came at `at`, and returns the load's place if every thread of that load
+    /// has worked since the last one. What comes after `end` is no silence of the run.
+    pub fn note(&mut self, report: &Report, at: Instant, end: Instant) -> Option<usize> {
+        match report {
+            Report::Work {
+                place,
+                done,
+                rounds,
+            } => {
+                let track = self.tracks.get_mut(*place)?;
+                track.note([*done, *rounds], at, end).then_some(*place)
+            }
+            Report::Died { place, reason } => {
+                let track = self.tracks.get_mut(*place)?;
+                track.died.get_or_insert_with(|| reason.clone());
+                None
+            }
+            Report::Ready | Report::Refused { .. } => None,
+        }
+    }
+
+    /// Notes that the process of all loads has ended.
+    pub fn note_gone(&mut self) {
+        for track in &mut self.tracks {
+            let ended = || "its process ended during the run".to_owned();
+            track.died.get_or_insert_with(ended);
+        }
+    }
+
+    /// Whether the load at `place` has ended by itself.
+    pub(super) fn is_dead(&self, place: usize) -> bool {
+        self.tracks.get(place).is_some_and(|t| t.died.is_some())
+    }
+
+    /// Returns how long all threads of the loads may take to have their turn.
+    pub(super) const fn turn(&self) -> Duration {
+        self.turn
+    }
+
+    /// Judges each load in a run that ended at `end`, by what came up to now.
+    pub fn judge(&self, end: Instant) -> Vec<LoadRecord> {
+        let verdict = Verdict {
+            end,
+            looked: Instant::now(),
+            limit: tolerated(end.saturating_duration_since(self.started)) + self.turn,
+        };
+        self.loads
+            .iter()
+            .zip(&self.tracks)
+            .map(|(load, track)| track.judge(load.to_string(), load.unit(), verdict))
+            .collect()
+    }
+}
+
+/// Returns how long it takes until every thread of `loads` has had its turn on these CPUs.
+fn turn(loads: &[LoadSpec]) -> Duration {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    // The busiest CPU has the longest turn: a load that is bound shares its CPUs with the others.
+    let on_one = |load: &LoadSpec| {
+        load.threads(cpus)
+            .div_ceil(load.settings.cpu_count(cpus).max(1))
+    };
+    SLICE * loads.iter().map(on_one).fold(0, u32::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(loads: &[&str]) -> Ledger {
+        let loads = loads.iter().map(|text| text.parse().unwrap()).collect();
+        Ledger::open(loads, Instant::now())
+    }
+
+    #[test]
+    fn reports_of_a_place_that_is_not_there_are_nobodys() {
+        let mut ledger = ledger(&["cpu"]);
+        let report = Report::Work {
+            place: 1,
+            done: 5,
+            rounds: 5,
+        };
+        let now = Instant::now();
+        assert_eq!(ledger.note(&report, now, now), None);
+        let records = ledger.judge(now);
+        assert_eq!(records[0].fault.as_deref(), Some("it never reported"));
+    }
+
+    #[test]
+    fn the_end_of_one_load_is_its_own_fault_and_the_end_of_all_is_everyones() {
+        let mut ledger = ledger(&["cpu", "memory"]);
+        let now = Instant::now();
+        let reason = "was killed".to_owned();
+        ledger.note(&Report::Died { place: 1, reason }, now, now);
+        ledger.note_gone();
+        let faults: Vec<_> = ledger.judge(now).into_iter().map(|r| r.fault).collect();
+        let gone = Some("its process ended during the run".to_owned());
+        assert_eq!(faults, [gone, Some("was killed".to_owned())]);
+    }
+
+    #[test]
+    fn more_threads_take_longer_until_each_had_its_turn() {
+        assert!(ledger(&["cpu:400"]).turn() > ledger(&["cpu:1"]).turn());
+        // Ten on one CPU wait for each other, wherever else the program may run.
+        assert!(ledger(&["cpu:10@cpus=0"]).turn() >= 10 * SLICE);
+    }
+}

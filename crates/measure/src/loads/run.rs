@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The loads at work in this process, and how much of it they have done.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, RwLock};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use punctual_model::CpuSet;
+use punctual_sys::{SysError, SysRoot, sched};
+
+use super::report::Report;
+use super::settings::Settings;
+use super::shift::{Shift, Tally, Task};
+use super::spec::{LoadKind, LoadSpec};
+use super::{REPORT_EVERY, compute};
+
+/// A load that has done nothing after this does not work.
+const START_WITHIN: Duration = Duration::from_secs(20);
+
+/// Runs `loads`, sized for `cpus` CPUs, and tells `say` how it goes, until `stop` is set or `say`
+/// fails.
+///
+/// # Errors
+///
+/// Fails before anything works: with `InvalidInput` when a load was asked for wrongly, with
+/// `Unsupported` when a tool, a privilege or a part of the kernel is missing, otherwise when memory
+/// or threads are refused. That `say` fails is the end, not an error.
+pub fn run(
+    sys: &SysRoot,
+    loads: &[LoadSpec],
+    cpus: u32,
+    stop: &AtomicBool,
+    say: &mut dyn FnMut(&Report) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut loads = LoadRun::start(sys, loads, cpus)?;
+    loads.wait_for_all(stop)?;
+    // The first report is what those after it are compared with.
+    if say(&Report::Ready).is_err() {
+        return Ok(());
+    }
+    loop {
+        if loads.reports().iter().try_for_each(&mut *say).is_err() {
+            return Ok(());
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        std::thread::sleep(REPORT_EVERY);
+    }
+}
+
+/// Makes the kernel end this process, and what it starts, before any other when memory runs out.
+///
+/// # Errors
+///
+/// Fails where `oom_score_adj` is missing or may not be written to.
+pub fn be_first_to_go(sys: &SysRoot) -> Result<(), SysError> {
+    sys.write("/proc/self/oom_score_adj", "1000")
+}
+
+/// Loads that are running in this process.
+#[derive(Debug)]
+struct LoadRun {
+    stop: Arc<AtomicBool>,
+    threads: Vec<LoadThread>,
+    loads: Vec<Progress>,
+    end: Sender<End>,
+    ends: Receiver<End>,
+    /// No thread works while this is taken for writing.
+    gate: Arc<RwLock<()>>,
+}
+
+/// A thread of the load at `place`.
+#[derive(Debug)]
+struct LoadThread {
+    place: usize,
+    tally: Arc<Tally>,
+    handle: JoinHandle<()>,
+}
+
+/// Why a thread of the load at `place` has ended before its shift was over.
+#[derive(Debug)]
+struct End {
+    place: usize,
+    why: io::Error,
+}
+
+/// How far a load has come.
+#[derive(Debug)]
+struct Progress {
+    load: LoadSpec,
+    /// How often every one of its threads has worked since the last such round.
+    rounds: u64,
+    /// Each thread's steps at the last round.
+    at_round: Vec<u64>,
+    dead: bool,
+}
+
+impl Progress {
+    /// Counts a round if all threads have made steps since the last one.
+    fn advance(&mut self, steps: Vec<u64>) {
+        let went_on = |(then, now): (&u64, &u64)| now > then;
+        if self.at_round.iter().zip(&steps).all(went_on) {
+            self.rounds += 1;
+            self.at_round = steps;
+        }
+    }
+}
+
+impl LoadRun {
+    /// Checks what all loads need, then starts them.
+    fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<Self> {
+        check_cpus(loads)?;
+        check_memory(sys, loads, cpus)?;
+        let mut crews = Vec::new();
+        for load in loads {
+            crews.push(prepare(load, cpus).map_err(|err| of(load, &err))?);
+        }
+        let mut run = Self::idle();
+        // Hundreds of threads at work would leave no time to start the others.
+        let gate = Arc::clone(&run.gate);
+        let closed = gate.write();
+        for (place, (load, crew)) in loads.iter().zip(crews).enumerate() {
+            run.loads.push(Progress {
+                load: load.clone(),
+                rounds: 0,
+                at_round: vec![0; crew.len()],
+                dead: false,
+            });
+            for (number, task) in crew.into_iter().enumerate() {
+                let thread = run.spawn(place, load, task).map_err(|err| {
+                    let what = format!("thread {number} cannot be started: {err}");
+                    of(load, &io::Error::new(err.kind(), what))
+                })?;
+                run.threads.push(thread);
+            }
+        }
+        drop(closed);
+        Ok(run)
+    }
+
+    fn idle() -> Self {
+        let (end, ends) = channel();
+        Self {
+            stop: Arc::default(),
+            threads: Vec::new(),
+            loads: Vec::new(),
+            end,
+            ends,
+            gate: Arc::default(),
+        }
+    }
+
+    fn spawn(&self, place: usize, load: &LoadSpec, task: Task) -> io::Result<LoadThread> {
+        let tally = Arc::<Tally>::default();
+        let (stop, counted) = (Arc::clone(&self.stop), Arc::clone(&tally));
+        let (gate, end) = (Arc::clone(&self.gate), self.end.clone());
+        let settings = load.settings.clone();
+        let handle = Builder::new()
+            .name(format!("load/{}", load.name()))
+            .spawn(move || {
+                let ended = enter(&settings).and_then(|()| {
+                    drop(gate.read());
+                    task(&mut Shift::begin(&stop, &counted, settings.intensity))
+                });
+                let why = match ended {
+                    Err(why) => why,
+                    Ok(()) if stop.load(Ordering::Relaxed) => return,
+                    Ok(()) => io::Error::other("a thread ended by itself"),
+                };
+                // It fails only when nobody waits for the threads any more.
+                drop(end.send(End { place, why }));
+            })?;
+        Ok(LoadThread {
+            place,
+            tally,
+            handle,
+        })
+    }
+
+    /// Waits until every thread has worked: its memory is there and it runs.
+    fn wait_for_all(&self, stop: &AtomicBool) -> io::Result<()> {
+        let begun = Instant::now();
+        let idle = |thread: &&LoadThread| thread.tally.steps.load(Ordering::Relaxed) == 0;
+        while let Some(thread) = self.threads.iter().find(idle)
+            && !stop.load(Ordering::Relaxed)
+        {
+            let ended = thread.handle.is_finished();
+            if let Ok(End { place, why }) = self.ends.try_recv() {
+                return Err(self.of(place, &why));
+            }
+            // What it had to say it has said before its end.
+            if ended {
+                let what = io::Error::other("a thread ended by a defect of this program");
+                return Err(self.of(thread.place, &what));
+            }
+            if begun.elapsed() > START_WITHIN {
+                let what = format!("did no work within {} s", START_WITHIN.as_secs());
+                return Err(self.of(thread.place, &io::Error::other(what)));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Returns who died since the last time, and how far each load has come.
+    fn reports(&mut self) -> Vec<Report> {
+        let mut reports = Vec::new();
+        while let Ok(End { place, why }) = self.ends.try_recv() {
+            // Its other threads may go on, or die of the same.
+            let load = self.loads.get_mut(place);
+            if load.is_some_and(|load| !std::mem::replace(&mut load.dead, true)) {
+                let reason = why.to_string();
+                reports.push(Report::Died { place, reason });
+            }
+        }
+        let threads = &self.threads;
+        let work = |(place, progress): (usize, &mut Progress)| {
+            let of_it = threads.iter().filter(|thread| thread.place == place);
+            let tallies = of_it.map(|thread| &thread.tally);
+            let steps = tallies.clone().map(|t| t.steps.load(Ordering::Relaxed));
+            progress.advance(steps.collect());
+            Report::Work {
+                place,
+                done: tallies.map(|t| t.work.load(Ordering::Relaxed)).sum(),
+                rounds: progress.rounds,
+            }
+        };
+        reports.extend(self.loads.iter_mut().enumerate().map(work));
+        reports
+    }
+
+    /// Names the load at `place` in an error.
+    fn of(&self, place: usize, err: &io::Error) -> io::Error {
+        match self.loads.get(place) {
+            Some(progress) => of(&progress.load, err),
+            None => io::Error::new(err.kind(), err.to_string()),
+        }
+    }
+}
+
+impl Drop for LoadRun {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A load that panicked has nothing more to stop.
+            drop(thread.handle.join());
+        }
+    }
+}
+
+/// Gets all that `load` needs, and returns a task for each of its threads.
+#[expect(clippy::unnecessary_wraps, reason = "most loads need something")]
+fn prepare(load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
+    let threads = 0..load.threads(cpus);
+    Ok(match load.kind {
+        LoadKind::Cpu { .. } => threads.map(|_| compute::cpu()).collect(),
+        LoadKind::Memory { block } => threads
+            .map(|number| compute::memory(block, number))
+            .collect(),
+    })
+}
+
+/// Makes the calling thread run as `settings` say.
+fn enter(settings: &Settings) -> io::Result<()> {
+    if let Some(cpus) = &settings.cpus {
+        sched::set_affinity(cpus)?;
+    }
+    let Some(policy) = settings.policy else {
+        return Ok(());
+    };
+    sched::set_policy(policy).map_err(|err| {
+        let what = format!("{} ({policy}) was refused: {err}", policy.kernel_name());
+        io::Error::new(io::ErrorKind::Unsupported, what)
+    })
+}
+
+fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
+    io::Error::new(err.kind(), format!("{load}: {err}"))
+}
+
+fn check_cpus(loads: &[LoadSpec]) -> io::Result<()> {
+    let allowed = sched::affinity()?;
+    for load in loads {
+        let asked = load.settings.cpus.iter().flat_map(CpuSet::iter);
+        let other: CpuSet = asked.filter(|cpu| !allowed.contains(*cpu)).collect();
+        if !other.is_empty() {
+            let what = format!("{load}: CPUs {other} are not among those allowed, {allowed}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+    }
+    Ok(())
+}
+
+fn check_memory(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<()> {
+    let wanted = loads
+        .iter()
+        .map(|load| load.memory(cpus))
+        .fold(0, u64::saturating_add);
+    match available_bytes(sys) {
+        Some(available) if wanted > available / 2 => Err(io::Error::new(
+            io::ErrorKind::OutOfMemory,
+            format!("the loads want {wanted} bytes, more than half of the {available} available"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn available_bytes(sys: &SysRoot) -> Option<u64> {
+    let text = sys.read("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loads(texts: &[&str]) -> Vec<LoadSpec> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// Runs loads until each has reported twice, and returns what they said.
+    fn two_reports(texts: &[&str]) -> Vec<Report> {
+        let loads = loads(texts);
+        let stop = AtomicBool::new(false);
+        let mut said = Vec::new();
+        let enough = 1 + 2 * loads.len();
+        run(&SysRoot::live(), &loads, 1, &stop, &mut |report| {
+            said.push(report.clone());
+            match said.len() < enough {
+                true => Ok(()),
+                false => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        })
+        .unwrap();
+        said
+    }
+
+    #[test]
+    fn loads_report_work_and_end() {
+        let said = two_reports(&["cpu:1", "memory:64K", "cpu:1@nice=3@intensity=30%"]);
+        assert_eq!(said[0], Report::Ready);
+        assert_eq!(said.len(), 7, "{said:?}");
+        for (place, report) in [0, 1, 2].into_iter().cycle().zip(&said[1..]) {
+            let Report::Work {
+                place: at,
+                done,
+                rounds,
+            } = report
+            else {
+                panic!("{report}");
+            };
+            assert_eq!(*at, place);
+            assert!(*done > 0 && *rounds >= 1, "{report}");
+        }
+    }
+
+    #[test]
+    fn a_load_larger_than_the_memory_is_refused_before_it_starts() {
+        let err = LoadRun::start(&SysRoot::live(), &loads(&["memory:1T"]), 8).unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::OutOfMemory);
+    }
+
+    #[test]
+    fn cpus_that_are_not_to_be_had_are_a_wrong_command() {
+        let loads = loads(&["memory:64K", "cpu@cpus=1023"]);
+        let err = LoadRun::start(&SysRoot::live(), &loads, 1).unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
+        let told = err.to_string();
+        assert!(
+            told.starts_with("cpu@cpus=1023: CPUs 1023 are not"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn one_thread_that_stands_still_makes_its_load_stand_still() {
+        let mut progress = Progress {
+            load: LoadKind::Cpu { threads: Some(2) }.into(),
+            rounds: 0,
+            at_round: vec![0, 0],
+            dead: false,
+        };
+        progress.advance(vec![900, 5]);
+        assert_eq!(progress.rounds, 1);
+        // The first stands still far ahead of the second.
+        progress.advance(vec![900, 10]);
+        progress.advance(vec![900, 20]);
+        assert_eq!(progress.rounds, 1);
+        progress.advance(vec![901, 20]);
+        assert_eq!(progress.rounds, 2);
+    }
+
+    #[test]
+    fn one_refused_thread_fails_all_at_once() {
+        let stop = AtomicBool::new(false);
+        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:2"]), 1).unwrap();
+        run.wait_for_all(&stop).unwrap();
+        let task = compute::memory(1 << 62, 1);
+        let spec = run.loads[0].load.clone();
+        let thread = run.spawn(0, &spec, task).unwrap();
+        run.threads.push(thread);
+        let err = run.wait_for_all(&stop).unwrap_err();
+        let told = err.to_string();
+        assert!(told.contains("thread 1 was refused "), "{told}");
+        assert_eq!(err.kind(), io::ErrorKind::OutOfMemory);
+    }
+
+    #[test]
+    fn a_thread_that_ends_without_work_is_told() {
+        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:1"]), 1).unwrap();
+        let spec = run.loads[0].load.clone();
+        let thread = run.spawn(0, &spec, Box::new(|_| Ok(()))).unwrap();
+        run.threads.push(thread);
+        let err = run.wait_for_all(&AtomicBool::new(false)).unwrap_err();
+        assert_eq!(err.to_string(), "cpu:1: a thread ended by itself");
+    }
+
+    #[test]
+    fn a_load_that_dies_is_told_once_and_the_others_go_on() {
+        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:1", "cpu:1"]), 1).unwrap();
+        let spec = run.loads[1].load.clone();
+        for _ in 0..2 {
+            let task: Task = Box::new(|shift| {
+                shift.did(1);
+                Err(io::Error::other("the disk is full"))
+            });
+            let thread = run.spawn(1, &spec, task).unwrap();
+            run.threads.push(thread);
+        }
+        let (mut deaths, mut work) = (Vec::new(), 0);
+        for _ in 0..40 {
+            for report in run.reports() {
+                match report {
+                    Report::Died { place, reason } => deaths.push((place, reason)),
+                    Report::Work { place: 0, done, .. } => work = done,
+                    _ => {}
+                }
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(deaths, [(1, "the disk is full".to_owned())]);
+        assert!(work > 0);
+    }
+}

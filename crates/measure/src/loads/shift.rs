@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a thread of a load is told: for how long, at which pace, and where its work is counted.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::settings::Intensity;
+
+/// A load that works only for a part of the time does so once in each of these.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// Nobody waits longer than this for a thread that rests.
+const NAP: Duration = Duration::from_millis(100);
+
+/// What a thread of a load does until its shift is over.
+pub(super) type Task = Box<dyn FnOnce(&mut Shift<'_>) -> io::Result<()> + Send>;
+
+/// What a thread has done.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// In the unit of its load.
+    pub(super) work: AtomicU64,
+    /// How often it has shown that it lives.
+    pub(super) steps: AtomicU64,
+}
+
+/// The working life of one thread of a load.
+#[derive(Debug)]
+pub(super) struct Shift<'a> {
+    stop: &'a AtomicBool,
+    tally: &'a Tally,
+    intensity: Intensity,
+    /// Since when it has worked without rest, where it rests at all.
+    busy_since: Instant,
+}
+
+impl<'a> Shift<'a> {
+    pub(super) fn begin(stop: &'a AtomicBool, tally: &'a Tally, intensity: Intensity) -> Self {
+        Self {
+            stop,
+            tally,
+            intensity,
+            busy_since: Instant::now(),
+        }
+    }
+
+    /// Whether the thread should end.
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Counts `work`, and rests if it is time for that.
+    ///
+    /// Hot: at full intensity it does nothing beyond the count.
+    pub(super) fn did(&mut self, work: u64) {
+        self.count(work);
+        if self.intensity != Intensity::FULL {
+            self.rest();
+        }
+    }
+
+    /// Counts `work`, which shows that the thread lives even if it is none.
+    ///
+    /// Hot: it does nothing else.
+    pub(super) fn count(&self, work: u64) {
+        self.tally.work.fetch_add(work, Ordering::Relaxed);
+        self.tally.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sleeps so long that the time since the last rest was the wanted share of the whole.
+    fn rest(&mut self) {
+        let busy = self.busy_since.elapsed();
+        let percent = self.intensity.percent();
+        if busy < PERIOD * percent / 100 {
+            return;
+        }
+        self.pause(busy * (100 - percent) / percent);
+        self.busy_since = Instant::now();
+    }
+
+    /// Sleeps for `span`, or until the shift is over.
+    pub(super) fn pause(&self, span: Duration) {
+        let end = Instant::now() + span;
+        while !self.is_over()
+            && let Some(left) = end.checked_duration_since(Instant::now())
+            && !left.is_zero()
+        {
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Works in steps of a millisecond, and returns how many there were in `span`.
+    fn steps(intensity: &str, span: Duration) -> u64 {
+        let (stop, tally) = (AtomicBool::new(false), Tally::default());
+        let mut shift = Shift::begin(&stop, &tally, intensity.parse().unwrap());
+        let end = Instant::now() + span;
+        while Instant::now() < end {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(1) {
+                std::hint::spin_loop();
+            }
+            shift.did(1);
+        }
+        tally.work.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_load_of_a_quarter_works_for_a_quarter_of_the_time() {
+        // However the machine is used: at least one step a period, and never much more.
+        let quarter = steps("25%", Duration::from_millis(600));
+        assert!((10..=160).contains(&quarter), "{quarter}");
+        assert!(steps("100%", Duration::from_millis(600)) > 2 * quarter);
+    }
+
+    #[test]
+    fn a_rest_ends_with_the_shift() {
+        let (stop, tally) = (AtomicBool::new(true), Tally::default());
+        let shift = Shift::begin(&stop, &tally, Intensity::FULL);
+        let begun = Instant::now();
+        shift.pause(Duration::from_secs(60));
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+}
