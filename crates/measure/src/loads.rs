@@ -17,9 +17,11 @@ mod ledger;
 mod list;
 mod report;
 mod run;
+mod sched;
 mod settings;
 mod shift;
 mod spec;
+mod tmpfs;
 mod track;
 
 pub use child::LoadProcess;

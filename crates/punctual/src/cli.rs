@@ -116,6 +116,8 @@ const LOADS: &str = "\
 Loads, by default one thread a CPU:
   cpu[:N]          N threads that add; work in additions
   memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
+  sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
+  tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
 
 Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
   @cpus=LIST       CPUs that it may run on

@@ -49,6 +49,7 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
         figures::misses(run, detail),
         results::figures(run),
         results::findings(run),
+        loads::beside(run),
         verdict::threshold(run, detail),
         verdict::precision(run),
         verdict::checks(run, detail),

@@ -12,6 +12,7 @@
 
 pub mod adding;
 pub mod clock;
+pub mod limits;
 pub mod memory;
 pub mod msr;
 pub mod process;

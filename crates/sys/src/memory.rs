@@ -3,8 +3,10 @@
 
 //! Locking memory, and keeping it small enough to lock.
 
+use std::fs::File;
 use std::io;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
 /// Makes every thread allocate from one heap.
@@ -17,6 +19,16 @@ pub fn use_one_heap() {
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
+}
+
+/// Makes an empty file in memory that has no name in any file system. It ends with its last
+/// descriptor; /proc shows it as `name`.
+///
+/// # Errors
+///
+/// Fails as `memfd_create(2)` does.
+pub fn nameless_file(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
 }
 
 /// The process's memory is locked as long as this lives.

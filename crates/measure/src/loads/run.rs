@@ -11,13 +11,13 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use punctual_model::CpuSet;
-use punctual_sys::{SysError, SysRoot, sched};
+use punctual_sys::{SysError, SysRoot};
 
 use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
 use super::spec::{LoadKind, LoadSpec};
-use super::{REPORT_EVERY, compute};
+use super::{REPORT_EVERY, compute, sched, tmpfs};
 
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(20);
@@ -255,7 +255,6 @@ impl Drop for LoadRun {
 }
 
 /// Gets all that `load` needs, and returns a task for each of its threads.
-#[expect(clippy::unnecessary_wraps, reason = "most loads need something")]
 fn prepare(load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
     let threads = 0..load.threads(cpus);
     Ok(match load.kind {
@@ -263,18 +262,22 @@ fn prepare(load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
         LoadKind::Memory { block } => threads
             .map(|number| compute::memory(block, number))
             .collect(),
+        LoadKind::Sched { .. } => sched::prepare(load.threads(cpus) / (2 * sched::GROUP))?,
+        LoadKind::Tmpfs { size } => threads
+            .map(|_| tmpfs::prepare(size))
+            .collect::<io::Result<_>>()?,
     })
 }
 
 /// Makes the calling thread run as `settings` say.
 fn enter(settings: &Settings) -> io::Result<()> {
     if let Some(cpus) = &settings.cpus {
-        sched::set_affinity(cpus)?;
+        punctual_sys::sched::set_affinity(cpus)?;
     }
     let Some(policy) = settings.policy else {
         return Ok(());
     };
-    sched::set_policy(policy).map_err(|err| {
+    punctual_sys::sched::set_policy(policy).map_err(|err| {
         let what = format!("{} ({policy}) was refused: {err}", policy.kernel_name());
         io::Error::new(io::ErrorKind::Unsupported, what)
     })
@@ -285,7 +288,7 @@ fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
 }
 
 fn check_cpus(loads: &[LoadSpec]) -> io::Result<()> {
-    let allowed = sched::affinity()?;
+    let allowed = punctual_sys::sched::affinity()?;
     for load in loads {
         let asked = load.settings.cpus.iter().flat_map(CpuSet::iter);
         let other: CpuSet = asked.filter(|cpu| !allowed.contains(*cpu)).collect();
@@ -345,10 +348,15 @@ mod tests {
 
     #[test]
     fn loads_report_work_and_end() {
-        let said = two_reports(&["cpu:1", "memory:64K", "cpu:1@nice=3@intensity=30%"]);
+        let said = two_reports(&[
+            "cpu:1",
+            "memory:64K",
+            "tmpfs:64K",
+            "sched:1@nice=3@intensity=30%",
+        ]);
         assert_eq!(said[0], Report::Ready);
-        assert_eq!(said.len(), 7, "{said:?}");
-        for (place, report) in [0, 1, 2].into_iter().cycle().zip(&said[1..]) {
+        assert_eq!(said.len(), 9, "{said:?}");
+        for (place, report) in [0, 1, 2, 3].into_iter().cycle().zip(&said[1..]) {
             let Report::Work {
                 place: at,
                 done,

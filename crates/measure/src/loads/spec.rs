@@ -12,15 +12,17 @@
 //! then it goes on with a list of CPUs.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::sched;
 use super::settings::Settings;
 
 /// Memory that each thread of the memory load works on by default: past any cache of its core.
 const DEFAULT_MEMORY: u64 = 32 << 20;
 
-/// More threads than any machine runs at once.
-const THREADS: std::ops::RangeInclusive<u32> = 1..=4_096;
+/// What each thread of the tmpfs load writes before it truncates.
+const DEFAULT_FILE: u64 = 4 << 20;
 
 /// A load, its size, and how it runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -44,6 +46,16 @@ pub enum LoadKind {
         /// Size of each thread's block, in bytes.
         block: u64,
     },
+    /// Groups of threads that send each other messages through sockets.
+    Sched {
+        /// Number of groups.
+        groups: Option<u32>,
+    },
+    /// A thread a CPU that writes a file in memory and truncates it.
+    Tmpfs {
+        /// Size of each thread's file, in bytes.
+        size: u64,
+    },
 }
 
 impl LoadSpec {
@@ -52,6 +64,8 @@ impl LoadSpec {
         match self.kind {
             LoadKind::Cpu { .. } => "cpu",
             LoadKind::Memory { .. } => "memory",
+            LoadKind::Sched { .. } => "sched",
+            LoadKind::Tmpfs { .. } => "tmpfs",
         }
     }
 
@@ -60,6 +74,8 @@ impl LoadSpec {
         match self.kind {
             LoadKind::Cpu { .. } => "additions",
             LoadKind::Memory { .. } => "accesses",
+            LoadKind::Sched { .. } => "messages",
+            LoadKind::Tmpfs { .. } => "bytes",
         }
     }
 
@@ -68,15 +84,18 @@ impl LoadSpec {
         let cpus = self.settings.cpu_count(cpus);
         match self.kind {
             LoadKind::Cpu { threads } => threads.unwrap_or(cpus),
-            LoadKind::Memory { .. } => cpus,
+            LoadKind::Sched { groups } => groups.unwrap_or(cpus).saturating_mul(2 * sched::GROUP),
+            LoadKind::Memory { .. } | LoadKind::Tmpfs { .. } => cpus,
         }
     }
 
     /// Returns the memory that it takes where the program may use `cpus` CPUs, in bytes.
     pub(super) fn memory(&self, cpus: u32) -> u64 {
         match self.kind {
-            LoadKind::Cpu { .. } => 0,
-            LoadKind::Memory { block } => block.saturating_mul(self.threads(cpus).into()),
+            LoadKind::Cpu { .. } | LoadKind::Sched { .. } => 0,
+            LoadKind::Memory { block } | LoadKind::Tmpfs { size: block } => {
+                block.saturating_mul(self.threads(cpus).into())
+            }
         }
     }
 }
@@ -98,6 +117,10 @@ impl fmt::Display for LoadSpec {
             LoadKind::Cpu { threads: Some(n) } => write!(f, ":{n}")?,
             LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
             LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
+            LoadKind::Sched { groups: None } => {}
+            LoadKind::Sched { groups: Some(n) } => write!(f, ":{n}")?,
+            LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
+            LoadKind::Tmpfs { size } => write!(f, ":{}", Size(*size))?,
         }
         self.settings.fmt(f)
     }
@@ -130,15 +153,18 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
     let settings = Settings::take(&mut given)?;
     let kind = match name {
         "cpu" => LoadKind::Cpu {
-            threads: size.map(threads).transpose()?,
+            threads: size.map(|n| count(n, 1..=4_096, "threads")).transpose()?,
         },
         "memory" => LoadKind::Memory {
-            block: size.map_or(Ok(DEFAULT_MEMORY), |size| {
-                bytes(size, 4_096..=1 << 40)
-                    .ok_or("the block size must be from 4K to 1T, such as 64M")
-            })?,
+            block: size.map_or(Ok(DEFAULT_MEMORY), bytes)?,
         },
-        _ => return Err("not a load; use cpu[:N] or memory[:SIZE]".to_owned()),
+        "sched" => LoadKind::Sched {
+            groups: size.map(|n| count(n, 1..=100, "groups")).transpose()?,
+        },
+        "tmpfs" => LoadKind::Tmpfs {
+            size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
+        },
+        _ => return Err("not a load; use cpu, memory, sched or tmpfs".to_owned()),
     };
     if let Some((key, _)) = given.first() {
         let keys = Settings::KEYS.join(", ");
@@ -147,16 +173,24 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
     Ok(LoadSpec { kind, settings })
 }
 
-fn threads(text: &str) -> Result<u32, String> {
-    count(text, THREADS).ok_or_else(|| "the number of threads must be from 1 to 4096".to_owned())
-}
-
-fn count(text: &str, range: std::ops::RangeInclusive<u32>) -> Option<u32> {
+fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, String> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
-    text.parse().ok().filter(|n| digits && range.contains(n))
+    let number = text.parse().ok();
+    number
+        .filter(|n| digits && range.contains(n))
+        .ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            format!("the number of {what} must be from {low} to {high}")
+        })
 }
 
-fn bytes(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+fn bytes(text: &str) -> Result<u64, String> {
+    size(text)
+        .filter(|n| (4_096..=1 << 40).contains(n))
+        .ok_or_else(|| "the size must be from 4K to 1T, such as 64M".to_owned())
+}
+
+fn size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.char_indices().next_back()? {
         (at, 'K' | 'k') => (&text[..at], 10),
         (at, 'M' | 'm') => (&text[..at], 20),
@@ -169,7 +203,6 @@ fn bytes(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
         .ok()
         .filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?
         .checked_mul(1 << shift)
-        .filter(|n| range.contains(n))
 }
 
 /// A number of bytes in the largest unit that it is whole in.
@@ -210,6 +243,10 @@ mod tests {
             "cpu:2@policy=f:5",
             "memory:64M@cpus=1@policy=o:5@intensity=50%",
             "cpu@policy=i",
+            "sched",
+            "sched:3@policy=o:1",
+            "tmpfs",
+            "tmpfs:1M",
         ] {
             assert_eq!(text.parse::<LoadSpec>().unwrap().to_string(), text);
         }
@@ -242,6 +279,8 @@ mod tests {
             ("memory:9999T", "4K to 1T"),
             ("memory:-1M", "4K to 1T"),
             ("memory:é", "4K to 1T"),
+            ("sched:101", "groups must be from 1 to 100"),
+            ("tmpfs:2K", "4K to 1T"),
             ("cpu@", "no setting"),
             ("cpu@fast", "`@fast` is no setting"),
             ("cpu@speed=3", "has no setting `speed`; it has cpus, policy"),

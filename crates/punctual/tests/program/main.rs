@@ -13,6 +13,7 @@ mod bad_input;
 mod bad_store;
 mod disk;
 mod ends;
+mod every_load;
 mod figures;
 mod kill;
 mod loads;

@@ -3,7 +3,7 @@
 
 //! What loads did.
 
-use punctual_model::{LoadRecord, LoadReport};
+use punctual_model::{LoadRecord, LoadReport, RunRecord};
 
 use super::layout::{Column, clean, paragraph, table};
 use super::number::Missing;
@@ -19,6 +19,11 @@ pub fn loads(report: &LoadReport) -> String {
     });
     let faults: String = faults.collect();
     faults + &loads_table(&report.loads)
+}
+
+/// Writes what the loads beside a run did, if there were any.
+pub(crate) fn beside(run: &RunRecord) -> Option<String> {
+    (!run.loads.is_empty()).then(|| loads_table(&run.loads))
 }
 
 /// Writes one line a load.

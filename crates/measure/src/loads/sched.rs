@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The load `sched`: threads that wake each other up by messages.
+//!
+//! The pattern is that of hackbench(8): in a group each of 20 senders writes messages of 100 bytes
+//! to each of 20 receivers, which read them and do nothing with them. A full socket puts senders to
+//! sleep and an empty one receivers, so the scheduler has as much to do as it can.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use super::shift::{Shift, Task};
+
+/// Senders of a group, and receivers.
+pub(super) const GROUP: u32 = 20;
+
+/// Length of a message in bytes.
+const MESSAGE: usize = 100;
+
+/// Returns the tasks of `groups` groups, connected.
+pub(super) fn prepare(groups: u32) -> io::Result<Vec<Task>> {
+    // A descriptor an end of each socket, and a few beside them.
+    punctual_sys::limits::allow_open_files(u64::from(2 * GROUP * groups) + 64)?;
+    let mut tasks: Vec<Task> = Vec::new();
+    for _ in 0..groups {
+        let mut ends = Vec::new();
+        for _ in 0..GROUP {
+            let (from, to) = UnixStream::pair()?;
+            ends.push(to);
+            tasks.push(Box::new(move |shift| receive(shift, &from)));
+        }
+        let ends = Arc::new(ends);
+        for _ in 0..GROUP {
+            let ends = Arc::clone(&ends);
+            tasks.push(Box::new(move |shift| send(shift, &ends)));
+        }
+    }
+    Ok(tasks)
+}
+
+fn send(shift: &mut Shift<'_>, to: &[UnixStream]) -> io::Result<()> {
+    while !shift.is_over() {
+        for mut socket in to {
+            socket.write_all(&[1; MESSAGE])?;
+        }
+        // The receivers count the messages.
+        shift.did(0);
+    }
+    Ok(())
+}
+
+/// Reads until the last sender has gone, so that none of them waits for room for ever.
+fn receive(shift: &Shift<'_>, mut from: &UnixStream) -> io::Result<()> {
+    let mut message = [0; MESSAGE];
+    loop {
+        match from.read_exact(&mut message) {
+            Ok(()) => shift.count(1),
+            Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(err) => return Err(err),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::shift::Tally;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn every_message_that_was_sent_is_received_before_the_end() {
+        let stop = AtomicBool::new(false);
+        let tasks = prepare(1).unwrap();
+        let tallies: Vec<Tally> = tasks.iter().map(|_| Tally::default()).collect();
+        std::thread::scope(|scope| {
+            for (task, tally) in tasks.into_iter().zip(&tallies) {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let mut shift = Shift::begin(stop, tally, "50%".parse().unwrap());
+                    task(&mut shift).unwrap();
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let sum = |part: &[Tally], of: fn(&Tally) -> u64| part.iter().map(of).sum::<u64>();
+        let (receivers, senders) = tallies.split_at(GROUP as usize);
+        let rounds = sum(senders, |t| t.steps.load(Ordering::Relaxed));
+        let messages = sum(receivers, |t| t.work.load(Ordering::Relaxed));
+        assert!(rounds > 0);
+        assert_eq!(messages, rounds * u64::from(GROUP));
+    }
+}

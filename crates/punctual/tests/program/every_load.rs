@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What holds for every load: it works beside a measurement, and nothing of it is left after any
+//! end, also SIGKILL.
+
+use std::time::Duration;
+
+use crate::common::{Home, machine, wait_until};
+
+/// Every load, and what its work is counted in.
+const LOADS: [(&str, &str); 4] = [
+    ("cpu:1", "additions"),
+    ("memory:1M", "accesses"),
+    ("sched:1", "messages"),
+    ("tmpfs:256K", "bytes"),
+];
+
+const MEASURE: &str = "measure wakeup --quiet --json --threads 1 --priority o --dma-latency off \
+                       --mlock off";
+
+#[test]
+fn every_load_works_beside_a_measurement() {
+    let home = Home::new();
+    for (load, unit) in LOADS {
+        let args = format!("{MEASURE} --duration 700ms --load");
+        let answer = home.run(args.split_whitespace().chain([load]));
+        let record = answer.json();
+        let did = &record["loads"][0];
+        assert_eq!(did["load"], load, "{did:#}");
+        assert_eq!(did["unit"], unit, "{did:#}");
+        assert!(did["work"].as_f64() > Some(0.0), "{did:#}");
+        assert!(did["fault"].is_null(), "{did:#}");
+        assert_eq!(
+            machine::processes_of(&home.store()),
+            Vec::<u32>::new(),
+            "{load}"
+        );
+    }
+}
+
+#[test]
+fn nothing_of_any_load_is_left_when_the_measurement_is_killed() {
+    let home = Home::new();
+    for (load, _) in LOADS {
+        let args = format!("{MEASURE} --duration 1m --load");
+        let args = args.split_whitespace().chain([load]);
+        let running = home.start(args).measuring();
+        running.signal("KILL");
+        drop(running);
+        let gone = || machine::processes_of(&home.store()).is_empty();
+        assert!(wait_until(Duration::from_secs(2), gone), "{load} goes on");
+    }
+}
+
+#[test]
+fn nothing_of_any_load_is_left_when_it_is_killed_itself() {
+    let home = Home::new();
+    for (load, _) in LOADS {
+        let args = format!("{MEASURE} --duration 3s --load");
+        let args = args.split_whitespace().chain([load]);
+        let running = home.start(args).measuring();
+        let parent = running.id().to_string();
+        let led = |pid: &u32| machine::status(format!("/proc/{pid}/status"), "PPid") == parent;
+        let leader = machine::processes_of(&home.store()).into_iter().find(led);
+        machine::signal("KILL", &leader.unwrap().to_string());
+        let gone = || {
+            machine::processes_of(&home.store())
+                .iter()
+                .all(|pid| *pid == running.id())
+        };
+        assert!(wait_until(Duration::from_secs(2), gone), "{load} goes on");
+        running.signal("INT");
+        let record = running.wait().record();
+        assert_eq!(record["valid"], false, "{load}");
+        let fault = &record["loads"][0]["fault"];
+        assert_eq!(fault, "its process ended during the run", "{load}");
+    }
+}
+
+#[test]
+fn nothing_of_any_load_is_left_when_loads_alone_end_or_are_killed() {
+    let home = Home::new();
+    for (load, unit) in LOADS {
+        let answer = home.run(["load", "--duration", "1200ms", load]);
+        answer.fine();
+        assert!(
+            answer.stdout.contains(&format!("{unit}/s  {load}")),
+            "{answer:#?}"
+        );
+        let gone = || machine::processes_of(&home.store()).is_empty();
+        assert!(wait_until(Duration::from_secs(2), gone), "{load} goes on");
+        let running = home.start(["load", "--duration", "1m", load]);
+        std::thread::sleep(Duration::from_millis(500));
+        running.signal("KILL");
+        drop(running);
+        assert!(wait_until(Duration::from_secs(2), gone), "{load} goes on");
+    }
+}
