@@ -5,14 +5,12 @@
 //! read and written, what a change costs, and how completely it can be taken back.
 
 mod access;
-mod codec;
 mod place;
 mod registry;
 mod survey;
 mod threads;
 
 pub use access::{Access, AccessError, Fault, Live, Patient};
-pub use codec::{Codec, CodecError, masks_agree};
 pub use place::Place;
 pub use registry::{KNOBS, Kind, Knob, Threads, find};
 pub use survey::{PartitionRoot, Reading, Scope, Survey};

@@ -3,6 +3,7 @@
 
 //! Tuning: the settings of a machine, what a profile would change, and what became of it.
 
+mod codec;
 mod outcome;
 mod plan;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use codec::{Codec, CodecError, masks_agree};
 pub use outcome::{
     KeptSession, StepOutcome, StepReport, TUNING_FORMAT, TuningAction, TuningReport, Undone,
 };
@@ -33,6 +35,13 @@ pub enum Target {
         /// Its path.
         path: String,
     },
+    /// A controller that a control group hands down to the groups in it.
+    Controller {
+        /// The file that lists them.
+        path: String,
+        /// Its name.
+        name: String,
+    },
     /// The CPUs that a thread may run on.
     ThreadCpus(ThreadId),
     /// The scheduling policy of a thread.
@@ -49,7 +58,7 @@ impl Target {
     pub const fn thread(&self) -> Option<&ThreadId> {
         match self {
             Self::ThreadCpus(thread) | Self::ThreadPolicy(thread) => Some(thread),
-            Self::File { .. } | Self::Directory { .. } => None,
+            _ => None,
         }
     }
 }
@@ -58,6 +67,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path } | Self::Directory { path } => f.write_str(path),
+            Self::Controller { path, name } => write!(f, "{name} in {path}"),
             Self::ThreadCpus(thread) => write!(f, "CPUs of {thread}"),
             Self::ThreadPolicy(thread) => write!(f, "policy of {thread}"),
         }

@@ -125,6 +125,11 @@ impl Access for Live {
                 let there = self.0.exists(path);
                 Ok(if there { "present" } else { "absent" }.to_owned())
             }
+            Target::Controller { path, name } => {
+                let list = self.0.read(path)?;
+                let there = list.split_whitespace().any(|word| word == name);
+                Ok(if there { "present" } else { "absent" }.to_owned())
+            }
             Target::ThreadCpus(id) => Ok(self.thread(id)?.cpus.to_string()),
             Target::ThreadPolicy(id) => {
                 let policy = self.thread(id)?.policy;
@@ -149,6 +154,10 @@ impl Access for Live {
             Target::Directory { path } => {
                 empty_group(&self.0, path);
                 Ok(self.0.remove_dir(path)?)
+            }
+            Target::Controller { path, name } => {
+                let sign = if value == "present" { '+' } else { '-' };
+                Ok(self.0.write(path, &format!("{sign}{name}"))?)
             }
             Target::ThreadCpus(id) => {
                 let cpus = value.parse().map_err(|err| bad(&err))?;

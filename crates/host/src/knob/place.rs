@@ -3,10 +3,8 @@
 
 //! Where a knob's files are: a path with placeholders, filled in from what the machine has.
 
-use punctual_model::CpuSet;
+use punctual_model::{Codec, CpuSet};
 use punctual_sys::SysRoot;
-
-use super::codec::Codec;
 
 /// A path, in which `{...}` stands for what there may be several of:
 ///
@@ -158,17 +156,10 @@ fn matches(kind: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn tree(files: &[&str]) -> (tempfile::TempDir, SysRoot) {
-        let dir = tempfile::tempdir().unwrap();
-        for file in files {
-            let full = dir.path().join(file);
-            fs::create_dir_all(full.parent().unwrap()).unwrap();
-            fs::write(full, "0 1\n").unwrap();
-        }
-        let sys = SysRoot::at(dir.path());
-        (dir, sys)
+        let files: Vec<_> = files.iter().map(|file| (*file, "0 1")).collect();
+        crate::testing::machine(&files)
     }
 
     #[test]

@@ -12,9 +12,8 @@ mod device;
 mod memory;
 mod sched;
 
-use punctual_model::Reversibility;
+use punctual_model::{Codec, Reversibility};
 
-use super::codec::Codec;
 use super::place::Place;
 
 /// One setting, or one of a kind.

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{CpuId, CpuSet, KnobReading, Target, Writable};
+use punctual_model::{Codec, CpuId, CpuSet, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
 
-use super::codec::Codec;
 use super::place::{Found, Place};
 use super::registry::{self, Kind, Knob};
 use super::threads::{self, Thread};
@@ -54,6 +53,8 @@ pub struct Survey {
     pub siblings: BTreeMap<CpuId, CpuSet>,
     /// Memory in KiB.
     pub memory_kib: Option<u64>,
+    /// Size of a huge page in KiB.
+    pub hugepage_kib: Option<u64>,
     /// The settings.
     pub readings: Vec<Reading>,
     /// The threads, if they were asked for.
@@ -119,7 +120,8 @@ impl Survey {
             cmdline: text("/proc/cmdline"),
             isolated: sys.fact(&format!("{CPU}/isolated")).unwrap_or_default(),
             siblings: siblings(sys, &online),
-            memory_kib: memory_kib(sys),
+            memory_kib: meminfo(sys, "MemTotal:"),
+            hugepage_kib: meminfo(sys, "Hugepagesize:"),
             readings: registry::all()
                 .flat_map(|knob| surveyor.knob(knob))
                 .collect(),
@@ -269,9 +271,9 @@ fn siblings(sys: &SysRoot, online: &CpuSet) -> BTreeMap<CpuId, CpuSet> {
         .collect()
 }
 
-fn memory_kib(sys: &SysRoot) -> Option<u64> {
+fn meminfo(sys: &SysRoot, key: &str) -> Option<u64> {
     let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -314,39 +316,28 @@ fn partition_root(sys: &SysRoot) -> Option<PartitionRoot> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::machine;
     use std::fs;
-    use tempfile::TempDir;
-
-    fn machine(files: &[(&str, &str)]) -> (TempDir, SysRoot) {
-        let dir = TempDir::new().unwrap();
-        for (path, text) in files {
-            let full = dir.path().join(path);
-            fs::create_dir_all(full.parent().unwrap()).unwrap();
-            fs::write(full, text).unwrap();
-        }
-        let sys = SysRoot::at(dir.path());
-        (dir, sys)
-    }
 
     #[test]
     fn settings_are_read_with_what_they_offer() {
         let policy = "sys/devices/system/cpu/cpufreq/policy0";
         let (_dir, sys) = machine(&[
-            ("sys/devices/system/cpu/online", "0-3\n"),
-            (&format!("{policy}/affected_cpus"), "0 1\n"),
-            (&format!("{policy}/scaling_governor"), "powersave\n"),
+            ("sys/devices/system/cpu/online", "0-3"),
+            (&format!("{policy}/affected_cpus"), "0 1"),
+            (&format!("{policy}/scaling_governor"), "powersave"),
             (
                 &format!("{policy}/scaling_available_governors"),
-                "performance powersave\n",
+                "performance powersave",
             ),
-            (&format!("{policy}/scaling_min_freq"), "800000\n"),
-            (&format!("{policy}/cpuinfo_min_freq"), "400000\n"),
-            (&format!("{policy}/cpuinfo_max_freq"), "3600000\n"),
+            (&format!("{policy}/scaling_min_freq"), "800000"),
+            (&format!("{policy}/cpuinfo_min_freq"), "400000"),
+            (&format!("{policy}/cpuinfo_max_freq"), "3600000"),
             (
                 "sys/kernel/mm/transparent_hugepage/enabled",
-                "always [madvise] never\n",
+                "always [madvise] never",
             ),
-            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
         ]);
         let survey = Survey::read(&sys, Scope::Settings, true);
         let governor = survey.of("cpufreq.governor").next().unwrap();
@@ -367,10 +358,10 @@ mod tests {
     #[test]
     fn what_cannot_be_read_or_written_says_why() {
         let (dir, sys) = machine(&[
-            ("sys/kernel/security/lockdown", "none [integrity]\n"),
-            ("sys/kernel/debug/sched/preempt", "(none) full\n"),
-            ("proc/sys/vm/swappiness", "sixty\n"),
-            ("proc/sys/kernel/nmi_watchdog", "0\n"),
+            ("sys/kernel/security/lockdown", "none [integrity]"),
+            ("sys/kernel/debug/sched/preempt", "(none) full"),
+            ("proc/sys/vm/swappiness", "sixty"),
+            ("proc/sys/kernel/nmi_watchdog", "0"),
         ]);
         let bits = std::os::unix::fs::PermissionsExt::from_mode(0o444);
         fs::set_permissions(dir.path().join("proc/sys/kernel/nmi_watchdog"), bits).unwrap();

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reversibility, Target, full_name};
+use super::{Codec, Reversibility, Target, full_name};
 use crate::cpu::CpuSet;
 use crate::units::Nanos;
 
@@ -56,6 +56,8 @@ pub struct PlanStep {
     pub instance: Option<String>,
     /// What is written.
     pub target: Target,
+    /// The form of its values.
+    pub codec: Codec,
     /// The value now.
     pub old: String,
     /// The value wanted.
@@ -93,6 +95,8 @@ pub struct KnobGuard {
     pub instance: Option<String>,
     /// What is kept.
     pub target: Target,
+    /// The form of its values.
+    pub codec: Codec,
     /// The value now.
     pub old: String,
 }

@@ -3,10 +3,9 @@
 
 //! CPUs: online, frequency, idle states, clock source.
 
-use punctual_model::Reversibility;
+use punctual_model::{Codec, Reversibility};
 
 use super::{Kind, Knob};
-use crate::knob::codec::Codec;
 use crate::knob::place::Place;
 
 pub(super) const KNOBS: &[Knob] = &[

@@ -3,11 +3,10 @@
 
 //! Interrupts, work queues, disks and networks.
 
-use punctual_model::Reversibility;
+use punctual_model::{Codec, Reversibility};
 
 use super::sched::sysctl;
 use super::{Kind, Knob};
-use crate::knob::codec::Codec;
 use crate::knob::place::Place;
 
 /// Makes the knob of a file of a disk's request queue.

@@ -5,8 +5,8 @@
 
 use super::Knob;
 use super::sched::sysctl;
-use crate::knob::codec::Codec;
 use crate::knob::place::Place;
+use punctual_model::Codec;
 
 pub(super) const KNOBS: &[Knob] = &[
     sysctl!(

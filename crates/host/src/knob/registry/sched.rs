@@ -3,10 +3,9 @@
 
 //! Scheduler, timers, watchdogs, RCU, control groups, threads.
 
-use punctual_model::Reversibility;
+use punctual_model::{Codec, Reversibility};
 
 use super::{Kind, Knob, Threads};
-use crate::knob::codec::Codec;
 use crate::knob::place::Place;
 
 /// Makes the knob of a sysctl.

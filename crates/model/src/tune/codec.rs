@@ -7,10 +7,15 @@
 //! zeros and commas, tabs between numbers, `Y` for 1. Each value has one canonical form, which
 //! profiles use, journals keep and comparisons rest on; a codec leads there and back.
 
-use punctual_model::{CpuSet, Policy};
+use serde::{Deserialize, Serialize};
+
+use crate::cpu::{CPU_LIMIT, CpuSet};
+use crate::policy::Policy;
 
 /// The form of a knob's values.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Codec {
     /// One whole number, of any sign.
     Integer,
@@ -229,9 +234,8 @@ fn parse_mask(text: &str) -> Option<CpuSet> {
                 .map(|bit| group * 32 + bit),
         );
     }
-    let limit = punctual_model::CPU_LIMIT;
     cpus.iter()
-        .all(|cpu| *cpu < limit)
+        .all(|cpu| *cpu < CPU_LIMIT)
         .then(|| cpus.into_iter().collect())
 }
 

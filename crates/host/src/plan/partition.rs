@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! CPUs that the scheduler does not balance over, by control groups.
+//!
+//! Version 2 has partitions: a group `punctual` that owns the CPUs. Version 1 balances over the sets
+//! that ask for it: the root stops asking, a set of the housekeeping CPUs asks, one of the real-time
+//! CPUs does not (Documentation/admin-guide/cgroup-v1/cpusets.rst, cgroup-v2.rst).
+
+use punctual_model::{Codec, SkipReason, Target};
+
+use super::Planner;
+use crate::knob::{Kind, PartitionRoot};
+use crate::profile::{Value, Want};
+
+const KNOB: &str = "cgroup.partition";
+
+impl Planner<'_> {
+    /// Plans a partition of the CPUs for real-time work.
+    pub(super) fn partition(&mut self, wants: &[Want]) {
+        let wanted = wants.iter().rev().find_map(|want| match &want.value {
+            Value::Plain(kind) if matches!(want.knob.kind, Kind::Partition) => Some(kind.clone()),
+            _ => None,
+        });
+        let Some(kind) = wanted else { return };
+        if self.plan.cpus_rt.without(&self.survey.isolated).is_empty() {
+            // isolcpus has done it at boot.
+            self.plan.satisfied += 1;
+            return;
+        }
+        let none = "no control groups of CPUs (cpuset) are mounted at /sys/fs/cgroup";
+        match &self.survey.partition {
+            None => self.skip(KNOB, None, SkipReason::Absent, none),
+            Some(PartitionRoot::V2 { path, enabled }) => self.v2(&path.clone(), *enabled, &kind),
+            Some(PartitionRoot::V1 {
+                balanced: false, ..
+            }) => {
+                let detail =
+                    "someone has divided the CPUs already (cpuset.sched_load_balance is 0)";
+                self.skip(KNOB, None, SkipReason::Bound, detail);
+            }
+            Some(PartitionRoot::V1 { path, mems, .. }) => self.v1(&path.clone(), &mems.clone()),
+        }
+    }
+
+    fn v2(&mut self, root: &str, enabled: bool, kind: &str) {
+        if !enabled {
+            let target = Target::Controller {
+                path: format!("{root}/cgroup.subtree_control"),
+                name: "cpuset".to_owned(),
+            };
+            self.presence(target);
+        }
+        let group = format!("{root}/punctual");
+        self.presence(Target::Directory {
+            path: group.clone(),
+        });
+        let cpus = self.plan.cpus_rt.to_string();
+        let file = |name: &str| format!("{group}/{name}");
+        self.bare_step(KNOB, &file("cpuset.cpus"), Codec::List, ["", &cpus]);
+        let partition = file("cpuset.cpus.partition");
+        self.bare_step(KNOB, &partition, Codec::Word, ["member", kind]);
+    }
+
+    fn v1(&mut self, root: &str, mems: &str) {
+        let sets = [
+            (
+                "punctual-housekeeping",
+                self.plan.cpus_housekeeping.to_string(),
+            ),
+            ("punctual", self.plan.cpus_rt.to_string()),
+        ];
+        for (name, cpus) in &sets {
+            let group = format!("{root}/{name}");
+            self.presence(Target::Directory {
+                path: group.clone(),
+            });
+            let file = |name: &str| format!("{group}/cpuset.{name}");
+            self.bare_step(KNOB, &file("cpus"), Codec::List, ["", cpus]);
+            self.bare_step(KNOB, &file("mems"), Codec::List, ["", mems]);
+        }
+        let balance = |group: &str| format!("{group}/cpuset.sched_load_balance");
+        let own = balance(&format!("{root}/punctual"));
+        self.bare_step(KNOB, &own, Codec::Flag, ["1", "0"]);
+        self.bare_step(KNOB, &balance(root), Codec::Flag, ["1", "0"]);
+    }
+
+    fn presence(&mut self, target: Target) {
+        let values = ["absent".to_owned(), "present".to_owned()];
+        self.step(KNOB, None, target, Codec::Presence, values);
+    }
+}

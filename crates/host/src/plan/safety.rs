@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a plan must not do, or not without being told twice.
+
+use punctual_model::{CpuSet, Policy, Refusal};
+
+use super::Planner;
+
+/// Share of memory that may be kept free, in %.
+const MOST_KEPT_FREE: u64 = 10;
+/// Share of memory that may be set aside as huge pages, in %.
+const MOST_HUGE: u64 = 80;
+
+impl Planner<'_> {
+    /// Adds refusals and warnings.
+    pub(super) fn safety(&mut self) {
+        self.cpus_stay();
+        self.throttling_stays();
+        self.memory_stays();
+        self.clock_stays();
+        self.others_at_work();
+        self.cores_are_shared();
+        self.security();
+    }
+
+    fn refuse(&mut self, knob: &str, yes_overrides: bool, reason: String) {
+        self.plan.refusals.push(Refusal {
+            knob: knob.to_owned(),
+            reason,
+            yes_overrides,
+        });
+    }
+
+    /// Returns the value that a step gives to a knob that there is one of.
+    fn new_value(&self, knob: &str) -> Option<i64> {
+        let step = self.plan.steps.iter().rfind(|step| step.knob == knob)?;
+        step.new.parse().ok()
+    }
+
+    fn cpus_stay(&mut self) {
+        let offline = self.going_offline();
+        if offline.is_empty() {
+            return;
+        }
+        if self.plan.cpus_online.without(&offline).is_empty() {
+            let reason = format!("CPUs {offline} are all that are online");
+            self.refuse("cpu.online", false, reason);
+        } else if offline.contains(0) && self.survey.x86 {
+            let reason = "CPU 0 of an x86 machine may not come back, nor suspend without it";
+            self.refuse("cpu.online", true, reason.to_owned());
+        }
+        let rt = offline.common(&self.plan.cpus_rt);
+        if !rt.is_empty() {
+            let reason = format!("CPUs {rt} are those for real-time work");
+            self.refuse("cpu.online", true, reason);
+        }
+        let bound = self
+            .survey
+            .threads
+            .iter()
+            .filter(|thread| !thread.kernel && thread.cpus.without(&offline).is_empty())
+            .count();
+        if bound > 0 {
+            self.plan.warnings.push(format!(
+                "{bound} threads of programs are bound to CPUs {offline} alone: they run elsewhere \
+                 while those are offline, and are bound again on revert"
+            ));
+        }
+    }
+
+    fn throttling_stays(&mut self) {
+        let name = "kernel.sched_rt_runtime_us";
+        let Some(runtime) = self.new_value(name) else {
+            return;
+        };
+        let period = self.new_value("kernel.sched_rt_period_us");
+        let now = self.survey.value("kernel.sched_rt_period_us");
+        let period = period.or_else(|| now?.parse().ok()).unwrap_or(i64::MAX);
+        if runtime == 0 {
+            let reason = "with 0 no real-time thread runs any more, those of the kernel included";
+            self.refuse(name, true, reason.to_owned());
+        } else if runtime < 0 || runtime >= period {
+            let busy = self.busy_with_real_time();
+            if self.plan.cpus_online.without(&busy).is_empty() {
+                let reason = format!(
+                    "real-time threads run on every CPU ({busy}) now: without throttling nothing \
+                     else may run any more, not even a terminal"
+                );
+                self.refuse(name, true, reason);
+            } else {
+                self.plan.warnings.push(
+                    "without throttling, a real-time thread that never sleeps keeps its CPU for good"
+                        .to_owned(),
+                );
+            }
+        }
+    }
+
+    /// Returns the CPUs on which a real-time thread of a program is running or waiting.
+    fn busy_with_real_time(&self) -> CpuSet {
+        let threads = self.survey.threads.iter();
+        let busy = threads.filter(|thread| {
+            !thread.kernel && thread.runnable && thread.policy.is_some_and(Policy::is_real_time)
+        });
+        busy.map(|thread| thread.last_cpu).collect()
+    }
+
+    fn memory_stays(&mut self) {
+        let Some(memory) = self.survey.memory_kib.filter(|kib| *kib > 0) else {
+            return;
+        };
+        let kib = |knob: &str, each: u64| {
+            let number = u64::try_from(self.new_value(knob)?).ok()?;
+            Some(number.saturating_mul(each))
+        };
+        let huge = self.survey.hugepage_kib.unwrap_or(2_048);
+        let asked = [
+            (
+                "vm.min_free_kbytes",
+                kib("vm.min_free_kbytes", 1),
+                MOST_KEPT_FREE,
+            ),
+            ("vm.nr_hugepages", kib("vm.nr_hugepages", huge), MOST_HUGE),
+        ];
+        for (knob, asked, most) in asked {
+            let Some(asked) = asked.filter(|asked| *asked > memory / 100 * most) else {
+                continue;
+            };
+            let reason = format!(
+                "{asked} KiB of the machine's {memory} KiB, more than {most} %: programs may be \
+                 killed for want of memory"
+            );
+            self.refuse(knob, true, reason);
+        }
+    }
+
+    fn clock_stays(&mut self) {
+        let coarse = |step: &punctual_model::PlanStep| {
+            step.knob == "clocksource" && step.new.contains("jiffies")
+        };
+        if self.plan.steps.iter().any(coarse) {
+            let reason = "the time would move in steps of milliseconds";
+            self.refuse("clocksource", false, reason.to_owned());
+        }
+    }
+
+    fn others_at_work(&mut self) {
+        let moves_irqs = self.plan.steps.iter().any(|s| s.knob == "irq.affinity");
+        for tuner in &self.survey.tuners {
+            let what = match tuner.as_str() {
+                "irqbalance" if moves_irqs => "it moves interrupts as it likes",
+                "irqbalance" => continue,
+                _ => "it sets some of the same settings",
+            };
+            self.plan.warnings.push(format!(
+                "{tuner} is running: {what}; stop it, or the settings will not last"
+            ));
+        }
+    }
+
+    fn cores_are_shared(&mut self) {
+        let rt = &self.plan.cpus_rt;
+        let offline = self.going_offline();
+        let shared: CpuSet = rt
+            .iter()
+            .filter_map(|cpu| self.survey.siblings.get(&cpu))
+            .flat_map(|core| core.iter().collect::<Vec<_>>())
+            .collect();
+        let shared = shared.without(rt).without(&offline);
+        if !shared.is_empty() {
+            self.plan.warnings.push(format!(
+                "CPUs {shared} share cores with those for real-time work ({rt}): what runs there \
+                 slows these; take them offline with --set cpu.online@siblings=off, or name them too"
+            ));
+        }
+    }
+
+    fn security(&mut self) {
+        let lower = |knob: &str| {
+            self.plan
+                .steps
+                .iter()
+                .any(|s| s.knob == knob && s.new < s.old)
+        };
+        if lower("kernel.randomize_va_space") {
+            self.plan
+                .warnings
+                .push("kernel.randomize_va_space: lower makes attacks easier".to_owned());
+        }
+    }
+}

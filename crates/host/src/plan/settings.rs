@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The knobs that are files, and what is held.
+
+use punctual_model::{Codec, CpuSet, Hold, PlanStep, Reversibility, SkipReason, Target, Writable};
+
+use super::Planner;
+use crate::knob::{Kind, Reading};
+use crate::profile::{CpuWord, Selector, Value, Want};
+
+/// Knobs whose values depend on each other: the plan of bandwidth has them.
+pub(super) const BANDWIDTH: [&str; 4] = [
+    "kernel.sched_rt_runtime_us",
+    "kernel.sched_rt_period_us",
+    "cgroup.rt_runtime_us",
+    "cgroup.rt_period_us",
+];
+
+/// Knobs that may have no CPU at all in their mask.
+const MAY_BE_EMPTY: [&str; 2] = ["net.rps_cpus", "net.xps_cpus"];
+
+/// What a wanted setting comes to.
+enum Wanted {
+    Value(String),
+    Satisfied,
+    Skip(SkipReason, String),
+}
+
+impl Planner<'_> {
+    /// Plans the knobs that are files. A later line for the same file wins, and takes its place.
+    pub(super) fn settings(&mut self, wants: &[Want]) {
+        let mut chosen: Vec<(&Reading, &Want)> = Vec::new();
+        for want in wants {
+            if BANDWIDTH.contains(&want.knob.name) {
+                continue;
+            }
+            if let Kind::Held(_) = want.knob.kind {
+                self.hold(want);
+                continue;
+            }
+            let Kind::Files(_) = want.knob.kind else {
+                continue;
+            };
+            let mut any = false;
+            let survey = self.survey;
+            for reading in survey.of(want.knob.name) {
+                let fits = want
+                    .selector
+                    .as_ref()
+                    .is_none_or(|s| self.selects(s, reading));
+                if fits {
+                    any = true;
+                    chosen.retain(|(other, _)| other.shown.target != reading.shown.target);
+                    chosen.push((reading, want));
+                }
+            }
+            if !any {
+                self.absent(want);
+            }
+        }
+        for (reading, want) in chosen {
+            self.setting(reading, want);
+        }
+    }
+
+    /// Whether a selector chooses this one of several.
+    fn selects(&self, selector: &Selector, reading: &Reading) -> bool {
+        let instance = reading.shown.instance.as_deref().unwrap_or_default();
+        let by_cpu = match (&selector.cpus, &reading.cpus) {
+            (Some(word), Some(cpus)) => !self.cpus(word).common(cpus).is_empty(),
+            _ => false,
+        };
+        by_cpu || selector.names(instance)
+    }
+
+    fn absent(&mut self, want: &Want) {
+        let mut there = self.survey.of(want.knob.name).peekable();
+        let (instance, detail) = match &want.selector {
+            Some(selector) if there.peek().is_some() => (
+                Some(selector.text.as_str()),
+                match &selector.cpus {
+                    Some(word) if there.any(|r| r.cpus.is_some()) => {
+                        format!("none for CPUs {} ({word})", self.cpus(word))
+                    }
+                    _ => "there is none of that name".to_owned(),
+                },
+            ),
+            selector => (
+                selector.as_ref().map(|s| s.text.as_str()),
+                "this kernel or hardware has none".to_owned(),
+            ),
+        };
+        self.skip(want.knob.name, instance, SkipReason::Absent, &detail);
+    }
+
+    fn setting(&mut self, reading: &Reading, want: &Want) {
+        let shown = &reading.shown;
+        match self.wanted(reading, &want.value) {
+            Wanted::Satisfied => self.plan.satisfied += 1,
+            Wanted::Skip(reason, detail) => {
+                self.skip(want.knob.name, shown.instance.as_deref(), reason, &detail);
+            }
+            Wanted::Value(new) => {
+                let old = shown.value.clone().unwrap_or_default();
+                let (instance, target) = (shown.instance.clone(), shown.target.clone());
+                self.step(want.knob.name, instance, target, reading.codec, [old, new]);
+            }
+        }
+    }
+
+    fn wanted(&self, reading: &Reading, value: &Value) -> Wanted {
+        let shown = &reading.shown;
+        let Some(old) = &shown.value else {
+            let why = shown.fault.clone().unwrap_or_default();
+            return Wanted::Skip(SkipReason::Unreadable, why);
+        };
+        let new = match self.value(reading, value, old) {
+            Ok(Some(new)) => new,
+            Ok(None) => return Wanted::Satisfied,
+            Err((reason, detail)) => return Wanted::Skip(reason, detail),
+        };
+        if new == *old {
+            return Wanted::Satisfied;
+        }
+        if let Writable::No { reason } = &shown.writable {
+            return Wanted::Skip(SkipReason::ReadOnly, reason.clone());
+        }
+        Wanted::Value(new)
+    }
+
+    /// Returns the value in canonical form; none where this setting is to stay as it is.
+    fn value(
+        &self,
+        reading: &Reading,
+        value: &Value,
+        old: &str,
+    ) -> Result<Option<String>, (SkipReason, String)> {
+        let no_such = |detail: String| Err((SkipReason::NoSuchValue, detail));
+        let knob = reading.knob.name;
+        let new = match (value, reading.bounds) {
+            (Value::Plain(text), _) => text.clone(),
+            (Value::Least, Some((least, _))) => least.to_string(),
+            (Value::Greatest, Some((_, greatest))) => greatest.to_string(),
+            (Value::Above(limit), Some((latency_us, _))) => {
+                u8::from(latency_us > limit.get() / 1_000).to_string()
+            }
+            (Value::Least | Value::Greatest | Value::Above(_), None) => {
+                return no_such("the kernel does not say its limits".to_owned());
+            }
+            (Value::Cpus(word), _) => return self.mask(reading, word, old),
+            (Value::Hold(_) | Value::Release, _) => return Ok(None),
+        };
+        let offered = reading.shown.choices.as_deref();
+        if let Some(offered) = offered.filter(|words| !words.contains(&new)) {
+            let words = offered.join(", ");
+            return no_such(format!("{new} is not offered; offered are {words}"));
+        }
+        if let (Codec::Integer, Some((least, greatest)), Ok(number)) =
+            (reading.codec, reading.bounds, new.parse::<u64>())
+            && !(least..=greatest).contains(&number)
+        {
+            return no_such(format!("{number} is not within {least} and {greatest}"));
+        }
+        if knob == "smt" && !["on", "off", "forceoff"].contains(&old) {
+            return Err((SkipReason::Absent, format!("the kernel says {old}")));
+        }
+        // Writing a ratio clears the limit in bytes, which could not be written back.
+        if knob.starts_with("vm.dirty_") && knob.ends_with("ratio") && old == "0" {
+            let bytes = knob.replace("ratio", "bytes");
+            return no_such(format!("the machine limits it in bytes ({bytes})"));
+        }
+        Ok(Some(new))
+    }
+
+    fn mask(
+        &self,
+        reading: &Reading,
+        word: &CpuWord,
+        old: &str,
+    ) -> Result<Option<String>, (SkipReason, String)> {
+        let knob = reading.knob.name;
+        let wanted = self.cpus(word);
+        let online = &self.plan.cpus_online;
+        if wanted.common(online).is_empty() && !MAY_BE_EMPTY.contains(&knob) {
+            let detail = format!("none of CPUs {wanted} ({word}) is online");
+            return Err((SkipReason::NoSuchValue, detail));
+        }
+        let had: CpuSet = old.parse().unwrap_or_default();
+        let kept = had.common(&wanted);
+        let by_role = !matches!(word, CpuWord::List(_));
+        match knob {
+            // Someone put the interrupt where it is: it keeps what it may.
+            "irq.affinity" if by_role && !kept.is_empty() => Ok(Some(kept.to_string())),
+            // An empty set of a version 2 group has all CPUs of the group above.
+            "cgroup.cpus" if by_role && had.is_empty() => Ok(Some(wanted.to_string())),
+            "cgroup.cpus" if by_role && kept.is_empty() => Err((
+                SkipReason::Bound,
+                "its CPUs are among those for real-time work alone".to_owned(),
+            )),
+            "cgroup.cpus" if by_role => Ok(Some(kept.to_string())),
+            _ => Ok(Some(wanted.to_string())),
+        }
+    }
+
+    fn hold(&mut self, want: &Want) {
+        let name = want.knob.name;
+        self.plan.held.retain(|held| held.knob != name);
+        let Value::Hold(latency_ns) = want.value else {
+            return;
+        };
+        let survey = self.survey;
+        let Some(reading) = survey.of(name).next() else {
+            self.absent(want);
+            return;
+        };
+        if let Writable::No { reason } = &reading.shown.writable {
+            self.skip(name, None, SkipReason::ReadOnly, reason);
+            return;
+        }
+        if let Target::File { path } = &reading.shown.target {
+            self.plan.held.push(Hold {
+                knob: name.to_owned(),
+                path: path.clone(),
+                latency_ns,
+            });
+        }
+    }
+
+    /// Puts the limits of a frequency in an order in which the lower one never passes the upper one.
+    pub(super) fn frequency_order(&mut self) {
+        let number = |text: &str| text.parse::<u64>().unwrap_or_default();
+        let steps = &mut self.plan.steps;
+        for at in 0..steps.len() {
+            let Some(low) = steps.get(at).filter(|step| step.knob == "cpufreq.min_freq") else {
+                continue;
+            };
+            let pair =
+                |step: &PlanStep| step.knob == "cpufreq.max_freq" && step.instance == low.instance;
+            let Some(other) = steps.iter().position(pair) else {
+                continue;
+            };
+            let raised = steps
+                .get(other)
+                .is_some_and(|high| number(&low.new) > number(&high.old));
+            if raised == (at < other) {
+                steps.swap(at, other);
+            }
+        }
+    }
+
+    /// Adds a step that only makes sense with others of its kind.
+    pub(super) fn bare_step(&mut self, knob: &str, path: &str, codec: Codec, values: [&str; 2]) {
+        let values = values.map(str::to_owned);
+        self.plan.steps.push(PlanStep {
+            knob: knob.to_owned(),
+            instance: None,
+            target: Target::file(path),
+            codec,
+            reversibility: Reversibility::Exact,
+            old: values[0].clone(),
+            new: values[1].clone(),
+        });
+    }
+}
