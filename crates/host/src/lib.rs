@@ -4,10 +4,13 @@
 //! What a machine and its kernel are.
 #![forbid(unsafe_code)]
 
+pub mod apply;
 mod boot;
+pub mod journal;
 pub mod knob;
 pub mod plan;
 pub mod profile;
+pub mod state;
 
 mod inspect;
 mod preemption;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Machines of files, for tests.
+//! Machines for tests: of files, and of settings that misbehave.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use punctual_model::Target;
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
+
+use crate::knob::{Access, AccessError, Fault};
 
 /// Makes a tree of files, by their paths and texts.
 pub(crate) fn machine(files: &[(&str, &str)]) -> (TempDir, SysRoot) {
@@ -18,4 +24,124 @@ pub(crate) fn machine(files: &[(&str, &str)]) -> (TempDir, SysRoot) {
     }
     let sys = SysRoot::at(dir.path());
     (dir, sys)
+}
+
+/// What a setting of a [`Fake`] machine does when it is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Manner {
+    /// Takes it.
+    Takes,
+    /// Says no.
+    Refuses,
+    /// Makes an even number of it.
+    RoundsDown,
+    /// Says yes, and does nothing.
+    Ignores,
+    /// Is gone.
+    Vanishes,
+    /// Never answers.
+    Hangs,
+}
+
+/// A machine whose settings misbehave.
+#[derive(Debug, Default)]
+pub(crate) struct Fake {
+    settings: Mutex<BTreeMap<String, (String, Manner)>>,
+    /// Writes that are left until the program is killed; none: it is not.
+    writes_left: Mutex<Option<usize>>,
+}
+
+impl Fake {
+    pub(crate) fn with(settings: &[(&str, &str, Manner)]) -> Arc<Self> {
+        let fake = Self::default();
+        for (path, value, manner) in settings {
+            fake.lock()
+                .insert((*path).to_owned(), ((*value).to_owned(), *manner));
+        }
+        Arc::new(fake)
+    }
+
+    pub(crate) fn set(&self, path: &str, value: &str) {
+        self.lock().get_mut(path).unwrap().0 = value.to_owned();
+    }
+
+    pub(crate) fn manner(&self, path: &str, manner: Manner) {
+        self.lock().get_mut(path).unwrap().1 = manner;
+    }
+
+    /// Kills the program when it makes its write number `writes`, counted from 0.
+    pub(crate) fn kill_after(&self, writes: Option<usize>) {
+        *self
+            .writes_left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = writes;
+    }
+
+    /// Returns all values.
+    pub(crate) fn dump(&self) -> BTreeMap<String, String> {
+        let all = self.lock();
+        all.iter()
+            .map(|(k, (v, _))| (k.clone(), v.clone()))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (String, Manner)>> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn killed(&self) -> bool {
+        let mut left = self
+            .writes_left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match left.as_mut() {
+            Some(0) => true,
+            Some(n) => {
+                *n -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+/// What a [`Fake`] says when the program is to be killed there.
+pub(crate) const KILLED: &str = "killed";
+
+impl Access for Arc<Fake> {
+    fn read(&self, target: &Target) -> Result<String, AccessError> {
+        let all = self.lock();
+        all.get(&target.to_string())
+            .map(|(value, _)| value.clone())
+            .ok_or_else(|| fault(Fault::Gone))
+    }
+
+    fn write(&self, target: &Target, value: &str) -> Result<(), AccessError> {
+        assert!(!self.killed(), "{KILLED}");
+        let mut all = self.lock();
+        let path = target.to_string();
+        let Some((now, manner)) = all.get_mut(&path) else {
+            return Err(fault(Fault::Gone));
+        };
+        match *manner {
+            Manner::Takes => *now = value.to_owned(),
+            Manner::Refuses => return Err(fault(Fault::Refused)),
+            Manner::RoundsDown => *now = (value.parse::<u64>().unwrap() & !1).to_string(),
+            Manner::Ignores => {}
+            Manner::Vanishes => drop(all.remove(&path)),
+            Manner::Hangs => {
+                drop(all);
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fault(fault: Fault) -> AccessError {
+    AccessError {
+        what: "fake".to_owned(),
+        fault,
+        reason: "as told".to_owned(),
+    }
 }

@@ -59,6 +59,8 @@ pub struct KeptSession {
     pub boot_id: String,
     /// What it is: `apply`, `run`, `measure` or `trial`.
     pub purpose: String,
+    /// The process that began it.
+    pub pid: u32,
 }
 
 /// What became of one setting.
@@ -100,6 +102,11 @@ pub enum StepOutcome {
         /// The value that it reads.
         value: String,
     },
+    /// The kernel took it, but says that it is not in effect.
+    Invalid {
+        /// The value that it reads.
+        value: String,
+    },
     /// It was so already.
     AlreadySo,
     /// The kernel said no.
@@ -126,7 +133,7 @@ pub enum StepOutcome {
 }
 
 impl StepOutcome {
-    /// Whether the setting is as wanted, or gone and so of no more interest.
+    /// Whether the setting is as wanted, as far as the kernel allows.
     pub const fn is_fine(&self) -> bool {
         matches!(
             self,

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Makes the writes of a plan, and takes them back.
+
+mod inherit;
+mod revert;
+
+use punctual_model::{Codec, CpuSet, PlanStep, StepOutcome, Target};
+
+use crate::journal::{Journal, JournalError, Record, agree};
+use crate::knob::{Access, AccessError, Fault};
+
+pub use revert::{Reverted, revert};
+
+/// What happens to the other settings when one cannot be had.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OnFailure {
+    /// They are applied.
+    GoOn,
+    /// None of them stays.
+    RollBack,
+}
+
+/// How the writing of a plan ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Applied {
+    /// Every setting was dealt with.
+    Complete,
+    /// One could not be had, and the others are to be rolled back.
+    Failed,
+    /// The end was asked for.
+    Interrupted,
+}
+
+/// Who changes the settings, and how.
+#[derive(Clone, Copy)]
+pub struct Hand<'a> {
+    /// Where the settings are.
+    pub access: &'a dyn Access,
+    /// Online CPUs before anything was changed.
+    pub online: &'a CpuSet,
+    /// What happens when one cannot be had.
+    pub on_failure: OnFailure,
+    /// Whether the end was asked for.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl std::fmt::Debug for Hand<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hand")
+            .field("online", self.online)
+            .field("on_failure", &self.on_failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes the writes that `journal` was begun with.
+///
+/// # Errors
+///
+/// Fails when the journal cannot be written. What was written to the machine before is in it.
+pub fn apply(journal: &mut Journal, hand: &Hand<'_>) -> Result<Applied, JournalError> {
+    let ended = write_from(journal, 0, hand)?;
+    if ended != Applied::Complete {
+        return Ok(ended);
+    }
+    let guards: Vec<(usize, Target, Codec)> = journal
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, (entry, _))| entry.new.is_none() && !entry.is_lost())
+        .map(|(seq, (entry, _))| (seq, entry.target.clone(), entry.codec))
+        .collect();
+    for (seq, target, codec) in guards {
+        let value = value(hand.access, &target, codec).ok();
+        journal.note(Record::After { seq, value })?;
+    }
+    journal.note(Record::Complete)?;
+    Ok(Applied::Complete)
+}
+
+/// Makes further writes in the same session.
+///
+/// # Errors
+///
+/// Fails as [`apply`] does.
+pub fn apply_more(
+    journal: &mut Journal,
+    steps: &[PlanStep],
+    hand: &Hand<'_>,
+) -> Result<Applied, JournalError> {
+    let first = journal.entries().len();
+    journal.add(steps)?;
+    write_from(journal, first, hand)
+}
+
+fn write_from(
+    journal: &mut Journal,
+    first: usize,
+    hand: &Hand<'_>,
+) -> Result<Applied, JournalError> {
+    for seq in first..journal.entries().len() {
+        let Some((entry, _)) = journal.entries().get(seq) else {
+            break;
+        };
+        let Some(new) = entry.new.clone() else {
+            continue;
+        };
+        if (hand.stop)() {
+            return Ok(Applied::Interrupted);
+        }
+        let entry = entry.clone();
+        journal.note(Record::Begin { seq })?;
+        let write = Write {
+            target: &entry.target,
+            codec: entry.codec,
+            old: &entry.old,
+            new: &new,
+        };
+        let outcome = write.make(hand);
+        let fine = outcome.is_fine();
+        journal.note(Record::Done { seq, outcome })?;
+        if !fine && hand.on_failure == OnFailure::RollBack {
+            return Ok(Applied::Failed);
+        }
+    }
+    Ok(Applied::Complete)
+}
+
+/// One write and what is expected of it.
+struct Write<'a> {
+    target: &'a Target,
+    codec: Codec,
+    old: &'a str,
+    new: &'a str,
+}
+
+impl Write<'_> {
+    fn make(&self, hand: &Hand<'_>) -> StepOutcome {
+        let same = |a: &str, b: &str| agree(self.target, self.codec, a, b, hand.online);
+        // Someone may have changed it since the plan was made: then the journal has not its value.
+        match value(hand.access, self.target, self.codec) {
+            Ok(value) if same(&value, self.new) => return StepOutcome::AlreadySo,
+            Ok(value) if !same(&value, self.old) => {
+                return StepOutcome::ChangedMeanwhile { value };
+            }
+            Ok(_) => {}
+            Err(err) if err.fault == Fault::Refused => {
+                return StepOutcome::Unreadable { reason: err.reason };
+            }
+            Err(err) => return gone_or_hung(err),
+        }
+        let written = self.codec.written(self.new);
+        if let Err(err) = hand.access.write(self.target, &written) {
+            return gone_or_hung(err);
+        }
+        match value(hand.access, self.target, self.codec) {
+            Ok(value) if same(&value, self.new) => StepOutcome::Applied,
+            Ok(value) if same(&value, self.old) => StepOutcome::Ignored,
+            // `isolated invalid (...)`: a partition that the kernel could not make.
+            Ok(value) if value.contains(" invalid") => StepOutcome::Invalid { value },
+            Ok(value) => StepOutcome::Normalised { value },
+            Err(err) if err.fault == Fault::Refused => {
+                StepOutcome::Unreadable { reason: err.reason }
+            }
+            Err(err) => gone_or_hung(err),
+        }
+    }
+}
+
+fn gone_or_hung(err: AccessError) -> StepOutcome {
+    match err.fault {
+        Fault::Gone => StepOutcome::Vanished,
+        Fault::Hung => StepOutcome::Hung,
+        Fault::Refused => StepOutcome::Refused { reason: err.reason },
+    }
+}
+
+/// Reads a setting in canonical form.
+fn value(access: &dyn Access, target: &Target, codec: Codec) -> Result<String, AccessError> {
+    let raw = access.read(target)?;
+    codec.canonical(&raw).map_err(|err| AccessError {
+        what: target.to_string(),
+        fault: Fault::Refused,
+        reason: err.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Settings that misbehave, and a program that is killed at every write.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_model::{KeptSession, KnobGuard, Plan, PlanStep, Reversibility, StepReport, Undone};
+use punctual_sys::SysRoot;
+use tempfile::TempDir;
+
+use super::*;
+use crate::journal::{Found, Header, JOURNAL_FORMAT};
+use crate::knob::Patient;
+use crate::state::PrivateDir;
+use crate::testing::{Fake, Manner};
+
+struct Bench {
+    dir: TempDir,
+    fake: Arc<Fake>,
+    online: CpuSet,
+}
+
+impl Bench {
+    fn new(settings: &[(&str, &str, Manner)]) -> Self {
+        Self {
+            dir: TempDir::new().unwrap(),
+            fake: Fake::with(settings),
+            online: [0, 1].into_iter().collect(),
+        }
+    }
+
+    fn place(&self) -> PrivateDir {
+        PrivateDir::create(&self.dir.path().join("tune")).unwrap()
+    }
+
+    fn begin(&self, plan: &Plan) -> Journal {
+        Journal::begin(self.place(), header(), plan).unwrap()
+    }
+
+    fn hand<'a>(&'a self, access: &'a dyn Access, on_failure: OnFailure) -> Hand<'a> {
+        Hand {
+            access,
+            online: &self.online,
+            on_failure,
+            stop: &|| false,
+        }
+    }
+
+    fn apply(&self, plan: &Plan) -> (Journal, Applied) {
+        let mut journal = self.begin(plan);
+        let applied = apply(&mut journal, &self.hand(&self.fake, OnFailure::GoOn)).unwrap();
+        (journal, applied)
+    }
+
+    fn revert(&self, journal: &mut Journal) -> Reverted {
+        let nowhere = SysRoot::at(self.dir.path());
+        revert(journal, &self.fake, &nowhere, &self.online).unwrap()
+    }
+
+    fn found(&self) -> Journal {
+        match Journal::find(self.place()).unwrap() {
+            Found::Session(journal) => *journal,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn header() -> Header {
+    Header {
+        format: JOURNAL_FORMAT.to_owned(),
+        program: "test".to_owned(),
+        session: KeptSession {
+            id: "s".to_owned(),
+            profile: "p".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            until: None,
+            boot_id: "b".to_owned(),
+            purpose: "apply".to_owned(),
+            pid: 1,
+        },
+        started_ticks: 0,
+        held: Vec::new(),
+    }
+}
+
+fn plan(steps: &[(&str, &str, &str)]) -> Plan {
+    let step = |(path, old, new): &(&str, &str, &str)| PlanStep {
+        knob: (*path).to_owned(),
+        instance: None,
+        target: Target::file(*path),
+        codec: Codec::Integer,
+        old: (*old).to_owned(),
+        new: (*new).to_owned(),
+        reversibility: Reversibility::Exact,
+    };
+    Plan {
+        steps: steps.iter().map(step).collect(),
+        ..Plan::default()
+    }
+}
+
+fn outcomes(steps: &[StepReport]) -> Vec<StepOutcome> {
+    steps
+        .iter()
+        .filter_map(|step| step.outcome.clone())
+        .collect()
+}
+
+fn undone(reverted: &Reverted) -> Vec<Undone> {
+    let steps = reverted.steps.iter();
+    steps.filter_map(|step| step.undone.clone()).collect()
+}
+
+#[test]
+fn every_way_to_misbehave_has_its_outcome_and_the_others_are_applied() {
+    let bench = Bench::new(&[
+        ("takes", "1", Manner::Takes),
+        ("refuses", "1", Manner::Refuses),
+        ("rounds", "1", Manner::RoundsDown),
+        ("ignores", "1", Manner::Ignores),
+        ("vanishes", "1", Manner::Vanishes),
+        ("hangs", "1", Manner::Hangs),
+        ("already", "9", Manner::Takes),
+        ("moved", "3", Manner::Takes),
+        ("odd", "x", Manner::Takes),
+        ("last", "1", Manner::Takes),
+    ]);
+    let plan = plan(&[
+        ("takes", "1", "9"),
+        ("refuses", "1", "9"),
+        ("rounds", "1", "9"),
+        ("ignores", "1", "9"),
+        ("vanishes", "1", "9"),
+        ("hangs", "1", "9"),
+        ("already", "1", "9"),
+        ("moved", "1", "9"),
+        ("odd", "1", "9"),
+        ("gone", "1", "9"),
+        ("last", "1", "9"),
+    ]);
+    let patient = Patient::new(Arc::clone(&bench.fake), Duration::from_millis(100));
+    let mut journal = bench.begin(&plan);
+    let applied = apply(&mut journal, &bench.hand(&patient, OnFailure::GoOn)).unwrap();
+    assert_eq!(applied, Applied::Complete);
+    let refused = || StepOutcome::Refused {
+        reason: "as told".to_owned(),
+    };
+    let value = |text: &str| text.to_owned();
+    let expected = [
+        StepOutcome::Applied,
+        refused(),
+        StepOutcome::Normalised { value: value("8") },
+        StepOutcome::Ignored,
+        StepOutcome::Vanished,
+        StepOutcome::Hung,
+        StepOutcome::AlreadySo,
+        StepOutcome::ChangedMeanwhile { value: value("3") },
+        StepOutcome::Unreadable {
+            reason: "`x` is not a whole number".to_owned(),
+        },
+        StepOutcome::Vanished,
+        StepOutcome::Applied,
+    ];
+    assert_eq!(outcomes(&journal.report()), expected);
+    // Rounding what was odd before cannot be taken back, and is told.
+    let reverted = bench.revert(&mut journal);
+    assert!(!reverted.complete && reverted.again);
+    let not_restored: Vec<&str> = reverted
+        .steps
+        .iter()
+        .filter(|step| !step.undone.as_ref().unwrap().is_fine())
+        .map(|step| step.knob.as_str())
+        .collect();
+    assert_eq!(not_restored, ["odd", "rounds"]);
+    let now = bench.fake.dump();
+    assert_eq!(
+        (&*now["takes"], &*now["last"], &*now["moved"]),
+        ("1", "1", "3")
+    );
+}
+
+#[test]
+fn the_others_are_rolled_back_where_that_is_wanted() {
+    let settings = [
+        ("a", "1", Manner::Takes),
+        ("b", "1", Manner::Refuses),
+        ("c", "1", Manner::Takes),
+    ];
+    let bench = Bench::new(&settings);
+    let before = bench.fake.dump();
+    let mut journal = bench.begin(&plan(&[("a", "1", "2"), ("b", "1", "2"), ("c", "1", "2")]));
+    let hand = bench.hand(&bench.fake, OnFailure::RollBack);
+    assert_eq!(apply(&mut journal, &hand).unwrap(), Applied::Failed);
+    assert_eq!(bench.fake.dump()["c"], "1", "not tried");
+    assert!(bench.revert(&mut journal).complete);
+    assert_eq!(bench.fake.dump(), before);
+}
+
+#[test]
+fn an_end_that_is_asked_for_comes_before_the_next_write() {
+    let bench = Bench::new(&[("a", "1", Manner::Takes), ("b", "1", Manner::Takes)]);
+    let mut journal = bench.begin(&plan(&[("a", "1", "2"), ("b", "1", "2")]));
+    let fake = Arc::clone(&bench.fake);
+    let stop = move || fake.dump()["a"] == "2";
+    let hand = Hand {
+        stop: &stop,
+        ..bench.hand(&bench.fake, OnFailure::GoOn)
+    };
+    assert_eq!(apply(&mut journal, &hand).unwrap(), Applied::Interrupted);
+    assert_eq!(bench.fake.dump()["b"], "1");
+    assert!(bench.revert(&mut journal).complete);
+    assert_eq!(bench.fake.dump()["a"], "1");
+}
+
+#[test]
+fn revert_leaves_a_value_that_someone_else_set() {
+    let bench = Bench::new(&[("a", "1", Manner::Takes), ("b", "1", Manner::Takes)]);
+    let (mut journal, _) = bench.apply(&plan(&[("a", "1", "2"), ("b", "1", "2")]));
+    bench.fake.set("a", "5");
+    let reverted = bench.revert(&mut journal);
+    let conflict = Undone::Conflict {
+        value: "5".to_owned(),
+    };
+    assert_eq!(undone(&reverted), [Undone::Restored, conflict]);
+    assert!(!reverted.complete && !reverted.again);
+    let now = bench.fake.dump();
+    assert_eq!((&*now["a"], &*now["b"]), ("5", "1"));
+}
+
+#[test]
+fn revert_can_be_tried_again_and_does_each_setting_once() {
+    let bench = Bench::new(&[("a", "1", Manner::Takes), ("b", "1", Manner::Takes)]);
+    let (mut journal, _) = bench.apply(&plan(&[("a", "1", "2"), ("b", "1", "2")]));
+    bench.fake.manner("a", Manner::Refuses);
+    assert!(bench.revert(&mut journal).again);
+    drop(journal);
+    // Someone uses b meanwhile: it is theirs now.
+    bench.fake.set("b", "7");
+    bench.fake.manner("a", Manner::Takes);
+    let reverted = bench.revert(&mut bench.found());
+    assert!(reverted.complete);
+    let now = bench.fake.dump();
+    assert_eq!((&*now["a"], &*now["b"]), ("1", "7"));
+}
+
+#[test]
+fn a_guarded_setting_that_the_kernel_changed_is_put_back() {
+    let guarded = |path: &str| KnobGuard {
+        knob: path.to_owned(),
+        instance: None,
+        target: Target::file(path),
+        codec: Codec::Integer,
+        old: "1".to_owned(),
+    };
+    let bench = Bench::new(&[
+        ("a", "1", Manner::Takes),
+        ("follows", "1", Manner::Takes),
+        ("calm", "1", Manner::Takes),
+        ("theirs", "1", Manner::Takes),
+    ]);
+    let mut plan = plan(&[("a", "1", "2")]);
+    plan.guards = ["follows", "calm", "theirs"].map(guarded).to_vec();
+    let mut journal = bench.begin(&plan);
+    // As the kernel would, because of a.
+    bench.fake.set("follows", "4");
+    apply(&mut journal, &bench.hand(&bench.fake, OnFailure::GoOn)).unwrap();
+    bench.fake.set("theirs", "9");
+    let reverted = bench.revert(&mut journal);
+    let now = bench.fake.dump();
+    assert_eq!(now["follows"], "1");
+    assert_eq!(now["theirs"], "9");
+    let conflicts = undone(&reverted);
+    let conflicts = conflicts.iter().filter(|u| !u.is_fine()).count();
+    assert_eq!(conflicts, 1);
+}
+
+#[test]
+fn a_program_killed_at_any_write_leaves_what_undoes_it() {
+    let settings = [
+        ("a", "1", Manner::Takes),
+        ("b", "2", Manner::RoundsDown),
+        ("c", "950000", Manner::Takes),
+        ("d", "1", Manner::Takes),
+    ];
+    // One setting twice: lowered on the way, and raised again.
+    let plan = plan(&[
+        ("a", "1", "5"),
+        ("b", "2", "6"),
+        ("c", "950000", "100000"),
+        ("d", "1", "5"),
+        ("c", "100000", "450000"),
+    ]);
+    for applying in 0..=5 {
+        for undoing in 0..=5 {
+            let bench = Bench::new(&settings);
+            let before = bench.fake.dump();
+            bench.fake.kill_after(Some(applying));
+            let mut journal = bench.begin(&plan);
+            let hand = bench.hand(&bench.fake, OnFailure::GoOn);
+            let died = catch_unwind(AssertUnwindSafe(|| apply(&mut journal, &hand).unwrap()));
+            assert_eq!(died.is_err(), applying < 5);
+            drop(journal);
+            // The revert is killed as well, and the one after it is not.
+            bench.fake.kill_after(Some(undoing));
+            let mut journal = bench.found();
+            drop(catch_unwind(AssertUnwindSafe(|| {
+                bench.revert(&mut journal)
+            })));
+            drop(journal);
+            bench.fake.kill_after(None);
+            let reverted = bench.revert(&mut bench.found());
+            assert!(reverted.complete, "{applying} {undoing}: {reverted:#?}");
+            assert_eq!(bench.fake.dump(), before, "{applying} {undoing}");
+        }
+    }
+}
+
+#[test]
+fn further_settings_join_the_session() {
+    let bench = Bench::new(&[("a", "1", Manner::Takes), ("b", "1", Manner::Takes)]);
+    let (mut journal, _) = bench.apply(&plan(&[("a", "1", "2")]));
+    let more = plan(&[("b", "1", "2")]).steps;
+    let hand = bench.hand(&bench.fake, OnFailure::GoOn);
+    apply_more(&mut journal, &more, &hand).unwrap();
+    drop(journal);
+    let mut journal = bench.found();
+    assert_eq!(journal.entries().len(), 2);
+    assert!(bench.revert(&mut journal).complete);
+    assert_eq!(bench.fake.dump()["b"], "1");
+}

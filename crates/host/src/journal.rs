@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What undoes a change, on disk before the change is made.
+//!
+//! A journal is one file of JSON Lines, described in docs/formats/journal.md. Its first part, a header
+//! and every setting with its old and its wanted value, is written under another name, synced and
+//! renamed before anything is changed: if the disk is full, nothing is changed. Then a line is
+//! appended before and after each write; those need not be synced, for what they are lost with, a
+//! power failure, takes the changes along. A journal of another boot is therefore only history.
+
+mod record;
+
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use punctual_model::{Codec, KeptSession, Plan, PlanStep, StepOutcome, StepReport, Target, Undone};
+
+use crate::state::{PrivateDir, StateError};
+
+pub use record::{Entry, Header, JOURNAL_FORMAT, Keeper, Record};
+
+/// The file of the session that goes on.
+const ACTIVE: &str = "journal";
+/// The file of the last session, for whoever wants to know.
+const LAST: &str = "journal.last";
+
+/// Bytes that the further lines of one setting may take.
+const FURTHER_BYTES: u64 = 400;
+
+/// A number of a setting beyond this one is damage.
+const MOST_SETTINGS: usize = 1_000_000;
+
+/// A journal could not be written, read or understood.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The directory or a file in it cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A line cannot be appended.
+    #[error("append to the journal in {place}")]
+    Append {
+        /// The directory.
+        place: String,
+        /// The operating system's words.
+        source: io::Error,
+    },
+    /// It is of a version that this program does not know.
+    #[error("the journal in {place} has format `{format}`, which this program does not know")]
+    Newer {
+        /// The directory.
+        place: String,
+        /// Its format.
+        format: String,
+    },
+    /// Its first line cannot be read, so neither can the rest.
+    #[error("the journal in {place} is damaged: {reason}")]
+    Damaged {
+        /// The directory.
+        place: String,
+        /// How.
+        reason: String,
+    },
+}
+
+impl JournalError {
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::State(err) => err.is_full(),
+            Self::Append { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+}
+
+/// What became of one setting, as the journal has it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Progress {
+    /// Whether the write was about to be made.
+    pub begun: bool,
+    /// What became of it.
+    pub outcome: Option<StepOutcome>,
+    /// What a guarded setting read after all was applied; inner none: it was gone.
+    pub after: Option<Option<String>>,
+    /// What became of taking it back.
+    pub undone: Option<Undone>,
+}
+
+/// A journal.
+#[derive(Debug)]
+pub struct Journal {
+    dir: PrivateDir,
+    file: File,
+    header: Header,
+    entries: Vec<(Entry, Progress)>,
+    keeper: Option<Keeper>,
+    complete: bool,
+    damaged_lines: Vec<usize>,
+    torn_at: Option<u64>,
+}
+
+/// What there is in a directory.
+#[derive(Debug)]
+pub enum Found {
+    /// No session.
+    Nothing,
+    /// A file without a line: a crash of a machine before anything was changed.
+    Empty(PrivateDir),
+    /// A session.
+    Session(Box<Journal>),
+}
+
+impl Journal {
+    /// Begins a session: writes all that undoes `plan`, and waits until it is on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it cannot be written. Then nothing is there, and nothing may be changed.
+    pub fn begin(dir: PrivateDir, header: Header, plan: &Plan) -> Result<Self, JournalError> {
+        let guards = plan.guards.iter().map(Entry::of_guard);
+        let steps = plan.steps.iter().map(Entry::of_step);
+        let entries: Vec<(Entry, Progress)> = guards
+            .chain(steps)
+            .map(|entry| (entry, Progress::default()))
+            .collect();
+        let mut bytes = Vec::new();
+        Record::Session(header.clone()).write(&mut bytes);
+        for (seq, (entry, _)) in entries.iter().enumerate() {
+            Record::Setting {
+                seq,
+                setting: entry.clone(),
+            }
+            .write(&mut bytes);
+        }
+        let reserve = FURTHER_BYTES * (entries.len() as u64 + 4);
+        let file = dir.write(ACTIVE, &bytes, reserve)?;
+        Ok(Self {
+            dir,
+            file,
+            header,
+            entries,
+            keeper: None,
+            complete: false,
+            damaged_lines: Vec::new(),
+            torn_at: None,
+        })
+    }
+
+    /// Looks for a session in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the journal cannot be read, or its first line not be understood.
+    pub fn find(dir: PrivateDir) -> Result<Found, JournalError> {
+        let Some(bytes) = dir.read(ACTIVE)? else {
+            return Ok(Found::Nothing);
+        };
+        if bytes
+            .iter()
+            .all(|byte| *byte == 0 || byte.is_ascii_whitespace())
+        {
+            return Ok(Found::Empty(dir));
+        }
+        let place = dir.path().display().to_string();
+        let lines = record::lines(&bytes, &place)?;
+        let file = dir.append(ACTIVE)?;
+        let whole = bytes.len()
+            - bytes
+                .rsplit(|byte| *byte == b'\n')
+                .next()
+                .map_or(0, <[u8]>::len);
+        let mut journal = Self {
+            dir,
+            file,
+            header: lines.header,
+            entries: Vec::new(),
+            keeper: None,
+            complete: false,
+            damaged_lines: lines.damaged,
+            torn_at: lines.torn.then_some(whole as u64),
+        };
+        for record in lines.records {
+            journal.replay(record);
+        }
+        Ok(Found::Session(Box::new(journal)))
+    }
+
+    fn replay(&mut self, record: Record) {
+        match record {
+            // A second header would be another session's.
+            Record::Session(_) => {}
+            Record::Setting { seq, setting } => {
+                // Lines before it may be damaged: numbers must still fit.
+                while self.entries.len() < seq.min(MOST_SETTINGS) {
+                    self.entries.push((Entry::lost(), Progress::default()));
+                }
+                self.entries.push((setting, Progress::default()));
+            }
+            Record::Begin { seq } => self.progress(seq, |p| p.begun = true),
+            Record::Done { seq, outcome } => self.progress(seq, |p| p.outcome = Some(outcome)),
+            Record::After { seq, value } => self.progress(seq, |p| p.after = Some(value)),
+            Record::Undone { seq, undone } => self.progress(seq, |p| p.undone = Some(undone)),
+            Record::Keeper(keeper) => self.keeper = Some(keeper),
+            Record::Complete => self.complete = true,
+        }
+    }
+
+    fn progress(&mut self, seq: usize, change: impl FnOnce(&mut Progress)) {
+        if let Some((_, progress)) = self.entries.get_mut(seq) {
+            change(progress);
+        }
+    }
+
+    /// Adds settings to the session, and waits until they are on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails where they cannot be written: then they must not be changed.
+    pub fn add(&mut self, steps: &[PlanStep]) -> Result<(), JournalError> {
+        let mut bytes = Vec::new();
+        let first = self.entries.len();
+        for (seq, step) in (first..).zip(steps) {
+            let entry = Entry::of_step(step);
+            Record::Setting {
+                seq,
+                setting: entry.clone(),
+            }
+            .write(&mut bytes);
+            self.entries.push((entry, Progress::default()));
+        }
+        let synced = self
+            .append_bytes(&bytes)
+            .and_then(|()| self.file.sync_all().map_err(|err| self.append_failed(err)));
+        if synced.is_err() {
+            self.entries.truncate(first);
+        }
+        synced
+    }
+
+    /// Appends a line.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `write(2)` does.
+    pub fn note(&mut self, record: Record) -> Result<(), JournalError> {
+        let mut bytes = Vec::new();
+        record.write(&mut bytes);
+        self.append_bytes(&bytes)?;
+        self.replay(record);
+        Ok(())
+    }
+
+    fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        // The next line must not continue a torn one.
+        let cut = self.torn_at.map_or(Ok(()), |at| self.file.set_len(at));
+        // One write(2): a process that is killed has written the line or not.
+        cut.and_then(|()| self.file.write_all(bytes))
+            .map_err(|err| self.append_failed(err))?;
+        self.torn_at = None;
+        Ok(())
+    }
+
+    fn append_failed(&self, source: io::Error) -> JournalError {
+        JournalError::Append {
+            place: self.dir.path().display().to_string(),
+            source,
+        }
+    }
+
+    /// Ends the session: its file becomes the last one's.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `rename(2)` does.
+    pub fn close(self) -> Result<(), JournalError> {
+        Ok(self.dir.rename(ACTIVE, LAST)?)
+    }
+
+    /// Returns what is known of the session.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Returns the session.
+    pub const fn session(&self) -> &KeptSession {
+        &self.header.session
+    }
+
+    /// Returns the settings, in the order in which they were to be changed.
+    pub fn entries(&self) -> &[(Entry, Progress)] {
+        &self.entries
+    }
+
+    /// Returns the process that holds what must be held, and reverts in the end.
+    pub const fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
+    }
+
+    /// Whether everything had been applied.
+    pub const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Returns the numbers of the lines that could not be read.
+    pub fn damaged_lines(&self) -> &[usize] {
+        &self.damaged_lines
+    }
+
+    /// Whether the last line was cut off: its writer was interrupted, before what it announced.
+    pub const fn is_torn(&self) -> bool {
+        self.torn_at.is_some()
+    }
+
+    /// Reports every setting as the journal has it.
+    pub fn report(&self) -> Vec<StepReport> {
+        self.entries
+            .iter()
+            .filter(|(entry, _)| !entry.is_lost())
+            .map(|(entry, progress)| entry.report(progress))
+            .collect()
+    }
+}
+
+/// Removes a journal without a line.
+///
+/// # Errors
+///
+/// Fails as `unlink(2)` does.
+pub fn discard_empty(dir: &PrivateDir) -> Result<(), JournalError> {
+    Ok(dir.remove(ACTIVE)?)
+}
+
+/// Whether two values of a setting are the same.
+pub(crate) fn agree(
+    target: &Target,
+    codec: Codec,
+    a: &str,
+    b: &str,
+    online: &punctual_model::CpuSet,
+) -> bool {
+    match (target, codec) {
+        (Target::ThreadCpus(_), _) => punctual_model::masks_agree(a, b, online),
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Journals that a crash has left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punctual_model::Reversibility;
+use tempfile::TempDir;
+
+use super::*;
+
+fn place() -> (TempDir, PathBuf) {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("tune");
+    (dir, path)
+}
+
+fn private(path: &Path) -> PrivateDir {
+    PrivateDir::create(path).unwrap()
+}
+
+fn header() -> Header {
+    Header {
+        format: JOURNAL_FORMAT.to_owned(),
+        program: "test".to_owned(),
+        session: KeptSession {
+            id: "s".to_owned(),
+            profile: "p".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            until: None,
+            boot_id: "b".to_owned(),
+            purpose: "apply".to_owned(),
+            pid: 1,
+        },
+        started_ticks: 5,
+        held: Vec::new(),
+    }
+}
+
+fn plan() -> Plan {
+    let step = |knob: &str| PlanStep {
+        knob: knob.to_owned(),
+        instance: Some("0".to_owned()),
+        target: Target::file(format!("/{knob}")),
+        codec: Codec::Mask,
+        old: "0-1".to_owned(),
+        new: "0".to_owned(),
+        reversibility: Reversibility::Value,
+    };
+    Plan {
+        steps: vec![step("a"), step("b")],
+        ..Plan::default()
+    }
+}
+
+fn session(path: &Path) -> Journal {
+    match Journal::find(private(path)).unwrap() {
+        Found::Session(journal) => *journal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_session_is_found_as_it_was_left() {
+    let (_dir, path) = place();
+    let mut journal = Journal::begin(private(&path), header(), &plan()).unwrap();
+    journal.note(Record::Begin { seq: 0 }).unwrap();
+    let outcome = StepOutcome::Applied;
+    journal.note(Record::Done { seq: 0, outcome }).unwrap();
+    journal
+        .note(Record::Keeper(Keeper {
+            pid: 7,
+            started_ticks: 8,
+        }))
+        .unwrap();
+    journal.note(Record::Begin { seq: 1 }).unwrap();
+    let found = session(&path);
+    assert_eq!(found.header(), &header());
+    assert_eq!(found.entries(), journal.entries());
+    assert_eq!(found.keeper().unwrap().pid, 7);
+    assert!(!found.is_complete() && !found.is_torn());
+    assert_eq!(found.entries()[1].1.outcome, None);
+    assert!(found.entries()[1].1.begun);
+    found.close().unwrap();
+    assert!(matches!(
+        Journal::find(private(&path)).unwrap(),
+        Found::Nothing
+    ));
+}
+
+#[test]
+fn a_torn_last_line_is_as_if_it_had_not_been_written() {
+    let (_dir, path) = place();
+    let mut journal = Journal::begin(private(&path), header(), &plan()).unwrap();
+    journal.note(Record::Begin { seq: 0 }).unwrap();
+    let whole = fs::read(path.join(ACTIVE)).unwrap();
+    journal.note(Record::Begin { seq: 1 }).unwrap();
+    let longer = fs::read(path.join(ACTIVE)).unwrap();
+    for cut in whole.len()..longer.len() - 1 {
+        fs::write(path.join(ACTIVE), &longer[..cut]).unwrap();
+        let mut found = session(&path);
+        assert_eq!(found.is_torn(), cut > whole.len());
+        assert!(found.entries()[0].1.begun && !found.entries()[1].1.begun);
+        // What is appended then is a line of its own.
+        found.note(Record::Complete).unwrap();
+        let again = session(&path);
+        assert!(again.is_complete() && again.damaged_lines().is_empty());
+    }
+}
+
+#[test]
+fn an_empty_journal_is_no_session() {
+    let (_dir, path) = place();
+    let dir = private(&path);
+    for empty in ["", "\n", "\0\0\0\0"] {
+        fs::write(path.join(ACTIVE), empty).unwrap();
+        assert!(matches!(
+            Journal::find(private(&path)).unwrap(),
+            Found::Empty(_)
+        ));
+    }
+    discard_empty(&dir).unwrap();
+    assert!(!path.join(ACTIVE).exists());
+}
+
+#[test]
+fn damage_in_the_middle_is_counted_and_the_rest_is_read() {
+    let (_dir, path) = place();
+    drop(Journal::begin(private(&path), header(), &plan()).unwrap());
+    let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let damaged = format!("{}\n{{\"rec\n{}\n", lines[0], lines[2]);
+    fs::write(path.join(ACTIVE), damaged).unwrap();
+    let found = session(&path);
+    assert_eq!(found.damaged_lines(), [2]);
+    assert_eq!(found.entries().len(), 2);
+    assert_eq!(found.report().len(), 1);
+    assert_eq!(found.entries()[1].0.knob, "b");
+}
+
+#[test]
+fn a_first_line_that_cannot_be_read_is_an_error() {
+    let (_dir, path) = place();
+    private(&path);
+    for (text, part) in [
+        (
+            "{\"record\":\"session\",\"format\":\"punctual.journal/9\"}\n",
+            "does not know",
+        ),
+        ("garbage\n", "is not JSON"),
+        ("{\"record\":\"session\"", "was cut off"),
+        (
+            "{\"record\":\"complete\",\"format\":\"punctual.journal/1\"}\n",
+            "no session",
+        ),
+    ] {
+        fs::write(path.join(ACTIVE), text).unwrap();
+        let err = Journal::find(private(&path)).unwrap_err().to_string();
+        assert!(err.contains(part), "{err}");
+    }
+}
+
+#[test]
+fn an_absurd_number_takes_no_memory() {
+    let (_dir, path) = place();
+    drop(Journal::begin(private(&path), header(), &plan()).unwrap());
+    let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
+    let absurd = text.replace("\"seq\":1,", "\"seq\":99999999999,");
+    assert_ne!(absurd, text);
+    fs::write(path.join(ACTIVE), absurd).unwrap();
+    assert!(session(&path).entries().len() <= MOST_SETTINGS + 1);
+}

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The directory that keeps what undoes a change, and the lock that lets one tuner work at a time.
+//!
+//! What lies there is later written to the kernel with all privileges. So nobody else may have a hand
+//! in it: the directory belongs to this user alone, every directory above it to this user or root, and
+//! no name in it is followed if it is a symbolic link.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+
+/// A journal larger than this is none of ours.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The lock's file, in the directory.
+const LOCK: &str = "lock";
+
+/// What may write to others: group and all.
+const OTHERS_WRITE: u32 = 0o022;
+/// Set on directories in which everybody may make files, but only owners remove them.
+const STICKY: u32 = 0o1000;
+
+/// The directory could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The operating system refused.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Its words.
+        source: io::Error,
+    },
+    /// Someone else could change what is in it.
+    #[error("{} is not safe: {reason}", path.display())]
+    Unsafe {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another tuner is at work.
+    #[error("another tuner is at work: {holder}")]
+    Busy {
+        /// Who.
+        holder: String,
+    },
+}
+
+impl StateError {
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+
+    /// Whether the privilege is missing.
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
+/// A directory that is this user's alone.
+#[derive(Debug)]
+pub struct PrivateDir {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+impl PrivateDir {
+    /// Opens the directory, or returns none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the directory is not safe, or may not be opened.
+    pub fn open(path: &Path) -> Result<Option<Self>, StateError> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(dir) => dir,
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(err) => return Err(failed("open", path, err.into())),
+        };
+        let found = Self {
+            dir,
+            path: path.to_owned(),
+        };
+        found.check()?;
+        Ok(Some(found))
+    }
+
+    /// Opens the directory, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the directory is not safe, or may not be made.
+    pub fn create(path: &Path) -> Result<Self, StateError> {
+        if let Some(found) = Self::open(path)? {
+            return Ok(found);
+        }
+        if let Some(above) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o755).create(above);
+            made.map_err(|err| failed("make", above, err))?;
+        }
+        match DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => {}
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(err) => return Err(failed("make", path, err)),
+        }
+        Self::open(path)?.ok_or_else(|| failed("open", path, io::ErrorKind::NotFound.into()))
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn check(&self) -> Result<(), StateError> {
+        let not_safe = |path: &Path, reason: &str| StateError::Unsafe {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let stat = rustix::fs::fstat(&self.dir)
+            .map_err(|err| failed("examine", &self.path, err.into()))?;
+        let own = rustix::process::geteuid().as_raw();
+        if stat.st_uid != own {
+            return Err(not_safe(&self.path, "it belongs to another user"));
+        }
+        if stat.st_mode & 0o077 != 0 {
+            let reason = "others may enter it; its mode must be 700";
+            return Err(not_safe(&self.path, reason));
+        }
+        let whole =
+            fs::canonicalize(&self.path).map_err(|err| failed("examine", &self.path, err))?;
+        for above in whole.ancestors().skip(1) {
+            let meta = fs::metadata(above).map_err(|err| failed("examine", above, err))?;
+            if meta.uid() != own && meta.uid() != 0 {
+                return Err(not_safe(above, "it belongs to another user"));
+            }
+            let mode = meta.permissions().mode();
+            if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
+                return Err(not_safe(above, "others may rename what is in it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn full(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> Result<File, StateError> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = rustix::fs::openat(&self.dir, name, flags, mode)
+            .map_err(|err| failed("open", &self.full(name), err.into()))?;
+        let file = File::from(file);
+        let regular = file
+            .metadata()
+            .map_err(|err| failed("examine", &self.full(name), err))?
+            .is_file();
+        if regular {
+            Ok(file)
+        } else {
+            let err = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            Err(failed("open", &self.full(name), err))
+        }
+    }
+
+    /// Reads a file, or returns none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` and `read(2)` do, and on what is no regular file of a sensible size.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StateError> {
+        let file = match self.open_file(name, OFlags::RDONLY) {
+            Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|err| failed("read", &self.full(name), err))?;
+        Ok(Some(bytes))
+    }
+
+    /// Writes a whole file, waits until it is on disk, and gives it its name then: it is there whole
+    /// or not at all. `reserve` further bytes are set aside for what is appended later.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `write(2)` and `fsync(2)` do; then there is no such file.
+    pub fn write(&self, name: &str, bytes: &[u8], reserve: u64) -> Result<File, StateError> {
+        let temporary = format!("{name}.new");
+        let path = self.full(&temporary);
+        self.remove(&temporary)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
+        let mut file = self.open_file(&temporary, flags)?;
+        let written = file
+            .set_permissions(Permissions::from_mode(0o600))
+            .and_then(|()| set_aside(&file, bytes.len() as u64 + reserve))
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| file.sync_all());
+        if let Err(err) = written {
+            // What is left is no journal, and the next one removes it too.
+            drop(self.remove(&temporary));
+            return Err(failed("write", &path, err));
+        }
+        self.rename(&temporary, name)?;
+        Ok(file)
+    }
+
+    /// Opens a file to append to it.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does.
+    pub fn append(&self, name: &str) -> Result<File, StateError> {
+        self.open_file(name, OFlags::RDWR | OFlags::APPEND)
+    }
+
+    /// Gives a file another name, and waits until that is on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `rename(2)` and `fsync(2)` do.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), StateError> {
+        rustix::fs::renameat(&self.dir, from, &self.dir, to)
+            .map_err(|err| failed("rename", &self.full(from), err.into()))?;
+        self.sync()
+    }
+
+    /// Removes a file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `unlink(2)` does.
+    pub fn remove(&self, name: &str) -> Result<(), StateError> {
+        match rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(err) => Err(failed("remove", &self.full(name), err.into())),
+        }
+    }
+
+    fn sync(&self) -> Result<(), StateError> {
+        rustix::fs::fsync(self.dir.as_fd()).map_err(|err| failed("sync", &self.path, err.into()))
+    }
+
+    /// Takes the lock, waiting up to `patience` for another tuner. `who` is what that one would be
+    /// told.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StateError::Busy`] when another tuner holds it all that time.
+    pub fn lock(&self, who: &str, patience: Duration) -> Result<Lock, StateError> {
+        let file = self.open_file(LOCK, OFlags::RDWR | OFlags::CREATE)?;
+        take(file, &self.full(LOCK), who, patience)
+    }
+
+    /// Says who holds the lock, or none if nobody does.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does.
+    pub fn holder(&self) -> Result<Option<String>, StateError> {
+        let file = match self.open_file(LOCK, OFlags::RDWR) {
+            Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            file => file?,
+        };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(_) => Ok(Some(name_in(&file))),
+        }
+    }
+}
+
+/// The right to change the machine, until this is dropped or the process ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of the whole machine at `path`, whichever directory keeps the journal.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`PrivateDir::lock`] does.
+    pub fn of_machine(path: &Path, who: &str, patience: Duration) -> Result<Self, StateError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|err| failed("open", path, err.into()))?;
+        take(File::from(file), path, who, patience)
+    }
+}
+
+fn take(mut file: File, path: &Path, who: &str, patience: Duration) -> Result<Lock, StateError> {
+    let end = Instant::now() + patience;
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(StateError::Busy {
+                    holder: name_in(&file),
+                });
+            }
+            Err(err) => return Err(failed("lock", path, err.into())),
+        }
+    }
+    // Who holds it is a courtesy to others: a full disk must not be in the way of a revert.
+    drop(
+        file.set_len(0)
+            .and_then(|()| file.write_all(who.as_bytes())),
+    );
+    Ok(Lock { _file: file })
+}
+
+/// Reads who holds a lock.
+fn name_in(file: &File) -> String {
+    use std::os::unix::fs::FileExt as _;
+    let mut bytes = [0; 200];
+    let n = file.read_at(&mut bytes, 0).unwrap_or_default();
+    let name = String::from_utf8_lossy(bytes.get(..n).unwrap_or_default());
+    match name.trim() {
+        "" => "a process that did not say its name".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Sets room aside, so that a disk that fills up later does not matter. File systems that cannot do
+/// that are no worse than before.
+fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        Err(rustix::io::Errno::NOSPC) => Err(io::ErrorKind::StorageFull.into()),
+        _ => Ok(()),
+    }
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> StateError {
+    StateError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn private() -> (tempfile::TempDir, PrivateDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let private = PrivateDir::create(&dir.path().join("a/b/tune")).unwrap();
+        (dir, private)
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let (_dir, private) = private();
+        assert!(private.read("journal").unwrap().is_none());
+        private.write("journal", b"one\n", 100).unwrap();
+        assert_eq!(private.read("journal").unwrap().unwrap(), b"one\n");
+        private
+            .append("journal")
+            .unwrap()
+            .write_all(b"two\n")
+            .unwrap();
+        assert_eq!(private.read("journal").unwrap().unwrap(), b"one\ntwo\n");
+        private.rename("journal", "last").unwrap();
+        private.remove("journal").unwrap();
+        assert!(private.read("last").unwrap().is_some());
+    }
+
+    #[test]
+    fn a_directory_that_others_may_enter_is_refused() {
+        let (_dir, private) = private();
+        let mode =
+            |path: &Path, bits| fs::set_permissions(path, Permissions::from_mode(bits)).unwrap();
+        mode(private.path(), 0o755);
+        let err = PrivateDir::open(private.path()).unwrap_err().to_string();
+        assert!(err.contains("must be 700"), "{err}");
+        mode(private.path(), 0o700);
+        mode(private.path().parent().unwrap(), 0o777);
+        let err = PrivateDir::open(private.path()).unwrap_err().to_string();
+        assert!(err.contains("others may rename"), "{err}");
+    }
+
+    #[test]
+    fn no_symbolic_link_is_followed() {
+        let (dir, private) = private();
+        let elsewhere = dir.path().join("elsewhere");
+        fs::write(&elsewhere, "theirs").unwrap();
+        for name in ["journal", "journal.new", LOCK] {
+            symlink(&elsewhere, private.full(name)).unwrap();
+        }
+        private.read("journal").unwrap_err();
+        private.append("journal").unwrap_err();
+        private.lock("x", Duration::ZERO).unwrap_err();
+        // The link is replaced, not written through.
+        private.write("journal", b"ours", 0).unwrap();
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"theirs");
+        let link = dir.path().join("link");
+        symlink(private.path(), &link).unwrap();
+        PrivateDir::open(&link).unwrap_err();
+    }
+
+    #[test]
+    fn one_tuner_at_a_time_and_the_other_is_named() {
+        let (_dir, private) = private();
+        assert_eq!(private.holder().unwrap(), None);
+        let lock = private
+            .lock("process 7, `tune run`", Duration::ZERO)
+            .unwrap();
+        let err = private
+            .lock("another", Duration::from_millis(30))
+            .unwrap_err();
+        assert_eq!(
+            err.to_string(),
+            "another tuner is at work: process 7, `tune run`"
+        );
+        assert!(private.holder().unwrap().unwrap().contains("process 7"));
+        drop(lock);
+        drop(private.lock("another", Duration::ZERO).unwrap());
+        assert_eq!(private.holder().unwrap(), None);
+    }
+}
