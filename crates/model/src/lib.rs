@@ -9,7 +9,9 @@
 
 mod assessment;
 mod check;
+mod choice;
 mod cpu;
+mod diagnosis;
 mod event;
 mod figure;
 mod host;
@@ -27,7 +29,11 @@ pub use assessment::{
     ASSESSMENT_FORMAT, Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass,
 };
 pub use check::{Check, CheckStatus};
+pub use choice::UnknownChoice;
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
+pub use diagnosis::{
+    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
+};
 pub use event::{Event, Progress, SeriesProgress, WindowFigures};
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use host::HostFacts;
@@ -40,7 +46,7 @@ pub use run::{
     RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
-pub use spec::{Clock, Pin, RunSpec, TimerKind, UnknownChoice};
+pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
     Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobReading,
     PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome,

@@ -3,11 +3,9 @@
 
 //! What to measure: the specification of one run.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
+use crate::choice::choices;
 use crate::cpu::CpuSet;
 use crate::policy::Policy;
 use crate::units::Nanos;
@@ -133,51 +131,6 @@ pub enum Clock {
     Tai,
     /// `CLOCK_BOOTTIME`; goes on while the machine is suspended.
     Boottime,
-}
-
-/// The name is not one of the choices.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{given}` is not one of: {choices}")]
-pub struct UnknownChoice {
-    given: String,
-    choices: String,
-}
-
-macro_rules! choices {
-    ($type:ty { $($variant:ident => $name:literal),+ $(,)? }) => {
-        impl $type {
-            /// Every choice, in the order of the documentation.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// Returns the name used on the command line and in JSON.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),+
-                }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = UnknownChoice;
-
-            fn from_str(s: &str) -> Result<Self, Self::Err> {
-                Self::ALL
-                    .iter()
-                    .copied()
-                    .find(|choice| choice.name() == s)
-                    .ok_or_else(|| UnknownChoice {
-                        given: s.to_owned(),
-                        choices: Self::ALL.iter().map(|c| c.name()).collect::<Vec<_>>().join(", "),
-                    })
-            }
-        }
-    };
 }
 
 choices!(Pin { Each => "each", Set => "set", None => "none" });

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What on a machine hurts determinism: the rules, and what each of them found.
+
+use serde::{Deserialize, Serialize};
+
+use crate::choice::choices;
+use crate::cpu::CpuSet;
+use crate::host::HostFacts;
+
+/// The name and major version of the format that this program writes.
+pub const DIAGNOSIS_FORMAT: &str = "punctual.diagnosis/1";
+
+/// What the rules say of a machine.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Diagnosis {
+    /// `punctual.diagnosis/1`.
+    pub format: String,
+    /// The machine.
+    pub host: HostFacts,
+    /// The CPUs that were judged.
+    pub cpus: CpuSet,
+    /// Why these.
+    pub cpus_chosen: CpuChoice,
+    /// One verdict a rule, the most severe rules first.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Diagnosis {
+    /// Iterates over the verdicts of one outcome, the most severe first.
+    pub fn with(&self, outcome: RuleOutcome) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(move |v| v.outcome == outcome)
+    }
+
+    /// Returns the severity of the worst finding.
+    pub fn worst(&self) -> Option<Severity> {
+        self.with(RuleOutcome::Found).map(|v| v.rule.severity).max()
+    }
+}
+
+/// How the judged CPUs were chosen.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CpuChoice {
+    /// They were asked for.
+    Asked,
+    /// They are those that the kernel isolates (`isolcpus`, `nohz_full`).
+    Isolated,
+    /// They are all that are online.
+    Online,
+}
+
+/// What a rule says of the machine.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// The rule.
+    pub rule: Rule,
+    /// What came out.
+    pub outcome: RuleOutcome,
+    /// What is there, in a sentence without a full stop.
+    pub says: String,
+    /// The files that say so.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The outcome of a rule.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RuleOutcome {
+    /// What the rule looks for is there.
+    Found,
+    /// It is not.
+    Fine,
+    /// What the rule looks at could not be read.
+    Unknown,
+    /// The rule has no meaning on this machine.
+    NotApplicable,
+}
+
+/// A file and its value, or why it has none.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// The file.
+    pub path: String,
+    /// What it says, or the part of it that matters. Null where it could not be read.
+    pub value: Option<String>,
+    /// Why it could not be read.
+    pub problem: Option<String>,
+}
+
+/// One thing that hurts determinism.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rule {
+    /// Stable name, such as `governor`.
+    pub id: String,
+    /// What it can cost, after its source. What it costs here is for a measurement to say.
+    pub severity: Severity,
+    /// What is looked for.
+    pub title: String,
+    /// Why it matters.
+    pub why: String,
+    /// What to do.
+    pub fix: String,
+    /// Who can. Empty for what cannot be changed.
+    pub fixed_by: Vec<Fixer>,
+    /// The documentation, manual page or paper that says so.
+    pub source: String,
+}
+
+/// What a finding can cost a real-time thread.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing by itself: it bounds what can be had or seen.
+    Info,
+    /// Less than 10 µs, or more but rarely, or only with some programs.
+    Low,
+    /// 10 to 100 µs, or more but seldom.
+    Medium,
+    /// 100 µs or more, or without bound; or a thread cannot be real-time at all.
+    High,
+}
+
+choices!(Severity {
+    High => "high",
+    Medium => "medium",
+    Low => "low",
+    Info => "info",
+});
+
+impl Severity {
+    /// Whether this is `least` or worse.
+    pub fn is_at_least(self, least: Self) -> bool {
+        self >= least
+    }
+}
+
+/// Who can fix a finding.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Fixer {
+    /// A setting of the running kernel, which `punctual tune` can change.
+    Tune,
+    /// A setting of the running system that is not the kernel's: a service, a limit, a cable.
+    Setup,
+    /// The kernel command line.
+    Boot,
+    /// The firmware's settings, or the hardware.
+    Firmware,
+    /// Another kernel, or another configuration of it.
+    Rebuild,
+    /// Whoever runs the hypervisor.
+    Hypervisor,
+}
+
+choices!(Fixer {
+    Tune => "tune",
+    Setup => "setup",
+    Boot => "boot",
+    Firmware => "firmware",
+    Rebuild => "rebuild",
+    Hypervisor => "hypervisor",
+});
