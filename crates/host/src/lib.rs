@@ -12,9 +12,13 @@ pub mod plan;
 pub mod profile;
 pub mod state;
 
+mod doctor;
 mod inspect;
+mod machine;
 mod preemption;
 #[cfg(test)]
 mod testing;
 
+pub use doctor::{diagnose, rules};
 pub use inspect::inspect;
+pub use machine::{Archive, ArchiveError, Machine, Reading, Scope, Unread};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What on a machine hurts determinism.
+//!
+//! [`diagnose`] is a pure function of a [`Machine`]: each rule looks at files that were read before
+//! and answers found, fine, unknown or not applicable, with the files that it rests on. Severities
+//! are what the documentation says a thing can cost; what it costs here is for a measurement to
+//! say.
+
+mod case;
+mod parse;
+mod rules;
+
+use punctual_model::{
+    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, HostFacts, Rule, RuleOutcome, Verdict,
+};
+
+use self::case::{Case, Entry};
+use crate::machine::Machine;
+
+pub(crate) use parse::{Process, SERVICES, cpu_group};
+
+/// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel
+/// isolates, or else all that are online. `host` goes into the record as it is.
+pub fn diagnose(machine: &Machine, host: HostFacts, asked: Option<&CpuSet>) -> Diagnosis {
+    let online = machine.cpus("online");
+    let (cpus, cpus_chosen) = match (asked, machine.set_apart()) {
+        (Some(cpus), _) => (cpus.clone(), CpuChoice::Asked),
+        (None, Some(cpus)) => (cpus, CpuChoice::Isolated),
+        (None, None) => (online.clone(), CpuChoice::Online),
+    };
+    let case = Case {
+        machine,
+        cpus: cpus.clone(),
+        online,
+    };
+    let mut verdicts: Vec<_> = rules::all().map(|entry| verdict(entry, &case)).collect();
+    // Stable: rules of a severity stay in the order of the documentation.
+    verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
+    Diagnosis {
+        format: DIAGNOSIS_FORMAT.to_owned(),
+        host,
+        cpus,
+        cpus_chosen,
+        verdicts,
+    }
+}
+
+/// Returns every rule, in the order of the documentation.
+pub fn rules() -> Vec<Rule> {
+    rules::all().map(Entry::rule).collect()
+}
+
+fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
+    let rule = entry.rule();
+    match (entry.check)(case) {
+        Ok(outcome) => Verdict {
+            rule,
+            outcome: outcome.outcome,
+            says: outcome.says,
+            evidence: outcome.evidence,
+        },
+        Err(unknown) => Verdict {
+            rule,
+            outcome: RuleOutcome::Unknown,
+            says: "what this rests on could not be read".to_owned(),
+            evidence: unknown.0,
+        },
+    }
+}
+
+impl Entry {
+    fn rule(&self) -> Rule {
+        Rule {
+            id: self.id.to_owned(),
+            severity: self.severity,
+            title: self.title.to_owned(),
+            why: self.why.to_owned(),
+            fix: self.fix.to_owned(),
+            fixed_by: self.by.to_vec(),
+            source: self.source.to_owned(),
+        }
+    }
+}

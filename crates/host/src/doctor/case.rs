@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a rule sees and how it answers.
+//!
+//! A rule reads through its [`Case`], and a `?` on what could not be read becomes the outcome
+//! "unknown" with that file and the reason: no rule can take silence for health.
+
+use std::str::FromStr;
+
+use punctual_model::{CpuSet, Evidence, Fixer, RuleOutcome, Severity};
+
+use crate::machine::{CPU, Config, Machine, Unread};
+
+/// A rule and how it looks.
+pub(crate) struct Entry {
+    pub(crate) id: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) title: &'static str,
+    pub(crate) why: &'static str,
+    pub(crate) fix: &'static str,
+    pub(crate) by: &'static [Fixer],
+    pub(crate) source: &'static str,
+    pub(crate) check: fn(&Case<'_>) -> Answer,
+}
+
+/// What a rule says, or the file without which it can say nothing.
+pub(crate) type Answer = Result<Outcome, NotKnown>;
+
+/// What a rule rests on could not be read.
+#[derive(Debug)]
+pub(crate) struct NotKnown(pub(crate) Vec<Evidence>);
+
+/// What a rule says.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) outcome: RuleOutcome,
+    pub(crate) says: String,
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+/// What is looked for is there.
+pub(crate) fn found(says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+    answer(RuleOutcome::Found, says, evidence)
+}
+
+/// It is not there.
+pub(crate) fn fine(says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+    answer(RuleOutcome::Fine, says, evidence)
+}
+
+/// The question has no meaning here.
+pub(crate) fn not_applicable(says: impl Into<String>) -> Answer {
+    answer(RuleOutcome::NotApplicable, says, Vec::new())
+}
+
+/// It is there if there is evidence of it.
+pub(crate) fn found_if(
+    evidence: Vec<Evidence>,
+    found_says: impl Into<String>,
+    fine_says: impl Into<String>,
+    looked_at: Vec<Evidence>,
+) -> Answer {
+    if evidence.is_empty() {
+        fine(fine_says, looked_at)
+    } else {
+        found(found_says, evidence)
+    }
+}
+
+fn answer(outcome: RuleOutcome, says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
+    Ok(Outcome {
+        outcome,
+        says: says.into(),
+        evidence,
+    })
+}
+
+/// The longest value that is cited, in characters.
+const CITED: usize = 160;
+
+/// Makes evidence of a value.
+pub(crate) fn evidence(path: impl Into<String>, value: impl Into<String>) -> Evidence {
+    // On one line, and a tab is a blank.
+    let value: String = value.into();
+    let mut value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = value.char_indices().nth(CITED) {
+        value.truncate(end);
+        value.push_str(" ...");
+    }
+    Evidence {
+        path: path.into(),
+        value: Some(value),
+        problem: None,
+    }
+}
+
+/// Makes evidence of a file without a value.
+fn unread(path: &str, why: &Unread) -> Evidence {
+    Evidence {
+        path: path.to_owned(),
+        value: None,
+        problem: Some(why.to_string()),
+    }
+}
+
+/// A value and the file that it is from.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen<T> {
+    pub(crate) path: String,
+    text: String,
+    pub(crate) value: T,
+}
+
+impl<T> Seen<T> {
+    pub(crate) fn evidence(&self) -> Evidence {
+        evidence(&*self.path, &*self.text)
+    }
+}
+
+/// A machine, and the CPUs on it that are judged.
+#[derive(Debug)]
+pub(crate) struct Case<'a> {
+    pub(crate) machine: &'a Machine,
+    /// The CPUs that real-time work is meant for.
+    pub(crate) cpus: CpuSet,
+    pub(crate) online: CpuSet,
+}
+
+impl<'a> Case<'a> {
+    /// Whether other CPUs are left for all that is not real-time.
+    pub(crate) fn apart(&self) -> bool {
+        !self.cpus.is_empty() && !self.online.without(&self.cpus).is_empty()
+    }
+
+    /// Returns the text of a file.
+    pub(crate) fn text(&self, path: &str) -> Result<Seen<&'a str>, NotKnown> {
+        match self.machine.read(path) {
+            Ok(text) => Ok(Seen {
+                path: path.to_owned(),
+                text: text.to_owned(),
+                value: text,
+            }),
+            Err(why) => Err(NotKnown(vec![unread(path, why)])),
+        }
+    }
+
+    /// Returns the text of a file, nothing where there is no such file.
+    pub(crate) fn text_if(&self, path: &str) -> Result<Option<Seen<&'a str>>, NotKnown> {
+        match self.machine.read(path) {
+            Err(Unread::Missing) => Ok(None),
+            _ => self.text(path).map(Some),
+        }
+    }
+
+    /// Returns what a file holds, nothing where there is no such file.
+    pub(crate) fn value_if<T: FromStr>(&self, path: &str) -> Result<Option<Seen<T>>, NotKnown> {
+        let Some(seen) = self.text_if(path)? else {
+            return Ok(None);
+        };
+        self.parsed(&seen, |text| text.parse().ok()).map(Some)
+    }
+
+    /// Returns what a file holds.
+    pub(crate) fn value<T: FromStr>(&self, path: &str) -> Result<Seen<T>, NotKnown> {
+        let seen = self.text(path)?;
+        self.parsed(&seen, |text| text.parse().ok())
+    }
+
+    /// Returns a number that a file holds, nothing where there is no such file.
+    pub(crate) fn number_if(&self, path: &str) -> Result<Option<Seen<i64>>, NotKnown> {
+        self.value_if(path)
+    }
+
+    /// Takes a text apart; what cannot be is not known.
+    pub(crate) fn parsed<T>(
+        &self,
+        seen: &Seen<&'a str>,
+        parse: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Result<Seen<T>, NotKnown> {
+        match parse(seen.value.trim()) {
+            Some(value) => Ok(Seen {
+                path: seen.path.clone(),
+                text: seen.text.clone(),
+                value,
+            }),
+            None => {
+                let start: String = seen.value.chars().take(40).collect();
+                Err(NotKnown(vec![unread(&seen.path, &Unread::Odd(start))]))
+            }
+        }
+    }
+
+    /// Returns a file of each judged CPU that has it, below the CPU's directory.
+    pub(crate) fn each_cpu(&self, name: &str) -> Result<Vec<(u32, Seen<&'a str>)>, NotKnown> {
+        let mut all = Vec::new();
+        for cpu in self.cpus.iter() {
+            if let Some(seen) = self.text_if(&format!("{CPU}/cpu{cpu}/{name}"))? {
+                all.push((cpu, seen));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the files whose path begins with `prefix` and ends with `suffix`, as far as they
+    /// could be read.
+    pub(crate) fn files(
+        &self,
+        prefix: &'a str,
+        suffix: &'a str,
+    ) -> impl Iterator<Item = Seen<&'a str>> {
+        self.machine
+            .under(prefix)
+            .filter(move |(path, _)| path.ends_with(suffix))
+            .filter_map(|(path, reading)| {
+                let text = reading.as_deref().ok()?;
+                Some(Seen {
+                    path: path.to_owned(),
+                    text: text.to_owned(),
+                    value: text,
+                })
+            })
+    }
+
+    /// Returns the configuration of the kernel.
+    pub(crate) fn config(&self) -> Result<&'a Config, NotKnown> {
+        self.machine.config().ok_or_else(|| {
+            let release = self.machine.read("/proc/sys/kernel/osrelease");
+            let places = crate::machine::PLACES.iter().map(|place| {
+                let path = place.replace("{release}", release.unwrap_or("RELEASE"));
+                let why = self.machine.read(&path).err().unwrap_or(&Unread::Missing);
+                unread(&path, why)
+            });
+            NotKnown(places.collect())
+        })
+    }
+
+    /// Returns the kernel's command line.
+    pub(crate) fn boot(&self) -> Result<Boot<'a>, NotKnown> {
+        let words = self.text("/proc/cmdline")?.value.split_whitespace();
+        // What follows is for init, not for the kernel.
+        Ok(Boot(words.take_while(|word| *word != "--").collect()))
+    }
+}
+
+/// The words of the kernel's command line.
+#[derive(Debug)]
+pub(crate) struct Boot<'a>(Vec<&'a str>);
+
+impl<'a> Boot<'a> {
+    /// Returns the last word of a parameter, such as `nohz=off`, and what is behind its `=`.
+    pub(crate) fn find(&self, name: &str) -> Option<(&'a str, &'a str)> {
+        self.0.iter().rev().find_map(|word| {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            (key == name).then_some((*word, value))
+        })
+    }
+
+    /// Whether a parameter has a value, or is there without one if that is empty.
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
+        self.find(name).is_some_and(|(_, given)| given == value)
+    }
+
+    /// Makes evidence of the words that name a parameter.
+    pub(crate) fn evidence(&self, names: &[&str]) -> Vec<Evidence> {
+        let words = names.iter().filter_map(|name| self.find(name));
+        words
+            .map(|(word, _)| evidence("/proc/cmdline", word))
+            .collect()
+    }
+
+    /// Makes evidence that a parameter is not there.
+    pub(crate) fn without(name: &str) -> Evidence {
+        evidence("/proc/cmdline", format!("no {name}"))
+    }
+}
+
+impl Config {
+    /// Makes evidence of an option, set or not.
+    pub(crate) fn evidence(&self, option: &str) -> Evidence {
+        let value = match self.value(option) {
+            Some(value) => format!("CONFIG_{option}={value}"),
+            None => format!("CONFIG_{option} is not set"),
+        };
+        evidence(&*self.path, value)
+    }
+
+    /// Makes evidence of those options that are set.
+    pub(crate) fn evidence_of_set(&self, options: &[&str]) -> Vec<Evidence> {
+        let set: Vec<_> = options
+            .iter()
+            .filter(|option| self.has(option))
+            .map(|option| format!("CONFIG_{option}=y"))
+            .collect();
+        match set.is_empty() {
+            true => Vec::new(),
+            false => vec![evidence(&*self.path, set.join(" "))],
+        }
+    }
+}

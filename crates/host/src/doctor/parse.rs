@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The forms in which the kernel says things.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{CPU_LIMIT, CpuId, CpuSet};
+
+/// Services that move interrupts, change frequencies, or watch the system in ways that real-time
+/// work notices.
+pub(crate) const SERVICES: &[&str] = &[
+    "auditd",
+    "irqbalance",
+    "ksmtuned",
+    "power-profiles-",
+    "thermald",
+    "tuned",
+];
+
+/// Reads a hexadecimal mask of CPUs, such as `ff` or `00000001,ffffffff`.
+pub(crate) fn mask(text: &str) -> Option<CpuSet> {
+    let digits: Vec<u32> = text
+        .trim()
+        .chars()
+        .filter(|c| *c != ',')
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    if digits.is_empty() {
+        return None;
+    }
+    let mut cpus = Vec::new();
+    for (nibble, digit) in (0..).zip(digits.iter().rev()) {
+        for bit in (0..4).filter(|bit| digit >> bit & 1 == 1) {
+            let cpu = CpuId::checked_mul(nibble, 4)?.checked_add(bit)?;
+            if cpu >= CPU_LIMIT {
+                return None;
+            }
+            cpus.push(cpu);
+        }
+    }
+    Some(cpus.into_iter().collect())
+}
+
+/// Returns what is in brackets: `never` of `always madvise [never]`.
+pub(crate) fn chosen(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0)
+}
+
+/// Returns the value of a line `key: value` of a status file.
+pub(crate) fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
+        .map(str::trim)
+}
+
+/// Returns the group of the cpu controller (cgroups v1) in `/proc/self/cgroup`.
+pub(crate) fn cpu_group(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|c| c == "cpu").then_some(path)
+    })
+}
+
+/// An interrupt of `/proc/interrupts`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Interrupt {
+    pub(crate) number: u32,
+    /// How often each CPU handled it.
+    pub(crate) counts: BTreeMap<CpuId, u64>,
+    /// The devices that use it.
+    pub(crate) devices: String,
+}
+
+/// Reads the interrupts that have a number.
+pub(crate) fn interrupts(text: &str) -> Vec<Interrupt> {
+    let mut lines = text.lines();
+    let heading = lines.next().unwrap_or_default();
+    let cpus: Vec<CpuId> = heading
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("CPU")?.parse().ok())
+        .collect();
+    lines
+        .filter_map(|line| {
+            let (number, rest) = line.split_once(':')?;
+            let number = number.trim().parse().ok()?;
+            let mut words = rest.split_whitespace();
+            let mut counts = BTreeMap::new();
+            for cpu in &cpus {
+                counts.insert(*cpu, words.next()?.parse().ok()?);
+            }
+            // What is left is the controller, its own number and trigger, and then the devices.
+            let left: Vec<&str> = words.collect();
+            let trigger = |word: &&str| {
+                ["edge", "level", "Edge", "Level", "fasteoi"]
+                    .iter()
+                    .any(|t| word.ends_with(t))
+            };
+            let devices = match left.iter().position(trigger) {
+                Some(at) => left.get(at + 1..).unwrap_or_default(),
+                None => left.get(2..).unwrap_or_default(),
+            };
+            Some(Interrupt {
+                number,
+                counts,
+                devices: devices.join(" "),
+            })
+        })
+        .collect()
+}
+
+/// What of a process matters (proc_pid_stat(5)).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+    /// Whether it is a thread of the kernel.
+    pub(crate) is_kernel: bool,
+    /// Its real-time priority, 0 if it has none.
+    pub(crate) priority: u32,
+}
+
+impl Process {
+    /// Reads a line of `/proc/PID/stat`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        // The name, in parentheses, may hold anything, parentheses too.
+        let (head, rest) = text.rsplit_once(')')?;
+        let (pid, name) = head.split_once('(')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |number: usize| fields.get(number.checked_sub(3)?).copied();
+        let pid = pid.trim().parse().ok()?;
+        let parent: u32 = field(4)?.parse().ok()?;
+        Some(Self {
+            pid,
+            name: name.to_owned(),
+            is_kernel: pid == 2 || parent == 2,
+            priority: field(40)?.parse().ok()?,
+        })
+    }
+}
+
+/// Processor time of a CPU since boot, in ticks of `/proc/stat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CpuTime {
+    pub(crate) total: u64,
+    pub(crate) steal: u64,
+}
+
+/// Reads the line of one CPU of `/proc/stat` (proc_stat(5)).
+pub(crate) fn cpu_time(text: &str, cpu: CpuId) -> Option<CpuTime> {
+    let name = format!("cpu{cpu}");
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(&name))?;
+    let fields: Vec<u64> = line
+        .split_whitespace()
+        .skip(1)
+        .map(|field| field.parse().ok())
+        .collect::<Option<_>>()?;
+    // user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user time.
+    let total = fields
+        .iter()
+        .take(8)
+        .fold(0, |sum: u64, n| sum.saturating_add(*n));
+    Some(CpuTime {
+        total,
+        steal: fields.get(7).copied()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_read_from_their_low_end() {
+        assert_eq!(mask("3").unwrap().to_string(), "0-1");
+        assert_eq!(mask("00000001,80000000\n").unwrap().to_string(), "31-32");
+        assert_eq!(mask("0").unwrap().to_string(), "");
+        assert_eq!(mask("x"), None);
+        assert_eq!(mask(""), None);
+        assert_eq!(mask(&format!("1{}", "0".repeat(256))), None, "CPU 1024");
+    }
+
+    #[test]
+    fn interrupts_are_read_on_x86_and_arm() {
+        let text = "           CPU0       CPU2\n  1:        9          4   IO-APIC    1-edge      i8042\n \
+                    16: 1 2 IR-IO-APIC 16-fasteoi xhci_hcd:usb1, snd_hda_intel\n 30: 0 7 GICv3 27 Level \
+                    arch_timer\nNMI: 1 1 Non-maskable interrupts\n 31: 4\n";
+        let all = interrupts(text);
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[0].counts, BTreeMap::from([(0, 9), (2, 4)]));
+        assert_eq!(all[0].devices, "i8042");
+        assert_eq!(all[1].devices, "xhci_hcd:usb1, snd_hda_intel");
+        assert_eq!((all[2].number, all[2].devices.as_str()), (30, "arch_timer"));
+    }
+
+    #[test]
+    fn a_process_may_be_called_anything() {
+        let tail = "S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 -51 0 1 0 12 0 0 1 0 0 0 0 0 0 0 \
+                    2147483647 0 0 0 0 17 1 50 1 0 0 0 0 0 0 0 0 0 0 0";
+        let process = Process::parse(&format!("90 (irq/9-a) (b) {tail}")).unwrap();
+        assert_eq!(process.name, "irq/9-a) (b");
+        assert_eq!(
+            (process.pid, process.priority, process.is_kernel),
+            (90, 50, true)
+        );
+        assert_eq!(Process::parse("90 (short) S"), None);
+    }
+
+    #[test]
+    fn stolen_time_is_the_eighth_figure() {
+        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu1 1 2 3 4 5 6 7 8 100 100\n";
+        assert_eq!(
+            cpu_time(text, 1),
+            Some(CpuTime {
+                total: 36,
+                steal: 8
+            })
+        );
+        assert_eq!(cpu_time(text, 0), None);
+    }
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What shares the judged CPUs with real-time work, and whether others are left for it.
+
+use punctual_model::{CpuSet, Fixer, Severity};
+
+use super::super::case::{
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+};
+use super::super::parse::status;
+use super::NOT_APART;
+use crate::machine::CPU;
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "cpus-allowed",
+        severity: Severity::High,
+        title: "this process may not run on the judged CPUs",
+        why: "A program started from here cannot be put there: its cpuset or affinity does not have them.",
+        fix: "start it from a cpuset or service that has these CPUs (AllowedCPUs=, CPUAffinity=, taskset)",
+        by: &[Fixer::Setup],
+        source: "cpuset(7), sched_setaffinity(2)",
+        check: cpus_allowed,
+    },
+    Entry {
+        id: "housekeeping",
+        severity: Severity::Info,
+        title: "no CPU is left for all that is not real-time",
+        why: "Interrupts, kernel threads and ordinary programs share every CPU with real-time work; a \
+              real-time thread that does not sleep can starve what its own CPU needs.",
+        fix: "keep some CPUs for real-time work and the others for the rest (isolcpus=, or a cpuset \
+              partition), and name the former with --cpus",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/core-api/real-time/hardware.rst; timers/no_hz.rst",
+        check: housekeeping,
+    },
+    Entry {
+        id: "isolation",
+        severity: Severity::Medium,
+        title: "the scheduler puts other work on the judged CPUs",
+        why: "Load balancing moves ordinary threads there; each costs a switch, cold caches and, with \
+              them, the kernel work that they cause.",
+        fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, \
+              isolcpus=domain,managed_irq,LIST at boot",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/kernel-parameters.txt (isolcpus=); cgroup-v2.rst \
+                 (cpuset.cpus.partition)",
+        check: isolation,
+    },
+    Entry {
+        id: "nohz-full",
+        severity: Severity::Low,
+        title: "the judged CPUs have a tick while a thread computes",
+        why: "A thread that computes without sleeping is interrupted HZ times a second.",
+        fix: "boot with nohz_full= for these CPUs; for threads that sleep and wake in short cycles leave \
+              it out, it makes each transition between user space and kernel dearer",
+        by: &[Fixer::Boot],
+        source: "Linux Documentation/timers/no_hz.rst; core-api/real-time/kernel-configuration.rst",
+        check: nohz_full,
+    },
+    Entry {
+        id: "rcu-nocbs",
+        severity: Severity::Low,
+        title: "RCU callbacks run on the judged CPUs",
+        why: "What other work queued there to be freed is freed in softirq context, in batches.",
+        fix: "boot with rcu_nocbs= for these CPUs (nohz_full= does it too)",
+        by: &[Fixer::Boot],
+        source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        check: rcu_nocbs,
+    },
+    Entry {
+        id: "kernel-threads",
+        severity: Severity::Medium,
+        title: "new kernel threads may run on the judged CPUs",
+        why: "Unbound kernel threads inherit the CPUs of kthreadd and do their work wherever they may.",
+        fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with kthread_cpus= \
+              or isolcpus=",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        check: |case| may_run(case, "/proc/2/status", "kthreadd"),
+    },
+    Entry {
+        id: "services",
+        severity: Severity::Medium,
+        title: "services may run on the judged CPUs",
+        why: "Everything that the first process starts inherits its CPUs, unless told otherwise.",
+        fix: "CPUAffinity= in systemd's system.conf, or AllowedCPUs= of system.slice and user.slice; \
+              isolcpus= does it at boot",
+        by: &[Fixer::Tune, Fixer::Setup, Fixer::Boot],
+        source: "systemd-system.conf(5), systemd.resource-control(5)",
+        check: |case| may_run(case, "/proc/1/status", "the first process"),
+    },
+    Entry {
+        id: "cpu0",
+        severity: Severity::Low,
+        title: "CPU 0 is meant for real-time work",
+        why: "The kernel keeps time, boots devices and serves unmoved interrupts there, and it cannot be \
+              made free of the tick.",
+        fix: "use other CPUs",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/timers/no_hz.rst",
+        check: cpu0,
+    },
+    Entry {
+        id: "smt",
+        severity: Severity::Medium,
+        title: "judged CPUs share their core with another CPU",
+        why: "Two hardware threads compete for the same units and first-level caches: each runs slower, by \
+              an amount that depends on what the other does.",
+        fix: "take the siblings offline, boot with nosmt, or switch SMT off in the firmware",
+        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (smt)",
+        check: smt,
+    },
+    Entry {
+        id: "shared-cache",
+        severity: Severity::Info,
+        title: "the last-level cache is shared with other CPUs",
+        why: "What others run pushes data out of it, and the next access goes to memory.",
+        fix: "divide the cache with resctrl, where the processor can; else keep the working set in the \
+              second level",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/core-api/real-time/hardware.rst; filesystems/resctrl.rst",
+        check: shared_cache,
+    },
+    Entry {
+        id: "numa-span",
+        severity: Severity::Low,
+        title: "the judged CPUs are on several NUMA nodes",
+        why: "Memory of another node is slower to reach, and so are locks that both use.",
+        fix: "choose CPUs of one node, the one that the device in question is at",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/admin-guide/mm/numaperf.rst",
+        check: numa_span,
+    },
+    Entry {
+        id: "unequal-cpus",
+        severity: Severity::Low,
+        title: "the judged CPUs are of unequal speed",
+        why: "The same thread takes longer on one than on another, so a time measured on one says little \
+              about the other.",
+        fix: "choose CPUs of one kind, and pin threads to them",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/scheduler/sched-capacity.rst",
+        check: unequal_cpus,
+    },
+];
+
+fn cpus_allowed(case: &Case<'_>) -> Answer {
+    let seen = case.text("/proc/self/status")?;
+    let list = case.parsed(&seen, |text| {
+        let allowed = status(text, "Cpus_allowed_list")?;
+        Some((allowed, allowed.parse::<CpuSet>().ok()?))
+    })?;
+    let (text, allowed) = list.value;
+    let missing = case.cpus.without(&allowed);
+    let looked_at = vec![evidence(seen.path, format!("Cpus_allowed_list: {text}"))];
+    if missing.is_empty() {
+        return fine("it may", looked_at);
+    }
+    found(format!("it may not run on {missing}"), looked_at)
+}
+
+fn housekeeping(case: &Case<'_>) -> Answer {
+    let online = evidence(format!("{CPU}/online"), case.online.to_string());
+    if case.online.len() < 2 {
+        return not_applicable("there is one CPU");
+    }
+    if case.apart() {
+        let left = case.online.without(&case.cpus);
+        return fine(format!("CPUs {left} are left"), vec![online]);
+    }
+    found(format!("all CPUs, {}, are judged", case.cpus), vec![online])
+}
+
+fn isolation(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let seen = case.text(&format!("{CPU}/isolated"))?;
+    let boot_time = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
+    let mut looked_at = vec![boot_time.evidence()];
+    let mut isolated = boot_time.value;
+    if let Some(seen) = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")? {
+        looked_at.push(seen.evidence());
+        isolated = isolated.iter().chain(seen.value.iter()).collect();
+    }
+    let open = case.cpus.without(&isolated);
+    if open.is_empty() {
+        return fine("it does not", looked_at);
+    }
+    found(format!("CPUs {open} are not isolated"), looked_at)
+}
+
+fn nohz_full(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    // Without the option the file is not there, and another rule says so.
+    let Some(seen) = case.text_if(&format!("{CPU}/nohz_full"))? else {
+        return not_applicable("the kernel cannot, see nohz-full-built");
+    };
+    // Kernels print "(null)" where no CPU was named.
+    let full = case.parsed(&seen, |text| match text.trim() {
+        "(null)" => Some(CpuSet::default()),
+        list => list.parse::<CpuSet>().ok(),
+    })?;
+    let open = case.cpus.without(&full.value);
+    if open.is_empty() {
+        return fine("they have none", vec![full.evidence()]);
+    }
+    found(
+        format!("CPUs {open} are not in nohz_full"),
+        vec![full.evidence()],
+    )
+}
+
+fn rcu_nocbs(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let boot = case.boot()?;
+    let config = case.config()?;
+    if !config.has("RCU_NOCB_CPU") {
+        return not_applicable("the kernel cannot, see rcu-nocb-built");
+    }
+    if config.has("RCU_NOCB_CPU_DEFAULT_ALL") && boot.find("rcu_nocbs").is_none() {
+        return fine(
+            "all CPUs are relieved",
+            vec![config.evidence("RCU_NOCB_CPU_DEFAULT_ALL")],
+        );
+    }
+    let named = |name: &str| match boot.find(name) {
+        Some((_, "all")) => case.online.clone(),
+        Some((_, list)) => list.parse().unwrap_or_default(),
+        None => CpuSet::default(),
+    };
+    let (nocbs, full) = (named("rcu_nocbs"), named("nohz_full"));
+    let relieved: CpuSet = nocbs.iter().chain(full.iter()).collect();
+    let open = case.cpus.without(&relieved);
+    let mut looked_at = boot.evidence(&["rcu_nocbs", "nohz_full"]);
+    if looked_at.is_empty() {
+        looked_at.push(evidence(
+            "/proc/cmdline",
+            "neither rcu_nocbs= nor nohz_full=",
+        ));
+    }
+    if open.is_empty() {
+        return fine("they run elsewhere", looked_at);
+    }
+    found(format!("CPUs {open} run their own"), looked_at)
+}
+
+/// Whether what a process starts may run on the judged CPUs.
+fn may_run(case: &Case<'_>, path: &str, who: &str) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    if path == "/proc/2/status" && case.text("/proc/2/comm")?.value != "kthreadd" {
+        return not_applicable("process 2 is not kthreadd: this is a container");
+    }
+    let seen = case.text(path)?;
+    let list = case.parsed(&seen, |text| {
+        let allowed = status(text, "Cpus_allowed_list")?;
+        Some((allowed, allowed.parse::<CpuSet>().ok()?))
+    })?;
+    let (text, allowed) = list.value;
+    let shared = case.cpus.common(&allowed);
+    let looked_at = vec![evidence(path, format!("Cpus_allowed_list: {text}"))];
+    if shared.is_empty() {
+        return fine(format!("{who} may not run there"), looked_at);
+    }
+    found(
+        format!("{who}, and what it starts, may run on {shared}"),
+        looked_at,
+    )
+}
+
+fn cpu0(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    if case.cpus.contains(0) {
+        return found("CPU 0 is among the judged CPUs", Vec::new());
+    }
+    fine("CPU 0 is not judged", Vec::new())
+}
+
+fn smt(case: &Case<'_>) -> Answer {
+    let files = case.each_cpu("topology/thread_siblings_list")?;
+    if files.is_empty() {
+        return not_applicable("the kernel does not know the cores");
+    }
+    let mut sharing = Vec::new();
+    let mut looked_at = Vec::new();
+    let mut cpus = Vec::new();
+    for (cpu, seen) in files {
+        let siblings = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
+        looked_at.push(siblings.evidence());
+        if siblings.value.common(&case.online).len() > 1 {
+            cpus.push(cpu);
+            sharing.push(siblings.evidence());
+        }
+    }
+    let list: CpuSet = cpus.into_iter().collect();
+    found_if(
+        sharing,
+        format!("CPUs {list} share their cores with siblings"),
+        "each judged CPU has its core for itself",
+        looked_at,
+    )
+}
+
+fn shared_cache(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let files = case.each_cpu("cache/index3/shared_cpu_list")?;
+    if files.is_empty() {
+        return not_applicable("there is no third level, or the kernel does not know it");
+    }
+    let mut sharing = Vec::new();
+    let mut others = Vec::new();
+    for (_, seen) in files {
+        let users = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
+        let foreign = users.value.common(&case.online).without(&case.cpus);
+        if !foreign.is_empty() {
+            others.extend(foreign.iter());
+            sharing.push(users.evidence());
+        }
+    }
+    if let Ok(Some(schemata)) = case.text_if("/sys/fs/resctrl/schemata") {
+        sharing.push(schemata.evidence());
+    }
+    let others: CpuSet = others.into_iter().collect();
+    if others.is_empty() {
+        return fine("it is not", sharing);
+    }
+    found(format!("CPUs {others} use it too"), sharing)
+}
+
+fn numa_span(case: &Case<'_>) -> Answer {
+    let mut used = Vec::new();
+    for seen in case.files("/sys/devices/system/node/", "/cpulist") {
+        let cpus = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
+        if !cpus.value.common(&case.cpus).is_empty() {
+            used.push(cpus.evidence());
+        }
+    }
+    match used.len() {
+        0 => not_applicable("the kernel knows no NUMA nodes"),
+        1 => fine("they are on one node", used),
+        n => found(format!("they are on {n} nodes"), used),
+    }
+}
+
+fn unequal_cpus(case: &Case<'_>) -> Answer {
+    let kinds = [("cpu_core", "performance"), ("cpu_atom", "efficiency")];
+    let mut used = Vec::new();
+    for (name, kind) in kinds {
+        let path = format!("/sys/devices/{name}/cpus");
+        if let Some(cpus) = case.value_if::<CpuSet>(&path)?
+            && !cpus.value.common(&case.cpus).is_empty()
+        {
+            used.push((kind, cpus.evidence()));
+        }
+    }
+    if used.len() > 1 {
+        let evidence = used.into_iter().map(|(_, evidence)| evidence).collect();
+        return found("some are performance and some efficiency cores", evidence);
+    }
+    let capacities: Vec<_> = capacities(case)?;
+    let (least, most) = (
+        capacities.iter().map(|c| c.0).min(),
+        capacities.iter().map(|c| c.0).max(),
+    );
+    let (Some(least), Some(most)) = (least, most) else {
+        return match used.pop() {
+            Some((kind, evidence)) => fine(format!("all are {kind} cores"), vec![evidence]),
+            None => not_applicable("the kernel knows no kinds of CPUs"),
+        };
+    };
+    if least == most {
+        return fine(format!("each has the capacity {most}"), Vec::new());
+    }
+    // One of each kind says it.
+    let mut kinds = capacities;
+    kinds.sort_by_key(|(capacity, _)| *capacity);
+    kinds.dedup_by_key(|(capacity, _)| *capacity);
+    let evidence = kinds.into_iter().map(|(_, evidence)| evidence).collect();
+    found(
+        format!("capacities are from {least} to {most} of 1024"),
+        evidence,
+    )
+}
+
+fn capacities(case: &Case<'_>) -> Result<Vec<(i64, punctual_model::Evidence)>, NotKnown> {
+    let files = case.each_cpu("cpu_capacity")?;
+    files
+        .iter()
+        .map(|(_, seen)| {
+            let capacity = case.parsed(seen, |text| text.parse::<i64>().ok())?;
+            Ok((capacity.value, capacity.evidence()))
+        })
+        .collect()
+}

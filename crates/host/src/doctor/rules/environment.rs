@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is below and around the kernel: hypervisor, firmware, cooling, trouble of this boot.
+
+use punctual_model::{Evidence, Fixer, Severity};
+
+use super::super::case::{
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+};
+use super::super::parse::{chosen, cpu_time};
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "hypervisor",
+        severity: Severity::High,
+        title: "the machine is virtual",
+        why: "The host takes a virtual CPU away whenever it likes, and every timer, interrupt and halt \
+              goes through it. No setting of the guest bounds that.",
+        fix: "measure on the hardware, or have the host pin each virtual CPU to an isolated CPU of its \
+              own, at a real-time priority",
+        by: &[Fixer::Hypervisor],
+        source: "Linux Documentation/core-api/real-time/hardware.rst (virtualization)",
+        check: |case| match hypervisor(case)? {
+            Some(evidence) => found("there is a hypervisor below it", vec![evidence]),
+            None => fine("no sign of a hypervisor", Vec::new()),
+        },
+    },
+    Entry {
+        id: "steal",
+        severity: Severity::High,
+        title: "the hypervisor has taken time from the judged CPUs",
+        why: "Steal time is when a virtual CPU had work and did not run: each such pause is a latency of \
+              the same length, commonly milliseconds.",
+        fix: "have the host give each virtual CPU a CPU of its own",
+        by: &[Fixer::Hypervisor],
+        source: "proc_stat(5)",
+        check: steal,
+    },
+    Entry {
+        id: "smi",
+        severity: Severity::High,
+        title: "firmware interrupts the kernel (SMI)",
+        why: "In system management mode all CPUs stop for the firmware, for tens of microseconds to \
+              milliseconds, and the kernel neither sees nor prevents it.",
+        fix: "switch off in the firmware's setup what causes them (legacy USB, power and thermal \
+              management by firmware, error logging), or ask the vendor; measure with hwlatdetect",
+        by: &[Fixer::Firmware],
+        source: "Linux Documentation/trace/hwlat_detector.rst; Intel SDM volume 4, MSR_SMI_COUNT",
+        check: smi,
+    },
+    Entry {
+        id: "thermal-throttling",
+        severity: Severity::Medium,
+        title: "the processor has throttled itself for heat",
+        why: "A throttled core runs at a fraction of its frequency, by its own decision.",
+        fix: "cool better, or limit the frequency so that it does not come to that",
+        by: &[Fixer::Firmware],
+        source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle)",
+        check: thermal_throttling,
+    },
+    Entry {
+        id: "machine-check-poll",
+        severity: Severity::Low,
+        title: "each CPU polls for corrected hardware errors",
+        why: "A timer on every CPU reads the banks of machine check registers every check_interval \
+              seconds.",
+        fix: "write 0 to check_interval, or boot with mce=ignore_ce, if something else watches the memory",
+        by: &[Fixer::Setup, Fixer::Boot],
+        source: "Linux Documentation/arch/x86/x86_64/machinecheck.rst",
+        check: machine_check_poll,
+    },
+    Entry {
+        id: "on-battery",
+        severity: Severity::Medium,
+        title: "the machine runs on its battery",
+        why: "Firmware and power daemons lower frequencies and deepen idle states on battery.",
+        fix: "plug it in",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/ABI/testing/sysfs-class-power",
+        check: on_battery,
+    },
+    Entry {
+        id: "pcie-aspm",
+        severity: Severity::Low,
+        title: "PCI Express links go to sleep",
+        why: "A register access, an interrupt or a transfer waits until the link is up again.",
+        fix: "write performance to /sys/module/pcie_aspm/parameters/policy, or boot with pcie_aspm=off",
+        by: &[Fixer::Setup, Fixer::Boot, Fixer::Firmware],
+        source: "Linux Documentation/core-api/real-time/hardware.rst (hardware buses)",
+        check: pcie_aspm,
+    },
+    Entry {
+        id: "mitigations",
+        severity: Severity::Low,
+        title: "mitigations of processor flaws cost time",
+        why: "They make system calls, interrupts and switches between processes dearer: by constant, \
+              small amounts, and by the flushing of caches and predictors.",
+        fix: "boot with mitigations=off only where nothing untrusted ever runs",
+        by: &[Fixer::Boot],
+        source: "Linux Documentation/admin-guide/hw-vuln/index.rst; kernel-parameters.txt (mitigations=)",
+        check: mitigations,
+    },
+    Entry {
+        id: "lockdown",
+        severity: Severity::Info,
+        title: "the kernel is locked down",
+        why: "debugfs, kernel probes and the writing of registers are closed also to root: less can be \
+              seen and tuned, such as the preemption model and the fair server.",
+        fix: "boot with lockdown=none, where policy and secure boot allow it",
+        by: &[Fixer::Boot],
+        source: "kernel_lockdown(7)",
+        check: lockdown,
+    },
+    Entry {
+        id: "trouble",
+        severity: Severity::Medium,
+        title: "the kernel has had trouble since it was booted",
+        why: "Warnings, lockups and stalls are latencies of seconds, and what follows them cannot be \
+              trusted to be typical.",
+        fix: "read the kernel log (dmesg), mend the cause, reboot",
+        by: &[Fixer::Setup, Fixer::Rebuild],
+        source: "Linux Documentation/admin-guide/tainted-kernels.rst; \
+                 ABI/testing/sysfs-kernel-*_count",
+        check: trouble,
+    },
+    Entry {
+        id: "foreign-modules",
+        severity: Severity::Info,
+        title: "modules from outside of the kernel are loaded",
+        why: "Nobody tested them for how long they keep interrupts or preemption off; some graphics \
+              drivers are known for it.",
+        fix: "measure with and without them",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/admin-guide/tainted-kernels.rst",
+        check: foreign_modules,
+    },
+];
+
+/// Returns the sign of a hypervisor, if there is one.
+pub(super) fn hypervisor(case: &Case<'_>) -> Result<Option<Evidence>, NotKnown> {
+    if let Some(kind) = case.text_if("/sys/hypervisor/type")? {
+        return Ok(Some(kind.evidence()));
+    }
+    let cpuinfo = case.text("/proc/cpuinfo")?;
+    let flagged = cpuinfo
+        .value
+        .lines()
+        .filter(|line| line.starts_with("flags"))
+        .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
+    if flagged {
+        return Ok(Some(evidence("/proc/cpuinfo", "flags: ... hypervisor ...")));
+    }
+    // Elsewhere than on x86 no flag tells; QEMU gives its name.
+    let vendor = case.text_if("/sys/class/dmi/id/sys_vendor")?;
+    Ok(vendor
+        .filter(|vendor| vendor.value.starts_with("QEMU"))
+        .map(|vendor| vendor.evidence()))
+}
+
+/// Whether this is an x86 machine.
+pub(super) fn x86(case: &Case<'_>) -> Result<bool, NotKnown> {
+    let cpuinfo = case.text("/proc/cpuinfo")?;
+    Ok(cpuinfo
+        .value
+        .lines()
+        .any(|line| line.starts_with("vendor_id")))
+}
+
+/// More than this share of a CPU's time since boot is worth a word, in parts of a million.
+const STEAL_PPM: u64 = 100;
+
+fn steal(case: &Case<'_>) -> Answer {
+    let stat = case.text("/proc/stat")?;
+    let mut stolen = Vec::new();
+    let mut looked_at = Vec::new();
+    for cpu in case.cpus.iter() {
+        let Some(time) = cpu_time(stat.value, cpu) else {
+            continue;
+        };
+        let of = format!("cpu{cpu}: {} of {} ticks stolen", time.steal, time.total);
+        looked_at.push(evidence("/proc/stat", &*of));
+        let limit = u128::from(time.total) * u128::from(STEAL_PPM);
+        if u128::from(time.steal) * 1_000_000 > limit {
+            stolen.push(evidence("/proc/stat", of));
+        }
+    }
+    if looked_at.is_empty() {
+        return Err(NotKnown(vec![Evidence {
+            path: stat.path,
+            value: None,
+            problem: Some("has no line of a judged CPU".to_owned()),
+        }]));
+    }
+    let says = format!(
+        "{} of {} judged CPUs lost more than 0.01 % of their time",
+        stolen.len(),
+        looked_at.len()
+    );
+    found_if(
+        stolen,
+        says,
+        "less than 0.01 % was stolen since boot",
+        looked_at,
+    )
+}
+
+fn smi(case: &Case<'_>) -> Answer {
+    if !x86(case)? {
+        return not_applicable("the processor has no system management mode");
+    }
+    if hypervisor(case)?.is_some() {
+        return not_applicable("a guest does not see those of its host");
+    }
+    if !case.text("/proc/cpuinfo")?.value.contains("GenuineIntel") {
+        return not_applicable("only Intel processors count them");
+    }
+    let Some(cpu) = case.cpus.iter().next() else {
+        return not_applicable("no CPU is judged");
+    };
+    let count = case.value::<u64>(&format!("/dev/cpu/{cpu}/msr"))?;
+    let looked_at = vec![evidence(
+        count.path,
+        format!("MSR_SMI_COUNT {}", count.value),
+    )];
+    match count.value {
+        0 => fine("none since the processor was reset", looked_at),
+        n => found(format!("{n} since the processor was reset"), looked_at),
+    }
+}
+
+fn thermal_throttling(case: &Case<'_>) -> Answer {
+    let files = case.each_cpu("thermal_throttle/core_throttle_count")?;
+    if files.is_empty() {
+        return not_applicable("the processor does not count it");
+    }
+    let mut throttled = Vec::new();
+    let mut looked_at = Vec::new();
+    for (_, seen) in files {
+        let count = case.parsed(&seen, |text| text.parse::<u64>().ok())?;
+        looked_at.push(count.evidence());
+        if count.value > 0 {
+            throttled.push(count.evidence());
+        }
+    }
+    found_if(
+        throttled,
+        "judged cores have throttled since boot",
+        "no judged core has",
+        looked_at,
+    )
+}
+
+fn machine_check_poll(case: &Case<'_>) -> Answer {
+    let path = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+    // Written in hexadecimal by old kernels and decimal by new ones; 0 is 0 in both.
+    let Some(seen) = case.text_if(path)? else {
+        return not_applicable("there are no machine checks here");
+    };
+    match seen.value.trim() {
+        "0" => fine("it is off", vec![seen.evidence()]),
+        _ => found(format!("every {} s", seen.value), vec![seen.evidence()]),
+    }
+}
+
+fn on_battery(case: &Case<'_>) -> Answer {
+    let dir = "/sys/class/power_supply/";
+    let mains = |seen: &str| matches!(seen, "Mains" | "USB");
+    let supplies: Vec<_> = case
+        .files(dir, "/type")
+        .filter(|seen| mains(seen.value))
+        .filter_map(|seen| {
+            let online = seen
+                .path
+                .strip_suffix("/type")
+                .map(|base| format!("{base}/online"))?;
+            case.number_if(&online).ok().flatten()
+        })
+        .collect();
+    if supplies.is_empty() {
+        return not_applicable(
+            "there is no battery, or no supply that says whether it is plugged in",
+        );
+    }
+    let looked_at: Vec<_> = supplies.iter().map(|seen| seen.evidence()).collect();
+    if supplies.iter().any(|seen| seen.value > 0) {
+        return fine("it is plugged in", looked_at);
+    }
+    found("no power supply is plugged in", looked_at)
+}
+
+fn pcie_aspm(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.text_if("/sys/module/pcie_aspm/parameters/policy")? else {
+        return not_applicable("the kernel does not manage it");
+    };
+    let boot = case.boot()?;
+    if boot.is("pcie_aspm", "off") {
+        return fine("it is off", boot.evidence(&["pcie_aspm"]));
+    }
+    let policy = case.parsed(&seen, chosen)?;
+    match policy.value {
+        "performance" => fine("links stay awake", vec![policy.evidence()]),
+        "default" => found(
+            "the firmware decides (policy default)",
+            vec![policy.evidence()],
+        ),
+        name => found(format!("the policy is {name}"), vec![policy.evidence()]),
+    }
+}
+
+fn mitigations(case: &Case<'_>) -> Answer {
+    let prefix = "/sys/devices/system/cpu/vulnerabilities/";
+    let all: Vec<_> = case.files(prefix, "").collect();
+    if all.is_empty() {
+        return not_applicable("the kernel lists no flaws");
+    }
+    let active: Vec<_> = all
+        .iter()
+        .filter(|seen| seen.value.starts_with("Mitigation"))
+        .collect();
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let names: Vec<_> = active.iter().map(|seen| name(&seen.path)).collect();
+    let looked_at = format!("{} flaws, none mitigated", all.len());
+    found_if(
+        active.iter().map(|seen| seen.evidence()).collect(),
+        format!(
+            "{} of {} known flaws are mitigated: {}",
+            active.len(),
+            all.len(),
+            names.join(", ")
+        ),
+        "no flaw is mitigated",
+        vec![evidence(prefix, looked_at)],
+    )
+}
+
+fn lockdown(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.text_if("/sys/kernel/security/lockdown")? else {
+        return not_applicable(
+            "the kernel does not say (no lockdown, or securityfs is not mounted)",
+        );
+    };
+    let mode = case.parsed(&seen, chosen)?;
+    match mode.value {
+        "none" => fine("it is not", vec![mode.evidence()]),
+        name => found(format!("the mode is {name}"), vec![mode.evidence()]),
+    }
+}
+
+/// Bits of the taint mask, and their letters.
+const TROUBLE: &[(u32, &str)] = &[
+    (4, "M: machine check"),
+    (7, "D: oops"),
+    (9, "W: warning"),
+    (14, "L: soft lockup"),
+];
+
+fn trouble(case: &Case<'_>) -> Answer {
+    let mut signs = Vec::new();
+    let mut looked_at = Vec::new();
+    for name in ["oops", "warn", "softlockup", "hardlockup", "rcu_stall"] {
+        if let Some(count) = case.number_if(&format!("/sys/kernel/{name}_count"))? {
+            if count.value != 0 {
+                signs.push(count.evidence());
+            }
+            looked_at.push(count.evidence());
+        }
+    }
+    let tainted = case.value::<u64>("/proc/sys/kernel/tainted")?;
+    for (bit, letter) in TROUBLE {
+        if tainted.value >> bit & 1 == 1 {
+            signs.push(evidence(
+                &*tainted.path,
+                format!("{} ({letter})", tainted.value),
+            ));
+        }
+    }
+    looked_at.push(tainted.evidence());
+    found_if(
+        signs,
+        "it shows signs of trouble",
+        "no lockup, stall, warning or oops",
+        looked_at,
+    )
+}
+
+fn foreign_modules(case: &Case<'_>) -> Answer {
+    let tainted = case.value::<u64>("/proc/sys/kernel/tainted")?;
+    let kinds: Vec<&str> = [(0, "proprietary"), (12, "out-of-tree")]
+        .into_iter()
+        .filter(|(bit, _)| tainted.value >> bit & 1 == 1)
+        .map(|(_, kind)| kind)
+        .collect();
+    if kinds.is_empty() {
+        return fine("none was loaded", vec![tainted.evidence()]);
+    }
+    found(
+        format!("{} modules were loaded", kinds.join(" and ")),
+        vec![tainted.evidence()],
+    )
+}

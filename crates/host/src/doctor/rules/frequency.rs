@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! How fast the judged CPUs run, and who decides.
+
+use punctual_model::{Fixer, Severity};
+
+use super::super::case::{Answer, Case, Entry, Seen, fine, found, found_if, not_applicable};
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "governor",
+        severity: Severity::Medium,
+        title: "the frequency of the judged CPUs follows the load",
+        why: "After a pause a CPU is slow, and it takes a change of frequency, which itself takes time, \
+              until it is fast again.",
+        fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance)",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/pm/cpufreq.rst; \
+                 core-api/real-time/kernel-configuration.rst",
+        check: |case| {
+            each(
+                case,
+                "cpufreq/scaling_governor",
+                "the kernel manages no frequency here",
+                |g| g == "performance",
+            )
+        },
+    },
+    Entry {
+        id: "energy-preference",
+        severity: Severity::Low,
+        title: "the processor is told to save energy",
+        why: "With hardware-managed frequencies the preference decides how quickly the processor speeds up.",
+        fix: "write performance to energy_performance_preference of these CPUs",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst",
+        check: |case| {
+            let none = "the processor does not manage its frequency by itself";
+            each(case, "cpufreq/energy_performance_preference", none, |p| {
+                matches!(p, "performance" | "0")
+            })
+        },
+    },
+    Entry {
+        id: "energy-bias",
+        severity: Severity::Low,
+        title: "the processor is biased towards saving energy",
+        why: "The bias register lets the processor trade speed, and the depth of idle states, for energy: \
+              0 is performance, 15 is saving.",
+        fix: "write 0 to power/energy_perf_bias of these CPUs (x86_energy_perf_policy performance)",
+        by: &[Fixer::Setup, Fixer::Firmware],
+        source: "Linux Documentation/admin-guide/pm/intel_epb.rst",
+        check: |case| {
+            each(
+                case,
+                "power/energy_perf_bias",
+                "the processor has no such register",
+                |b| b == "0",
+            )
+        },
+    },
+    Entry {
+        id: "turbo",
+        severity: Severity::Low,
+        title: "turbo frequencies are on",
+        why: "How fast a core is depends then on how many others are busy, and on heat: run times vary.",
+        fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if even run times matter more than \
+              short ones",
+        by: &[Fixer::Tune, Fixer::Firmware],
+        source: "Linux Documentation/admin-guide/pm/cpufreq.rst (frequency boost support)",
+        check: turbo,
+    },
+    Entry {
+        id: "uncore-frequency",
+        severity: Severity::Low,
+        title: "the frequency of the interconnect follows the load",
+        why: "Caches, memory and devices are slower to reach after a pause.",
+        fix: "write the content of max_freq_khz to min_freq_khz",
+        by: &[Fixer::Setup, Fixer::Firmware],
+        source: "Linux Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst",
+        check: uncore,
+    },
+];
+
+/// A file of each judged CPU that should have a certain content.
+fn each(case: &Case<'_>, name: &str, none: &str, good: fn(&str) -> bool) -> Answer {
+    let files = case.each_cpu(name)?;
+    if files.is_empty() {
+        return not_applicable(none);
+    }
+    let words = |seen: &[(u32, Seen<&str>)]| {
+        let mut values: Vec<_> = seen.iter().map(|(_, seen)| seen.value.trim()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.join(", ")
+    };
+    let all = words(&files);
+    let looked_at = files.iter().map(|(_, seen)| seen.evidence()).collect();
+    let bad: Vec<_> = files
+        .into_iter()
+        .filter(|(_, seen)| !good(seen.value.trim()))
+        .collect();
+    let cpus: punctual_model::CpuSet = bad.iter().map(|(cpu, _)| *cpu).collect();
+    let says = format!("CPUs {cpus} have {}", words(&bad));
+    let evidence = bad.into_iter().map(|(_, seen)| seen.evidence()).collect();
+    found_if(evidence, says, format!("all have {all}"), looked_at)
+}
+
+fn turbo(case: &Case<'_>) -> Answer {
+    let dir = crate::machine::CPU;
+    if let Some(no_turbo) = case.number_if(&format!("{dir}/intel_pstate/no_turbo"))? {
+        let looked_at = vec![no_turbo.evidence()];
+        return match no_turbo.value {
+            0 => found("they are on", looked_at),
+            _ => fine("they are off", looked_at),
+        };
+    }
+    let Some(boost) = case.number_if(&format!("{dir}/cpufreq/boost"))? else {
+        return not_applicable("the kernel does not control them here");
+    };
+    let looked_at = vec![boost.evidence()];
+    match boost.value {
+        0 => fine("they are off", looked_at),
+        _ => found("they are on", looked_at),
+    }
+}
+
+fn uncore(case: &Case<'_>) -> Answer {
+    let mut any = false;
+    let mut moving = Vec::new();
+    let dir = "/sys/devices/system/cpu/intel_uncore_frequency/";
+    for low in case.files(dir, "/min_freq_khz") {
+        let Some(base) = low.path.strip_suffix("min_freq_khz") else {
+            continue;
+        };
+        let high = case.number_if(&format!("{base}max_freq_khz"))?;
+        let low = case.parsed(&low, |text| text.parse::<i64>().ok())?;
+        any = true;
+        if let Some(high) = high.filter(|high| high.value != low.value) {
+            moving.extend([low.evidence(), high.evidence()]);
+        }
+    }
+    if !any {
+        return not_applicable("the kernel does not control it here");
+    }
+    found_if(moving, "it may move", "it is fixed", Vec::new())
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! How deep the judged CPUs sleep.
+
+use punctual_model::{Evidence, Fixer, Severity};
+
+use super::super::case::{
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+};
+use super::environment::hypervisor;
+use crate::machine::CPU;
+
+/// From this exit latency on, in microseconds, a state is deep.
+const DEEP_US: i64 = 100;
+
+/// From this exit latency on a state is noticed at all.
+const NOTICED_US: i64 = 10;
+
+/// Where the bound on idle latency is.
+const BOUND: &str = "/dev/cpu_dma_latency";
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "idle-deep",
+        severity: Severity::High,
+        title: "idle states that take 100 µs and more to leave are allowed",
+        why: "The first wake-up after a pause is late by the time that the CPU needs to power up, and \
+              it finds its caches empty.",
+        fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual and cyclictest do), \
+              write 1 to the state's disable file, or boot with intel_idle.max_cstate=1 \
+              processor.max_cstate=1",
+        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
+        check: |case| states(case, DEEP_US, i64::MAX),
+    },
+    Entry {
+        id: "idle-states",
+        severity: Severity::Medium,
+        title: "idle states that take 10 to 99 µs to leave are allowed",
+        why: "A wake-up after a pause is late by the time that the CPU needs to leave the state.",
+        fix: "as for idle-deep",
+        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
+        check: |case| states(case, NOTICED_US, DEEP_US - 1),
+    },
+    Entry {
+        id: "idle-halt-guest",
+        severity: Severity::Medium,
+        title: "an idle virtual CPU halts",
+        why: "A halted virtual CPU goes back to the hypervisor, which must schedule it again before it \
+              can serve a timer: tens of microseconds.",
+        fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual does), or boot with \
+              idle=poll; the virtual CPU then looks busy to its host",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/virt/guest-halt-polling.rst; \
+                 admin-guide/pm/cpuidle.rst (power management quality of service)",
+        check: guest_halt,
+    },
+    Entry {
+        id: "idle-poll",
+        severity: Severity::Info,
+        title: "idle CPUs never sleep",
+        why: "idle=poll gives quick wake-ups and full power consumption: turbo frequencies go, the \
+              machine may throttle, and an SMT sibling shares its core with the loop.",
+        fix: "prefer holding /dev/cpu_dma_latency, which lasts only as long as it is needed",
+        by: &[Fixer::Boot],
+        source: "Linux Documentation/admin-guide/kernel-parameters.txt (idle=)",
+        check: |case| {
+            let boot = case.boot()?;
+            if boot.is("idle", "poll") {
+                return found("idle CPUs run a loop", boot.evidence(&["idle"]));
+            }
+            fine("idle CPUs may sleep", boot.evidence(&["idle"]))
+        },
+    },
+    Entry {
+        id: "idle-bound-closed",
+        severity: Severity::Low,
+        title: "this user cannot keep the CPUs awake",
+        why: "Who may not open /dev/cpu_dma_latency gets whatever idle states the system allows.",
+        fix: "give a group the device with a udev rule: KERNEL==\"cpu_dma_latency\", \
+              GROUP=\"realtime\", MODE=\"0660\"",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/power/pm_qos_interface.rst",
+        check: bound_closed,
+    },
+];
+
+/// The longest exit latency that somebody allows on `cpu` now, in microseconds, and who.
+fn bound(case: &Case<'_>, cpu: u32) -> Option<(i64, Evidence)> {
+    let held = case.number_if(BOUND).ok().flatten();
+    // The kernel's default, when nobody holds one, is 2000 s.
+    let held = held.map(|seen| (seen.value, seen.evidence()));
+    let path = format!("{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us");
+    let own = case.text_if(&path).ok().flatten();
+    let own = own.and_then(|seen| {
+        let us = match seen.value.trim() {
+            // "n/a" is the kernel's word for "no latency at all", and 0 that for "any".
+            "n/a" => 0,
+            "0" => return None,
+            us => us.parse().ok()?,
+        };
+        Some((us, seen.evidence()))
+    });
+    held.into_iter().chain(own).min_by_key(|(us, _)| *us)
+}
+
+/// An idle state of a CPU.
+struct State {
+    name: String,
+    exit_us: i64,
+    disabled: bool,
+    evidence: Evidence,
+}
+
+fn idle_states(case: &Case<'_>, cpu: u32) -> Result<Vec<State>, NotKnown> {
+    let mut states = Vec::new();
+    for number in 0..64 {
+        let dir = format!("{CPU}/cpu{cpu}/cpuidle/state{number}");
+        let Some(exit) = case.number_if(&format!("{dir}/latency"))? else {
+            break;
+        };
+        let name = case.text_if(&format!("{dir}/name"))?;
+        let disabled = case.number_if(&format!("{dir}/disable"))?;
+        states.push(State {
+            name: name.map_or("?", |seen| seen.value).to_owned(),
+            exit_us: exit.value,
+            disabled: disabled.is_some_and(|seen| seen.value != 0),
+            evidence: exit.evidence(),
+        });
+    }
+    Ok(states)
+}
+
+/// States with an exit latency from `least` to `most` that nothing keeps the judged CPUs from.
+fn states(case: &Case<'_>, least: i64, most: i64) -> Answer {
+    let mut open = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut cpus = Vec::new();
+    let mut any = false;
+    for cpu in case.cpus.iter() {
+        let bound_us = bound(case, cpu).map_or(i64::MAX, |(us, _)| us);
+        for state in idle_states(case, cpu)? {
+            any = true;
+            let fits = (least..=most).contains(&state.exit_us);
+            if fits && !state.disabled && state.exit_us <= bound_us {
+                let name = format!("{} ({} µs)", state.name, state.exit_us);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+                if cpus.last() != Some(&cpu) {
+                    cpus.push(cpu);
+                }
+                open.push(state.evidence);
+            }
+        }
+    }
+    if !any {
+        return not_applicable("the kernel manages no idle states here (no cpuidle driver)");
+    }
+    let list: punctual_model::CpuSet = cpus.into_iter().collect();
+    let bounds: Vec<_> = case
+        .cpus
+        .iter()
+        .next()
+        .and_then(|cpu| bound(case, cpu))
+        .into_iter()
+        .collect();
+    found_if(
+        open,
+        format!("CPUs {list} may enter {}", names.join(", ")),
+        "no such state is open to the judged CPUs",
+        bounds.into_iter().map(|(_, evidence)| evidence).collect(),
+    )
+}
+
+fn guest_halt(case: &Case<'_>) -> Answer {
+    if hypervisor(case)?.is_none() {
+        return not_applicable("the machine is not virtual");
+    }
+    let boot = case.boot()?;
+    if boot.is("idle", "poll") {
+        return fine("idle CPUs run a loop", boot.evidence(&["idle"]));
+    }
+    let Some(cpu) = case.cpus.iter().next() else {
+        return not_applicable("no CPU is judged");
+    };
+    if let Some((0, evidence)) = bound(case, cpu) {
+        return fine("somebody keeps the CPUs awake", vec![evidence]);
+    }
+    let states = idle_states(case, cpu)?;
+    if states.is_empty() {
+        return found(
+            "idle CPUs halt: there is no other idle state",
+            vec![evidence(format!("{CPU}/cpuidle/current_driver"), "none")],
+        );
+    }
+    let halting: Vec<_> = states
+        .into_iter()
+        .filter(|state| state.name != "POLL" && !state.disabled)
+        .collect();
+    let names: Vec<_> = halting.iter().map(|state| state.name.clone()).collect();
+    found_if(
+        halting.into_iter().map(|state| state.evidence).collect(),
+        format!("idle CPUs enter {}", names.join(", ")),
+        "every state that halts is switched off",
+        Vec::new(),
+    )
+}
+
+fn bound_closed(case: &Case<'_>) -> Answer {
+    use crate::machine::Unread;
+    match case.machine.read(BOUND) {
+        Ok(us) => fine(
+            "it can be opened",
+            vec![evidence(BOUND, format!("{us} µs"))],
+        ),
+        Err(Unread::Missing) => not_applicable("the kernel has no such device"),
+        Err(why) => found(
+            "this user may not open it",
+            vec![Evidence {
+                path: BOUND.to_owned(),
+                value: None,
+                problem: Some(why.to_string()),
+            }],
+        ),
+    }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What interrupts the judged CPUs.
+
+use punctual_model::{CpuSet, Evidence, Fixer, Severity};
+
+use super::super::case::{
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+};
+use super::super::parse::{Interrupt, interrupts, mask};
+use super::NOT_APART;
+use super::scheduling::processes;
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "interrupts",
+        severity: Severity::Medium,
+        title: "devices interrupt the judged CPUs",
+        why: "A handler goes before every thread, and what it wakes up (softirqs, threads, timers) stays on \
+              the CPU.",
+        fix: "write the other CPUs to /proc/irq/N/smp_affinity_list; the kernel places managed interrupts \
+              (several queues of NVMe, virtio) by itself, isolcpus=managed_irq keeps them away at boot",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/core-api/irq/irq-affinity.rst",
+        check: on_judged,
+    },
+    Entry {
+        id: "default-affinity",
+        severity: Severity::Low,
+        title: "new interrupts go to the judged CPUs too",
+        why: "A device that is plugged in or set up later interrupts wherever the default says.",
+        fix: "write the mask of the other CPUs to /proc/irq/default_smp_affinity, or boot with irqaffinity=",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/core-api/irq/irq-affinity.rst",
+        check: |case| masked(case, &["/proc/irq/default_smp_affinity"]),
+    },
+    Entry {
+        id: "irqbalance",
+        severity: Severity::Medium,
+        title: "irqbalance moves interrupts around",
+        why: "It puts an interrupt back on the judged CPUs whenever the load changes. It leaves alone those \
+              that isolcpus or nohz_full name, and these are not.",
+        fix: "stop it, or name the CPUs in IRQBALANCE_BANNED_CPULIST",
+        by: &[Fixer::Setup],
+        source: "irqbalance(1)",
+        check: irqbalance,
+    },
+    Entry {
+        id: "shared-interrupts",
+        severity: Severity::Low,
+        title: "devices share an interrupt line",
+        why: "Each interrupt of one runs the handlers of all of them.",
+        fix: "use message-signalled interrupts where driver and device can, another slot, or another port",
+        by: &[Fixer::Setup, Fixer::Firmware],
+        source: "Linux Documentation/PCI/msi-howto.rst",
+        check: shared,
+    },
+    Entry {
+        id: "workqueues",
+        severity: Severity::Medium,
+        title: "unbound work of the kernel may run on the judged CPUs",
+        why: "Writing back to disk, crypto, and much of what drivers defer goes through these workqueues.",
+        fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask and to \
+              /sys/bus/workqueue/devices/writeback/cpumask",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/core-api/workqueue.rst; admin-guide/kernel-per-CPU-kthreads.rst",
+        check: |case| {
+            let files = [
+                "/sys/devices/virtual/workqueue/cpumask",
+                "/sys/bus/workqueue/devices/writeback/cpumask",
+            ];
+            masked(case, &files)
+        },
+    },
+    Entry {
+        id: "packet-steering",
+        severity: Severity::Low,
+        title: "network packets are steered to the judged CPUs",
+        why: "Receive packet steering sends an interrupt and the work on a packet to the CPUs of its mask.",
+        fix: "write a mask without these CPUs to rps_cpus of the queue",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/networking/scaling.rst (RPS)",
+        check: packet_steering,
+    },
+    Entry {
+        id: "lockup-watchdog",
+        severity: Severity::Medium,
+        title: "the lockup watchdog runs on the judged CPUs",
+        why: "Every few seconds a timer fires there in interrupt context and wakes a thread of the highest \
+              priority.",
+        fix: "write the other CPUs to /proc/sys/kernel/watchdog_cpumask, or 0 to /proc/sys/kernel/watchdog; \
+              a hardware watchdog does the same without the interruptions",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/lockup-watchdogs.rst; \
+                 core-api/real-time/kernel-configuration.rst",
+        check: |case| watchdog(case, "/proc/sys/kernel/soft_watchdog"),
+    },
+    Entry {
+        id: "nmi-watchdog",
+        severity: Severity::Low,
+        title: "the NMI watchdog runs on the judged CPUs",
+        why: "A performance counter, which nothing else can use then, raises an interrupt that cannot be \
+              masked every watchdog_thresh seconds.",
+        fix: "write 0 to /proc/sys/kernel/nmi_watchdog, or boot with nmi_watchdog=0",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/lockup-watchdogs.rst",
+        check: |case| watchdog(case, "/proc/sys/kernel/nmi_watchdog"),
+    },
+];
+
+/// Returns the CPUs that an interrupt goes to, as far as the kernel says, and the file.
+fn targets(case: &Case<'_>, number: u32) -> Option<(CpuSet, Evidence)> {
+    ["effective_affinity_list", "smp_affinity_list"]
+        .into_iter()
+        .find_map(|name| {
+            let seen = case
+                .value_if::<CpuSet>(&format!("/proc/irq/{number}/{name}"))
+                .ok()??;
+            // An empty effective affinity is that of an interrupt which is not in use.
+            let evidence = seen.evidence();
+            (!seen.value.is_empty()).then_some((seen.value, evidence))
+        })
+}
+
+fn on_judged(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let table = case.text("/proc/interrupts")?;
+    let mut there: Vec<(u64, Evidence)> = Vec::new();
+    let mut known = 0;
+    for interrupt in interrupts(table.value) {
+        let Some((cpus, seen)) = targets(case, interrupt.number) else {
+            continue;
+        };
+        known += 1;
+        // What is allowed there and has never come need not ever come.
+        let count = interrupt
+            .counts
+            .values()
+            .fold(0_u64, |sum, n| sum.saturating_add(*n));
+        if count > 0 && !cpus.common(&case.cpus).is_empty() {
+            there.push((count, cite(&interrupt, count, &seen)));
+        }
+    }
+    there.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let says = format!("{} of {known} interrupts go to judged CPUs", there.len());
+    let evidence = there.into_iter().map(|(_, evidence)| evidence).collect();
+    let looked_at = vec![evidence_of_table(known)];
+    found_if(
+        evidence,
+        says,
+        "no interrupt that is in use goes there",
+        looked_at,
+    )
+}
+
+fn cite(interrupt: &Interrupt, count: u64, seen: &Evidence) -> Evidence {
+    let value = seen.value.as_deref().unwrap_or_default();
+    evidence(
+        &*seen.path,
+        format!("{value} ({}, {count} since boot)", interrupt.devices),
+    )
+}
+
+fn evidence_of_table(known: usize) -> Evidence {
+    evidence("/proc/interrupts", format!("{known} interrupts"))
+}
+
+/// Masks that should not have the judged CPUs.
+fn masked(case: &Case<'_>, paths: &[&str]) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let mut open = Vec::new();
+    let mut looked_at = Vec::new();
+    let mut shared = Vec::new();
+    for path in paths {
+        let Some(seen) = case.text_if(path)? else {
+            continue;
+        };
+        let cpus = case.parsed(&seen, mask)?;
+        looked_at.push(cpus.evidence());
+        let common = cpus.value.common(&case.cpus);
+        if !common.is_empty() {
+            shared.extend(common.iter());
+            open.push(cpus.evidence());
+        }
+    }
+    if looked_at.is_empty() {
+        return not_applicable("the kernel does not say");
+    }
+    let shared: CpuSet = shared.into_iter().collect();
+    found_if(
+        open,
+        format!("CPUs {shared} are allowed"),
+        "the judged CPUs are not allowed",
+        looked_at,
+    )
+}
+
+fn irqbalance(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let running = processes(case)?
+        .into_iter()
+        .find(|process| process.name == "irqbalance");
+    let Some(process) = running else {
+        return fine("it does not run", Vec::new());
+    };
+    let looked_at = vec![evidence(
+        format!("/proc/{}/stat", process.pid),
+        process.name,
+    )];
+    let open = case.cpus.without(&case.machine.isolated());
+    if open.is_empty() {
+        return fine("it leaves isolated CPUs alone", looked_at);
+    }
+    found(format!("it runs, and may choose CPUs {open}"), looked_at)
+}
+
+fn shared(case: &Case<'_>) -> Answer {
+    let table = case.text("/proc/interrupts")?;
+    let all = interrupts(table.value);
+    let shared = all
+        .iter()
+        .filter(|interrupt| interrupt.devices.contains(", "))
+        .map(|interrupt| {
+            evidence(
+                "/proc/interrupts",
+                format!("{}: {}", interrupt.number, interrupt.devices),
+            )
+        })
+        .collect();
+    let looked_at = vec![evidence_of_table(all.len())];
+    found_if(
+        shared,
+        "several devices are on one line",
+        "each device has its own",
+        looked_at,
+    )
+}
+
+fn packet_steering(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let mut steered = Vec::new();
+    let mut queues = 0_usize;
+    for seen in case.files("/sys/class/net/", "/rps_cpus") {
+        let cpus = case.parsed(&seen, mask)?;
+        queues += 1;
+        if !cpus.value.common(&case.cpus).is_empty() {
+            steered.push(cpus.evidence());
+        }
+    }
+    if queues == 0 {
+        return not_applicable("there are no receive queues, or no steering");
+    }
+    let looked_at = vec![evidence(
+        "/sys/class/net/",
+        format!("{queues} receive queues"),
+    )];
+    found_if(steered, "some queues do", "no queue does", looked_at)
+}
+
+fn watchdog(case: &Case<'_>, path: &str) -> Answer {
+    let Some(on) = case.number_if(path)? else {
+        return not_applicable("this kernel does not have it");
+    };
+    let mut looked_at = vec![on.evidence()];
+    // The master switch.
+    let master = case.number_if("/proc/sys/kernel/watchdog")?;
+    if on.value == 0 || master.as_ref().is_some_and(|master| master.value == 0) {
+        looked_at.extend(master.map(|master| master.evidence()));
+        return fine("it is off", looked_at);
+    }
+    let cpus: Option<Result<CpuSet, NotKnown>> = case
+        .text_if("/proc/sys/kernel/watchdog_cpumask")?
+        .map(|seen| {
+            looked_at.push(seen.evidence());
+            // A list, in spite of its name.
+            Ok(case.parsed(&seen, |text| text.parse().ok())?.value)
+        });
+    let watched = cpus.transpose()?.unwrap_or_else(|| case.online.clone());
+    let common = watched.common(&case.cpus);
+    if common.is_empty() {
+        return fine("it runs on other CPUs", looked_at);
+    }
+    found(format!("it is on, on CPUs {common}"), looked_at)
+}

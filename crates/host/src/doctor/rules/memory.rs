@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the kernel does to memory behind its users' backs.
+
+use punctual_model::{Fixer, Severity};
+
+use super::super::case::{Answer, Case, Entry, evidence, fine, found, found_if, not_applicable};
+use super::super::parse::chosen;
+use super::NOT_APART;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "swap",
+        severity: Severity::Medium,
+        title: "there is swap",
+        why: "A page that was swapped out comes back from disk, in milliseconds. Only locked memory is safe \
+              from it.",
+        fix: "swapoff -a, or lock all memory of real-time programs with mlockall(2)",
+        by: &[Fixer::Setup],
+        source: "mlock(2), swapon(8)",
+        check: swap,
+    },
+    Entry {
+        id: "swappiness",
+        severity: Severity::Low,
+        title: "the kernel swaps early",
+        why: "It pages programs out to make room for files although nothing runs short yet.",
+        fix: "write 10 or less to /proc/sys/vm/swappiness",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/sysctl/vm.rst (swappiness)",
+        check: swappiness,
+    },
+    Entry {
+        id: "huge-pages",
+        severity: Severity::Medium,
+        title: "memory becomes huge pages by itself",
+        why: "A page fault may clear 2 MiB, or compact memory first; khugepaged copies pages together and \
+              interrupts the CPUs that use them.",
+        fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/enabled, or boot with \
+              transparent_hugepage=never",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/mm/transhuge.rst",
+        check: huge_pages,
+    },
+    Entry {
+        id: "huge-page-defrag",
+        severity: Severity::Low,
+        title: "a page fault stops to compact memory for a huge page",
+        why: "The thread that faults moves other pages around before it goes on.",
+        fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/defrag",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/mm/transhuge.rst (defrag)",
+        check: huge_page_defrag,
+    },
+    Entry {
+        id: "same-page-merging",
+        severity: Severity::Medium,
+        title: "equal pages are merged",
+        why: "The next write to a merged page is a page fault that copies it; ksmd itself uses a CPU to \
+              look for them.",
+        fix: "write 2 to /sys/kernel/mm/ksm/run: it stops and takes the merged pages apart",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/mm/ksm.rst",
+        check: same_page_merging,
+    },
+    Entry {
+        id: "compaction",
+        severity: Severity::Low,
+        title: "memory is compacted in advance",
+        why: "kcompactd moves pages, and each page that moves is a fault or an interrupt for its users.",
+        fix: "write 0 to /proc/sys/vm/compaction_proactiveness",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
+        check: |case| super::debugging::off(case, "/proc/sys/vm/compaction_proactiveness"),
+    },
+    Entry {
+        id: "zone-reclaim",
+        severity: Severity::Low,
+        title: "a node takes back its own memory before it asks another",
+        why: "An allocation scans and frees pages although other nodes have free ones.",
+        fix: "write 0 to /proc/sys/vm/zone_reclaim_mode",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
+        check: |case| super::debugging::off(case, "/proc/sys/vm/zone_reclaim_mode"),
+    },
+    Entry {
+        id: "vm-statistics",
+        severity: Severity::Low,
+        title: "statistics of memory are collected on the judged CPUs",
+        why: "Every stat_interval seconds a kernel worker runs on each CPU that has something to add up.",
+        fix: "write a larger number, such as 120, to /proc/sys/vm/stat_interval",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/sysctl/vm.rst (stat_interval)",
+        check: vm_statistics,
+    },
+];
+
+fn swap(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.text_if("/proc/swaps")? else {
+        return not_applicable("the kernel has none");
+    };
+    let areas: Vec<_> = seen
+        .value
+        .lines()
+        .skip(1)
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            evidence("/proc/swaps", words.join(" "))
+        })
+        .collect();
+    found_if(
+        areas,
+        "swap is in use",
+        "no swap is in use",
+        vec![evidence("/proc/swaps", "none")],
+    )
+}
+
+/// Above this the kernel swaps early; 60 is its default.
+const SWAPPINESS: i64 = 10;
+
+fn swappiness(case: &Case<'_>) -> Answer {
+    let swaps = case.text_if("/proc/swaps")?;
+    if swaps.is_none_or(|seen| seen.value.lines().count() < 2) {
+        return not_applicable("there is no swap");
+    }
+    let seen = case.value::<i64>("/proc/sys/vm/swappiness")?;
+    if seen.value > SWAPPINESS {
+        return found(
+            format!("swappiness is {}", seen.value),
+            vec![seen.evidence()],
+        );
+    }
+    fine(
+        format!("swappiness is {}", seen.value),
+        vec![seen.evidence()],
+    )
+}
+
+fn huge_pages(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.text_if(&format!("{THP}/enabled"))? else {
+        return not_applicable("the kernel has none");
+    };
+    let mode = case.parsed(&seen, chosen)?;
+    match mode.value {
+        "always" => found("for every program", vec![mode.evidence()]),
+        "madvise" => fine("only for programs that ask", vec![mode.evidence()]),
+        _ => fine("never", vec![mode.evidence()]),
+    }
+}
+
+fn huge_page_defrag(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.text_if(&format!("{THP}/defrag"))? else {
+        return not_applicable("the kernel has no huge pages by itself");
+    };
+    if let Some(enabled) = case.text_if(&format!("{THP}/enabled"))?
+        && chosen(enabled.value) == Some("never")
+    {
+        return not_applicable("there are no huge pages by themselves");
+    }
+    let mode = case.parsed(&seen, chosen)?;
+    match mode.value {
+        "always" => found("it always does", vec![mode.evidence()]),
+        name => fine(format!("the mode is {name}"), vec![mode.evidence()]),
+    }
+}
+
+fn same_page_merging(case: &Case<'_>) -> Answer {
+    let Some(seen) = case.number_if("/sys/kernel/mm/ksm/run")? else {
+        return not_applicable("the kernel cannot");
+    };
+    match seen.value {
+        1 => found("ksmd runs", vec![seen.evidence()]),
+        _ => fine("ksmd does not run", vec![seen.evidence()]),
+    }
+}
+
+/// From this interval on, in seconds, the worker is rare.
+const RARE_S: i64 = 10;
+
+fn vm_statistics(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let Some(seen) = case.number_if("/proc/sys/vm/stat_interval")? else {
+        return not_applicable("this kernel does not have it");
+    };
+    if seen.value < RARE_S {
+        return found(format!("every {} s", seen.value), vec![seen.evidence()]);
+    }
+    fine(format!("every {} s", seen.value), vec![seen.evidence()])
+}

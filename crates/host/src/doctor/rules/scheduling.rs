@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Who may be real-time, for how long, and what else is.
+
+use punctual_model::{CpuSet, Fixer, Severity};
+
+use super::super::case::{
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+};
+use super::super::parse::{Process, cpu_group, status};
+use super::NOT_APART;
+
+const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
+const GROUP: &str = "/sys/fs/cgroup/cpu/cpu.rt_runtime_us";
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "rt-throttling",
+        severity: Severity::Medium,
+        title: "real-time threads are stopped when they use too much time",
+        why: "A thread that uses more than runtime of each period is off the CPU for the rest of it: \
+              50 ms in each second by default. Threads that sleep in between never notice.",
+        fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a CPU \
+              entirely; a loop in it then takes that CPU from everybody",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/scheduler/sched-rt-group.rst; sched(7)",
+        check: throttling,
+    },
+    Entry {
+        id: "rt-group-budget",
+        severity: Severity::Medium,
+        title: "the root cgroup has less real-time budget than the system",
+        why: "With CONFIG_RT_GROUP_SCHED the cgroup's cpu.rt_runtime_us is what throttles, whatever the \
+              sysctl says.",
+        fix: "raise the sysctl first, then write the same to /sys/fs/cgroup/cpu/cpu.rt_runtime_us",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/scheduler/sched-rt-group.rst",
+        check: group_budget,
+    },
+    Entry {
+        id: "rt-group-denied",
+        severity: Severity::High,
+        title: "this cgroup has no real-time budget",
+        why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and SCHED_RR are \
+              refused in it, also to root.",
+        fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group",
+        by: &[Fixer::Tune, Fixer::Boot, Fixer::Rebuild],
+        source: "Linux Documentation/scheduler/sched-rt-group.rst",
+        check: group_denied,
+    },
+    Entry {
+        id: "fair-server",
+        severity: Severity::Low,
+        title: "ordinary threads have a reservation on the judged CPUs",
+        why: "Since 6.12 an ordinary thread that waits behind a busy real-time thread gets the CPU after \
+              all, for up to 50 ms in each second. It matters only where real-time threads do not sleep.",
+        fix: "keep ordinary threads off these CPUs, or write 0 to fair_server/cpuN/runtime in debugfs",
+        by: &[Fixer::Tune],
+        source: "Linux kernel/sched/deadline.c and debug.c (fair_server)",
+        check: fair_server,
+    },
+    Entry {
+        id: "rt-priority-limit",
+        severity: Severity::High,
+        title: "this user may not be real-time",
+        why: "Without CAP_SYS_NICE the limit on real-time priority decides, and it is 0: SCHED_FIFO and \
+              SCHED_RR are refused.",
+        fix: "a line `@realtime - rtprio 95` in /etc/security/limits.d and membership of that group, \
+              LimitRTPRIO= of the service, or the capability: setcap cap_sys_nice+ep PROGRAM",
+        by: &[Fixer::Setup],
+        source: "sched(7), getrlimit(2), limits.conf(5), capabilities(7)",
+        check: priority_limit,
+    },
+    Entry {
+        id: "memory-lock-limit",
+        severity: Severity::Medium,
+        title: "this user may not lock much memory",
+        why: "Memory that is not locked may be paged out or not yet be there, and the first access to it \
+              is a page fault, which can wait for the disk.",
+        fix: "a line `@realtime - memlock unlimited` in /etc/security/limits.d, LimitMEMLOCK=infinity of \
+              the service, or the capability: setcap cap_ipc_lock+ep PROGRAM",
+        by: &[Fixer::Setup],
+        source: "mlockall(2), getrlimit(2), limits.conf(5)",
+        check: memory_limit,
+    },
+    Entry {
+        id: "other-real-time",
+        severity: Severity::Low,
+        title: "other programs are real-time too",
+        why: "A thread of an equal or higher priority goes first. Only the main thread of each process was \
+              looked at.",
+        fix: "choose priorities with them in mind, or keep them on other CPUs",
+        by: &[Fixer::Setup],
+        source: "sched(7)",
+        check: other_real_time,
+    },
+    Entry {
+        id: "numa-balancing",
+        severity: Severity::Medium,
+        title: "memory is moved between NUMA nodes automatically",
+        why: "To see who uses which page the kernel makes pages inaccessible from time to time: the next \
+              access, also to locked memory, is a page fault, and may copy the page.",
+        fix: "write 0 to /proc/sys/kernel/numa_balancing",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
+        check: numa_balancing,
+    },
+    Entry {
+        id: "rcu-expedited",
+        severity: Severity::Medium,
+        title: "every RCU grace period is expedited",
+        why: "Each of them interrupts every CPU that is not idle.",
+        fix: "write 0 to /sys/kernel/rcu_expedited",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/ABI/testing/sysfs-kernel-rcu_expedited; RCU/Design",
+        check: |case| super::debugging::off(case, "/sys/kernel/rcu_expedited"),
+    },
+    Entry {
+        id: "rcu-normal",
+        severity: Severity::Low,
+        title: "RCU grace periods may be expedited",
+        why: "Work on other CPUs, such as the change of a network device, may ask for one, and that \
+              interrupts the judged CPUs.",
+        fix: "write 1 to /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1 (PREEMPT_RT \
+              does by default)",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/kernel-parameters.txt (rcupdate.rcu_normal_after_boot)",
+        check: rcu_normal,
+    },
+    Entry {
+        id: "split-lock",
+        severity: Severity::Low,
+        title: "a split lock stops its thread for 10 ms and more",
+        why: "A thread whose atomic access crosses a cache line is put to sleep by the kernel, as a \
+              punishment, real-time or not.",
+        fix: "mend the program; or write 0 to /proc/sys/kernel/split_lock_mitigate",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
+        check: |case| super::debugging::off(case, "/proc/sys/kernel/split_lock_mitigate"),
+    },
+];
+
+/// Returns major and minor number of the kernel's release.
+fn release(case: &Case<'_>) -> Result<(u32, u32), NotKnown> {
+    let seen = case.text("/proc/sys/kernel/osrelease")?;
+    let numbers = case.parsed(&seen, |text| {
+        let mut parts = text.split(['.', '-'].as_slice());
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    })?;
+    Ok(numbers.value)
+}
+
+/// The first kernel with the fair server, and without throttling but of groups.
+const FAIR_SERVER: (u32, u32) = (6, 12);
+
+fn throttling(case: &Case<'_>) -> Answer {
+    let runtime = case.value::<i64>(RUNTIME)?;
+    let period = case.value::<i64>(PERIOD)?;
+    let mut looked_at = vec![runtime.evidence(), period.evidence()];
+    if runtime.value < 0 || runtime.value >= period.value {
+        return fine("they may use all the time", looked_at);
+    }
+    if release(case)? >= FAIR_SERVER {
+        let config = case.config()?;
+        if !config.has("RT_GROUP_SCHED") {
+            return not_applicable(
+                "since 6.12 a kernel without CONFIG_RT_GROUP_SCHED does not throttle, see fair-server",
+            );
+        }
+        looked_at.push(config.evidence("RT_GROUP_SCHED"));
+    }
+    let says = format!("{} of each {} µs are theirs", runtime.value, period.value);
+    found(says, looked_at)
+}
+
+fn group_budget(case: &Case<'_>) -> Answer {
+    let Some(group) = case.number_if(GROUP)? else {
+        return not_applicable("there are no budgets of cgroups");
+    };
+    let system = case.value::<i64>(RUNTIME)?;
+    let looked_at = vec![group.evidence(), system.evidence()];
+    let less = group.value >= 0 && (system.value < 0 || group.value < system.value);
+    if less {
+        return found(
+            format!("{} µs, where the system has {}", group.value, system.value),
+            looked_at,
+        );
+    }
+    fine("it has what the system has", looked_at)
+}
+
+fn group_denied(case: &Case<'_>) -> Answer {
+    let groups = case.text("/proc/self/cgroup")?;
+    let Some(group) = cpu_group(groups.value) else {
+        return not_applicable("the cpu controller of cgroups v1 is not in use");
+    };
+    let path = format!(
+        "/sys/fs/cgroup/cpu{}/cpu.rt_runtime_us",
+        group.trim_end_matches('/')
+    );
+    let Some(budget) = case.number_if(&path)? else {
+        return not_applicable("there are no budgets of cgroups");
+    };
+    match budget.value {
+        0 => found("its budget is 0", vec![budget.evidence()]),
+        _ => fine("it has a budget", vec![budget.evidence()]),
+    }
+}
+
+fn fair_server(case: &Case<'_>) -> Answer {
+    if release(case)? < FAIR_SERVER {
+        return not_applicable("this kernel is older than the fair server");
+    }
+    let mut reserved = Vec::new();
+    let mut looked_at = Vec::new();
+    for cpu in case.cpus.iter() {
+        let path = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime");
+        let runtime = case.value::<u64>(&path)?;
+        looked_at.push(runtime.evidence());
+        if runtime.value > 0 {
+            reserved.push(runtime.evidence());
+        }
+    }
+    found_if(
+        reserved,
+        "ordinary threads have some of it",
+        "there is none",
+        looked_at,
+    )
+}
+
+/// Bits of the set of capabilities (capabilities(7)).
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_NICE: u32 = 23;
+
+/// Whether this process has a capability.
+fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>, NotKnown> {
+    let seen = case.text("/proc/self/status")?;
+    let set = case.parsed(&seen, |text| {
+        let word = status(text, "CapEff")?;
+        Some((word.to_owned(), u64::from_str_radix(word, 16).ok()?))
+    })?;
+    let (word, bits) = set.value;
+    let has = bits >> bit & 1 == 1;
+    Ok(has.then(|| evidence(seen.path, format!("CapEff: {word}"))))
+}
+
+/// Returns the soft limit of a resource; nothing if there is none.
+fn limit(case: &Case<'_>, name: &str) -> Result<(Option<u64>, punctual_model::Evidence), NotKnown> {
+    let seen = case.text("/proc/self/limits")?;
+    let soft = case.parsed(&seen, |text| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next().map(ToOwned::to_owned)
+    })?;
+    let shown = evidence(seen.path.clone(), format!("{name}: {}", soft.value));
+    if soft.value == "unlimited" {
+        return Ok((None, shown));
+    }
+    let number = case.parsed(&seen, |_| soft.value.parse::<u64>().ok())?;
+    Ok((Some(number.value), shown))
+}
+
+fn priority_limit(case: &Case<'_>) -> Answer {
+    if let Some(capability) = capable(case, CAP_SYS_NICE)? {
+        return fine("this process has CAP_SYS_NICE", vec![capability]);
+    }
+    match limit(case, "Max realtime priority")? {
+        (Some(0), shown) => found("the limit is 0", vec![shown]),
+        (Some(n), shown) => fine(format!("priorities up to {n} are allowed"), vec![shown]),
+        (None, shown) => fine("any priority is allowed", vec![shown]),
+    }
+}
+
+/// Less than this is soon used up: a program with a few threads and libraries locks some 100 MB.
+const ENOUGH_BYTES: u64 = 256 << 20;
+
+fn memory_limit(case: &Case<'_>) -> Answer {
+    if let Some(capability) = capable(case, CAP_IPC_LOCK)? {
+        return fine("this process has CAP_IPC_LOCK", vec![capability]);
+    }
+    match limit(case, "Max locked memory")? {
+        (Some(bytes), shown) if bytes < ENOUGH_BYTES => {
+            found(format!("the limit is {} KiB", bytes >> 10), vec![shown])
+        }
+        (_, shown) => fine("enough may be locked", vec![shown]),
+    }
+}
+
+/// Returns the processes, by their main threads.
+pub(super) fn processes(case: &Case<'_>) -> Result<Vec<Process>, NotKnown> {
+    // Where /proc is mounted with hidepid, others are not there; silence is no answer then.
+    drop(case.text("/proc/1/stat")?);
+    drop(case.text_if("/proc/#/stat")?);
+    let all = case.machine.under("/proc/").filter_map(|(path, reading)| {
+        let pid = path.strip_prefix("/proc/")?.strip_suffix("/stat")?;
+        pid.parse::<u32>().ok()?;
+        Process::parse(reading.as_deref().ok()?)
+    });
+    Ok(all.collect())
+}
+
+fn other_real_time(case: &Case<'_>) -> Answer {
+    let mut all: Vec<_> = processes(case)?
+        .into_iter()
+        .filter(|process| !process.is_kernel && process.priority > 0)
+        .collect();
+    all.sort_by_key(|process| std::cmp::Reverse(process.priority));
+    let cite = |process: &Process| {
+        let what = format!("{} priority {}", process.name, process.priority);
+        evidence(format!("/proc/{}/stat", process.pid), what)
+    };
+    let highest = all.first().map_or(0, |process| process.priority);
+    let says = format!(
+        "{} programs are, with priorities up to {highest}",
+        all.len()
+    );
+    found_if(
+        all.iter().map(cite).collect(),
+        says,
+        "no other program is",
+        Vec::new(),
+    )
+}
+
+fn numa_balancing(case: &Case<'_>) -> Answer {
+    if let Some(nodes) = case.value_if::<CpuSet>("/sys/devices/system/node/online")?
+        && nodes.value.len() < 2
+    {
+        return not_applicable("there is one node");
+    }
+    super::debugging::off(case, "/proc/sys/kernel/numa_balancing")
+}
+
+fn rcu_normal(case: &Case<'_>) -> Answer {
+    if !case.apart() {
+        return not_applicable(NOT_APART);
+    }
+    let Some(normal) = case.number_if("/sys/kernel/rcu_normal")? else {
+        return not_applicable("this kernel does not have it");
+    };
+    match normal.value {
+        0 => found("they may be", vec![normal.evidence()]),
+        _ => fine("they never are", vec![normal.evidence()]),
+    }
+}

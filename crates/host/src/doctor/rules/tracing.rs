@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What records or prints while the machine should work.
+
+use punctual_model::{Fixer, Severity};
+
+use super::super::case::{Answer, Case, Entry, evidence, fine, found, found_if};
+use super::scheduling::processes;
+
+const TRACING: &str = "/sys/kernel/tracing";
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "tracer",
+        severity: Severity::High,
+        title: "a tracer is on",
+        why: "The function tracers record every call in the kernel, the latency tracers every section \
+              without interrupts; osnoise and timerlat load a CPU on purpose.",
+        fix: "write nop to /sys/kernel/tracing/current_tracer",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/trace/ftrace.rst",
+        check: tracer,
+    },
+    Entry {
+        id: "trace-events",
+        severity: Severity::Medium,
+        title: "trace events are being recorded",
+        why: "Each event writes a record where it happens: at switches, wake-ups, interrupts, with \
+              interrupts off.",
+        fix: "write 0 to /sys/kernel/tracing/events/enable",
+        by: &[Fixer::Tune],
+        source: "Linux Documentation/trace/events.rst; core-api/real-time/kernel-configuration.rst",
+        check: trace_events,
+    },
+    Entry {
+        id: "stack-tracer",
+        severity: Severity::Medium,
+        title: "the stack tracer is on",
+        why: "Every function call of the kernel measures its stack.",
+        fix: "write 0 to /proc/sys/kernel/stack_tracer_enabled",
+        by: &[Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/trace/ftrace.rst (stack trace)",
+        check: |case| super::debugging::off(case, "/proc/sys/kernel/stack_tracer_enabled"),
+    },
+    Entry {
+        id: "audit",
+        severity: Severity::Low,
+        title: "system calls are audited",
+        why: "With audit on every thread takes the slow path into and out of each system call.",
+        fix: "stop auditd and boot with audit=0, where policy allows it",
+        by: &[Fixer::Setup, Fixer::Boot],
+        source: "auditd(8), auditctl(8); kernel-parameters.txt (audit=)",
+        check: audit,
+    },
+    Entry {
+        id: "serial-console",
+        severity: Severity::Medium,
+        title: "kernel messages go to a serial line",
+        why: "At 115200 baud a character takes 87 µs, and an ordinary kernel may print it with interrupts \
+              off.",
+        fix: "take console=tty* of the serial line from the command line, or boot with quiet and keep the \
+              first number of /proc/sys/kernel/printk low",
+        by: &[Fixer::Boot],
+        source: "Linux Documentation/admin-guide/serial-console.rst; sysctl/kernel.rst (printk)",
+        check: serial_console,
+    },
+];
+
+fn tracer(case: &Case<'_>) -> Answer {
+    let seen = case.text(&format!("{TRACING}/current_tracer"))?;
+    match seen.value.trim() {
+        "nop" => fine("none is", vec![seen.evidence()]),
+        name => found(format!("it is {name}"), vec![seen.evidence()]),
+    }
+}
+
+fn trace_events(case: &Case<'_>) -> Answer {
+    let events = case.text(&format!("{TRACING}/events/enable"))?;
+    let on = case.text(&format!("{TRACING}/tracing_on"))?;
+    let looked_at = vec![events.evidence(), on.evidence()];
+    match (events.value.trim(), on.value.trim()) {
+        (_, "0") => fine("recording is off", looked_at),
+        ("0", _) => fine("no event is on", looked_at),
+        ("1", _) => found("all events are on", looked_at),
+        // X: some are on, and some are not.
+        _ => found("some events are on", looked_at),
+    }
+}
+
+fn audit(case: &Case<'_>) -> Answer {
+    let boot = case.boot()?;
+    if boot.is("audit", "0") || boot.is("audit", "off") {
+        return fine("it is off", boot.evidence(&["audit"]));
+    }
+    let mut signs = Vec::new();
+    if boot.is("audit", "1") || boot.is("audit", "on") {
+        signs.extend(boot.evidence(&["audit"]));
+    }
+    let daemon = processes(case)?
+        .into_iter()
+        .find(|process| process.name == "auditd");
+    signs.extend(daemon.map(|d| evidence(format!("/proc/{}/stat", d.pid), d.name)));
+    found_if(
+        signs,
+        "it is on",
+        "auditd does not run, and no audit= is set at boot",
+        Vec::new(),
+    )
+}
+
+fn serial_console(case: &Case<'_>) -> Answer {
+    let seen = case.text("/proc/consoles")?;
+    let serial = |line: &&str| {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        // E: enabled, in the flags between parentheses.
+        let flags = line.split_once('(').map_or("", |(_, rest)| rest);
+        name.starts_with("tty") && stem != "tty" && flags.contains('E')
+    };
+    let lines: Vec<_> = seen.value.lines().filter(serial).collect();
+    let mut looked_at: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            evidence("/proc/consoles", words.join(" "))
+        })
+        .collect();
+    if lines.is_empty() {
+        return fine("they do not", vec![seen.evidence()]);
+    }
+    looked_at.extend(
+        case.text_if("/proc/sys/kernel/printk")?
+            .map(|seen| seen.evidence()),
+    );
+    let names: Vec<_> = lines
+        .iter()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    found(format!("the console is on {}", names.join(", ")), looked_at)
+}
