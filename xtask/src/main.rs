@@ -10,6 +10,7 @@ mod completions;
 mod files;
 mod generated;
 mod layers;
+mod machine;
 mod man;
 mod schemas;
 mod sizes;
@@ -42,6 +43,10 @@ enum Chore {
     Man(Generate),
     /// Write the shell completions to docs/completions
     Completions(Generate),
+    /// Write what doctor reads and tune changes on this machine to a file, without private data
+    CaptureMachine(machine::Capture),
+    /// Make a directory tree of such a file
+    UnpackMachine(machine::Unpack),
     /// Measure the budgets, as ratios beside Debian's cyclictest
     Bench(bench::Options),
 }
@@ -93,6 +98,8 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             let scripts = completions::files(&app::command());
             generated::apply(&root.join("docs/completions"), &scripts, options.mode())?;
         }
+        Chore::CaptureMachine(options) => machine::capture(&options)?,
+        Chore::UnpackMachine(options) => machine::unpack(&options)?,
         Chore::Bench(options) => return bench::run(&root, &options),
     }
     Ok(ExitCode::SUCCESS)

@@ -13,6 +13,7 @@ fn table() -> Vec<(&'static str, Schema)> {
     vec![
         ("run.schema", schema_for!(punctual_model::RunRecord)),
         ("runs.schema", schema_for!(punctual_model::RunList)),
+        ("diagnosis.schema", schema_for!(punctual_model::Diagnosis)),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),

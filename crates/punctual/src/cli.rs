@@ -18,7 +18,7 @@ pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_measure::loads::LoadList;
-use punctual_model::{CpuSet, Nanos};
+use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
 
 const EXIT_STATUS: &str = "\
@@ -31,6 +31,10 @@ Exit status:
   5  this kernel, privilege or hardware cannot do it
 
 Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are the kernel's: 0-3,5.";
+
+const DOCTOR_EXIT: &str = "\
+Exit status: 0 whatever is found, unless --fail-on makes findings a verdict (3). What could not be
+read is no finding; it is listed.";
 
 /// A workbench for real-time Linux: measures how late a machine wakes up, and says so honestly
 #[derive(Debug, Parser)]
@@ -51,6 +55,8 @@ pub struct Cli {
 pub enum Command {
     /// Assess this machine in about a minute: wake-up latency idle and under load, and what it allows
     Assess(AssessArgs),
+    /// Find what on this machine hurts determinism, with evidence, reason and fix
+    Doctor(DoctorArgs),
     /// Measure with one instrument, record the run, print its summary
     Measure {
         /// The instrument
@@ -97,6 +103,35 @@ pub struct AssessArgs {
     /// Show no progress, only the result
     #[arg(long, short = 'q')]
     pub quiet: bool,
+}
+
+/// Options of `doctor`
+#[derive(Args, Debug)]
+#[command(after_long_help = DOCTOR_EXIT)]
+pub struct DoctorArgs {
+    /// CPUs meant for real-time work [default: those that the kernel isolates, or else all online]
+    #[arg(long, short = 'c', value_name = "LIST")]
+    pub cpus: Option<CpuSet>,
+
+    /// Also show what is fine, what has no meaning here, and every file that could not be read
+    #[arg(long)]
+    pub all: bool,
+
+    /// Explain one rule: why it matters, how to fix it, where that is from, what it says here
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+
+    /// Exit 3 if something of this severity or worse is found
+    #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::ALL, Severity::name))]
+    pub fail_on: Option<Severity>,
+
+    /// Judge a machine captured in DIR, whose /proc, /sys, /boot and /dev are below it
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub root: Option<PathBuf>,
+
+    /// Print the diagnosis as JSON, with all rules
+    #[arg(long, conflicts_with_all = ["all", "explain"])]
+    pub json: bool,
 }
 
 /// Options of `cyclictest`

@@ -4,6 +4,7 @@
 //! One file a verb.
 
 mod assess;
+mod doctor;
 mod load;
 pub(crate) mod measure;
 mod runs;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Measure { instrument } => measure::run(home, &instrument),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
@@ -29,7 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 /// Only measuring threads are real-time threads. Started under `chrt -f`, the loads would otherwise
 /// inherit that, take every CPU from everybody, and could not even be stopped from the terminal.
 fn be_ordinary(command: &Command) {
-    let starts_threads = !matches!(command, Command::Runs { .. });
+    let starts_threads = !matches!(command, Command::Runs { .. } | Command::Doctor(_));
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(
             "Started with {} ({policy}), which only measuring threads get, by --priority.",

@@ -126,7 +126,7 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
 
 /// Returns the first argument that is no text and would have to be: a path need not.
 fn not_text(args: &[OsString]) -> Option<String> {
-    const PATHS: [&str; 3] = ["--home", "--output", "-o"];
+    const PATHS: [&str; 4] = ["--home", "--output", "-o", "--root"];
     let (before, arg) = args.iter().zip(args.iter().skip(1)).find(|(before, arg)| {
         let lossy = arg.to_string_lossy();
         let path = PATHS

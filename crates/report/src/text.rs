@@ -7,6 +7,7 @@
 //! lost, clamped or skipped is stated also when it is nothing.
 
 mod assessment;
+mod diagnosis;
 mod figures;
 mod layout;
 mod list;
@@ -20,6 +21,7 @@ mod words;
 use punctual_model::RunRecord;
 
 pub use assessment::assessment;
+pub use diagnosis::{diagnosis, verdict as rule_verdict};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 

@@ -25,7 +25,7 @@ pub fn assessment(assessment: &Assessment) -> String {
         Some(format!("{}: {text}", capitalized(&condition.name)))
     }));
     if let Some(first) = assessment.conditions.first() {
-        sections.push(words::host(&first.run) + &setting(assessment));
+        sections.push(words::host(&first.run.host) + &setting(assessment));
     }
     sections.push(latencies(assessment));
     sections.push(deadlines(assessment));

@@ -16,7 +16,7 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
     if let Some(note) = &run.note {
         text += &paragraph("Note", &clean(note));
     }
-    text += &host(run);
+    text += &host(&run.host);
     if let Some(spec) = &run.spec {
         text += &paragraph("Measured", &self::spec(spec));
     }
@@ -30,8 +30,8 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
 }
 
 /// Says what machine and kernel it was.
-pub(crate) fn host(run: &RunRecord) -> String {
-    paragraph("Machine", &hardware(&run.host)) + &paragraph("Kernel", &kernel(&run.host))
+pub(crate) fn host(host: &HostFacts) -> String {
+    paragraph("Machine", &hardware(host)) + &paragraph("Kernel", &kernel(host))
 }
 
 fn identity(run: &RunRecord) -> String {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual doctor`: what on this machine hurts determinism.
+
+use std::path::Path;
+
+use punctual_host::{Machine, Scope};
+use punctual_model::{CpuSet, Diagnosis};
+use punctual_report::text::{self, Detail};
+use punctual_sys::SysRoot;
+
+use crate::cli::DoctorArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, print};
+
+/// Judges this machine, or a captured one.
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
+    let sys = match &args.root {
+        Some(root) => captured(root)?,
+        None => SysRoot::live(),
+    };
+    let machine = Machine::take(&sys, &Scope::Judged(args.cpus.clone()));
+    let host = punctual_host::inspect(&sys);
+    check_cpus(args.cpus.as_ref(), &host.cpus_online)?;
+    let diagnosis = punctual_host::diagnose(&machine, host, args.cpus.as_ref());
+    if args.json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
+            writeln!(out)
+        })?;
+    } else if let Some(id) = &args.explain {
+        print(&explain(&diagnosis, id)?)?;
+    } else {
+        let detail = if args.all {
+            Detail::Full
+        } else {
+            Detail::Summary
+        };
+        print(&text::diagnosis(&diagnosis, detail))?;
+    }
+    let failed = args.fail_on.is_some_and(|least| {
+        diagnosis
+            .worst()
+            .is_some_and(|worst| worst.is_at_least(least))
+    });
+    Ok(if failed { Exit::Verdict } else { Exit::Fine })
+}
+
+fn captured(root: &Path) -> Result<SysRoot, CliError> {
+    let is_machine = ["proc", "sys"].iter().any(|name| root.join(name).is_dir());
+    if !is_machine {
+        return Err(CliError::usage(format!(
+            "--root {}: has neither proc nor sys",
+            root.display()
+        ))
+        .hint("name the directory that the captured /proc and /sys are in"));
+    }
+    Ok(SysRoot::at(root))
+}
+
+fn check_cpus(asked: Option<&CpuSet>, online: &CpuSet) -> Result<(), CliError> {
+    let Some(asked) = asked else {
+        return Ok(());
+    };
+    if asked.is_empty() {
+        return Err(CliError::usage("--cpus: the list is empty"));
+    }
+    let missing = asked.without(online);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::usage(format!(
+        "--cpus {asked}: CPU {missing} is not online, online are {online}"
+    )))
+}
+
+fn explain(diagnosis: &Diagnosis, id: &str) -> Result<String, CliError> {
+    let verdict = diagnosis
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.rule.id == id);
+    let Some(verdict) = verdict else {
+        let all = diagnosis
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.rule.id.as_str());
+        let near = all.filter(|rule| rule.contains(id) || id.contains(rule));
+        let near: Vec<_> = near.collect();
+        let hint = match near.is_empty() {
+            true => "`punctual doctor --all` names every rule".to_owned(),
+            false => format!("there is {}", near.join(", ")),
+        };
+        return Err(CliError::usage(format!("--explain {id}: no such rule")).hint(hint));
+    };
+    Ok(text::rule_verdict(diagnosis, verdict))
+}

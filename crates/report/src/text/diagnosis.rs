@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What on a machine hurts determinism, as text.
+
+use punctual_model::{CpuChoice, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict};
+
+use super::Detail;
+use super::layout::{clean, paragraph, wrapped};
+use super::words::{self, plural};
+
+/// Columns that the names of rules take.
+const ID: usize = 21;
+
+/// Files that a finding cites; the others are counted.
+const CITED: usize = 2;
+
+/// Says what was found, the worst first; in full, also what is fine and what has no meaning here.
+pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
+    let mut sections = vec![words::host(&diagnosis.host) + &judged(diagnosis)];
+    for severity in Severity::ALL {
+        let findings: Vec<_> = diagnosis
+            .with(RuleOutcome::Found)
+            .filter(|verdict| verdict.rule.severity == *severity)
+            .collect();
+        if !findings.is_empty() {
+            let heading = wrapped(
+                "",
+                0,
+                &format!("{}: {}", capital(*severity), meaning(*severity)),
+            );
+            let findings: String = findings
+                .into_iter()
+                .map(|verdict| finding(verdict, detail))
+                .collect();
+            sections.push(heading + &findings);
+        }
+    }
+    sections.extend(unknown(diagnosis, detail));
+    if detail == Detail::Full {
+        sections.extend(short(diagnosis, RuleOutcome::Fine, "Fine", detail));
+        sections.extend(short(
+            diagnosis,
+            RuleOutcome::NotApplicable,
+            "Without meaning here",
+            detail,
+        ));
+    }
+    sections.push(closing(detail));
+    sections.join("\n")
+}
+
+/// Says all about one rule, and what it says of the machine.
+pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
+    let rule = &verdict.rule;
+    let mut text = wrapped("", 0, &format!("{}: {}", rule.id, rule.title));
+    text.push('\n');
+    text += &about(rule);
+    text.push('\n');
+    let on = words::host(&diagnosis.host);
+    text += &on;
+    text += &paragraph("Judged", &chosen(diagnosis));
+    text += &paragraph(outcome(verdict.outcome), &clean(&verdict.says));
+    for evidence in &verdict.evidence {
+        text += &paragraph("", &cite(evidence));
+    }
+    text
+}
+
+fn about(rule: &Rule) -> String {
+    let severity = format!("{}: {}", rule.severity, meaning(rule.severity));
+    [
+        ("Severity", severity.as_str()),
+        ("Why", &rule.why),
+        ("Fix", &rule.fix),
+        ("Fixed by", &fixers(&rule.fixed_by)),
+        ("Source", &rule.source),
+    ]
+    .into_iter()
+    .map(|(label, text)| paragraph(label, text))
+    .collect()
+}
+
+fn judged(diagnosis: &Diagnosis) -> String {
+    let count = |outcome| diagnosis.with(outcome).count();
+    let all = diagnosis.verdicts.len();
+    let text = format!(
+        "{}; of {all} rules {} found something, {} are fine, {} could not look, {} have no meaning here",
+        chosen(diagnosis),
+        count(RuleOutcome::Found),
+        count(RuleOutcome::Fine),
+        count(RuleOutcome::Unknown),
+        count(RuleOutcome::NotApplicable),
+    );
+    paragraph("Judged", &text)
+}
+
+fn chosen(diagnosis: &Diagnosis) -> String {
+    if diagnosis.cpus.is_empty() {
+        return "no CPU: which are online could not be read".to_owned();
+    }
+    let why = match diagnosis.cpus_chosen {
+        CpuChoice::Asked => "as asked",
+        CpuChoice::Isolated => "which the kernel isolates",
+        CpuChoice::Online => "all that are online",
+    };
+    let n = diagnosis.cpus.len();
+    format!("CPU{} {}, {why}", plural(n), diagnosis.cpus)
+}
+
+fn finding(verdict: &Verdict, detail: Detail) -> String {
+    let rule = &verdict.rule;
+    let says = format!("{}: {}", rule.title, clean(&verdict.says));
+    if detail == Detail::Summary && rule.severity < Severity::Medium {
+        return brief(verdict, &says);
+    }
+    let mut text = entry(&rule.id, &says);
+    for evidence in verdict.evidence.iter().take(CITED) {
+        text += &entry("", &cite(evidence));
+    }
+    let more = verdict.evidence.len().saturating_sub(CITED);
+    if more > 0 {
+        text += &entry("", &format!("and {more} more"));
+    }
+    if !rule.fixed_by.is_empty() {
+        let fix = format!("Fix ({}): {}", fixers(&rule.fixed_by), rule.fix);
+        text += &entry("", &fix);
+    }
+    text
+}
+
+/// What costs little is worth a line: the first evidence, and who can fix it.
+fn brief(verdict: &Verdict, says: &str) -> String {
+    let evidence = verdict.evidence.first().map(cite);
+    let more = verdict.evidence.len().saturating_sub(1);
+    let more = (more > 0).then(|| format!(" and {more} more"));
+    let fixers = fixers(&verdict.rule.fixed_by);
+    let text = format!(
+        "{says} ({}{}; fix: {fixers})",
+        evidence.unwrap_or_default(),
+        more.unwrap_or_default(),
+    );
+    entry(&verdict.rule.id, &text.replace("(; ", "("))
+}
+
+/// What could not be read is said as shortly as that it is missing; files that several rules lack
+/// are said once a rule, because each rule is a question that stays open.
+fn unknown(diagnosis: &Diagnosis, detail: Detail) -> Option<String> {
+    short(
+        diagnosis,
+        RuleOutcome::Unknown,
+        "Not known, because a file could not be read",
+        detail,
+    )
+}
+
+fn short(
+    diagnosis: &Diagnosis,
+    outcome: RuleOutcome,
+    heading: &str,
+    detail: Detail,
+) -> Option<String> {
+    let verdicts: Vec<_> = diagnosis.with(outcome).collect();
+    if verdicts.is_empty() {
+        return None;
+    }
+    let mut text = format!("{heading}\n");
+    for verdict in verdicts {
+        let evidence = match outcome {
+            RuleOutcome::Unknown if detail == Detail::Full => verdict.evidence.as_slice(),
+            RuleOutcome::NotApplicable => &[],
+            _ => verdict.evidence.get(..1).unwrap_or_default(),
+        };
+        let mut cited: Vec<_> = evidence.iter().map(cite).collect();
+        if outcome != RuleOutcome::Unknown || cited.is_empty() {
+            cited.insert(0, clean(&verdict.says).into_owned());
+        }
+        text += &entry(&verdict.rule.id, &cited.join("; "));
+    }
+    Some(text)
+}
+
+fn closing(detail: Detail) -> String {
+    let all = match detail {
+        Detail::Summary => "; what is fine and what has no meaning here: --all",
+        Detail::Full => "",
+    };
+    let text = format!(
+        "Severities are what the sources of the rules say that a thing can cost; what it costs here, a \
+         measurement says. Why, how to fix it, and the source: punctual doctor --explain RULE{all}."
+    );
+    wrapped("", 0, &text)
+}
+
+/// Writes the name of a rule and, beside it, text.
+fn entry(id: &str, text: &str) -> String {
+    wrapped(&format!(" {id:<width$} ", width = ID - 2), ID, text)
+}
+
+fn cite(evidence: &Evidence) -> String {
+    let text = match (&evidence.value, &evidence.problem) {
+        (Some(value), _) if value.is_empty() => format!("{}: empty", evidence.path),
+        (Some(value), _) => format!("{}: {value}", evidence.path),
+        (None, Some(problem)) => format!("{}: {problem}", evidence.path),
+        (None, None) => evidence.path.clone(),
+    };
+    clean(&text).into_owned()
+}
+
+fn fixers(fixers: &[Fixer]) -> String {
+    let names: Vec<_> = fixers.iter().map(|fixer| fixer.name()).collect();
+    names.join(", ")
+}
+
+const fn capital(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "High",
+        Severity::Medium => "Medium",
+        Severity::Low => "Low",
+        Severity::Info => "Info",
+    }
+}
+
+/// Says what a severity means.
+pub(crate) const fn meaning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => {
+            "can delay a real-time thread by 100 µs and more, or without bound, or keeps one from being \
+             real-time"
+        }
+        Severity::Medium => "can delay one by 10 to 100 µs, or by more but seldom",
+        Severity::Low => "can delay one by less than 10 µs, or rarely, or only some programs",
+        Severity::Info => "costs nothing by itself, but bounds what can be had or seen",
+    }
+}
+
+const fn outcome(outcome: RuleOutcome) -> &'static str {
+    match outcome {
+        RuleOutcome::Found => "Found",
+        RuleOutcome::Fine => "Fine",
+        RuleOutcome::Unknown => "Unknown",
+        RuleOutcome::NotApplicable => "No matter",
+    }
+}
