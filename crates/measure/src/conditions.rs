@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use punctual_model::{Clock, CpuSet, Nanos};
 use punctual_sys::{SysRoot, clock};
 
+use crate::budget::{Budget, Budgets};
+
 const CPU: &str = "/sys/devices/system/cpu";
 
 /// The settings and counters of a machine at one moment.
@@ -21,8 +23,8 @@ pub(crate) struct Conditions {
     pub clocksource: Option<String>,
     /// Time that the machine was suspended since boot.
     pub suspended: Nanos,
-    /// Real-time throttling, runtime and period in µs.
-    pub rt_bandwidth: Option<(i64, i64)>,
+    /// Real-time throttling: the limit that is met first.
+    pub rt_bandwidth: Option<Budget>,
     /// CPU time by CPU, in clock ticks.
     pub ticks: BTreeMap<u32, Ticks>,
     /// Locked memory of this process, in KiB.
@@ -53,9 +55,7 @@ impl Conditions {
                 .read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
                 .ok(),
             suspended: clock::read(Clock::Boottime) - clock::monotonic(),
-            rt_bandwidth: sys
-                .fact("/proc/sys/kernel/sched_rt_runtime_us")
-                .zip(sys.fact("/proc/sys/kernel/sched_rt_period_us")),
+            rt_bandwidth: Budgets::read(sys).tightest(),
             ticks: ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
             locked_kib: locked_kib(sys),
         }

@@ -13,6 +13,7 @@ pub mod release;
 pub mod stream;
 pub mod wakeup;
 
+mod budget;
 mod checks;
 mod conclude;
 mod conditions;
@@ -22,6 +23,7 @@ mod recorder;
 mod series;
 mod sink;
 mod tally;
+mod tasks;
 mod team;
 mod throttling;
 mod watch;

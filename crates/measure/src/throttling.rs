@@ -12,6 +12,9 @@ use punctual_model::{Check, CpuSet, Nanos, Policy};
 use punctual_sys::SysRoot;
 use punctual_sys::thread::Tid;
 
+use crate::budget::Budget;
+use crate::tasks;
+
 /// The name of the check.
 const ID: &str = "rt-throttling";
 
@@ -26,70 +29,19 @@ const SAFE_SHARE: f64 = 0.8;
 pub(crate) fn foreign_rt_ticks(sys: &SysRoot, ours: &[Tid]) -> u64 {
     let is_ours = |task: u32| ours.iter().any(|tid| tid.get().cast_unsigned() == task);
     let mut sum = 0;
-    for process in numbers(sys, "/proc") {
-        let main = Stat::read(sys, &format!("/proc/{process}/stat"));
-        // Most processes have one thread: one file to read, and no directory.
-        if main.is_some_and(|main| main.threads == 1) {
-            sum += main.filter(|_| !is_ours(process)).map_or(0, Stat::rt_ticks);
-            continue;
+    tasks::each(sys, |task| {
+        if task.is_real_time() && !is_ours(task.id) {
+            sum += task.ticks;
         }
-        let tasks = format!("/proc/{process}/task");
-        for task in numbers(sys, &tasks)
-            .into_iter()
-            .filter(|task| !is_ours(*task))
-        {
-            sum += Stat::read(sys, &format!("{tasks}/{task}/stat")).map_or(0, Stat::rt_ticks);
-        }
-    }
+    });
     sum
-}
-
-fn numbers(sys: &SysRoot, path: &str) -> Vec<u32> {
-    let names = sys.names(path).unwrap_or_default();
-    names.iter().filter_map(|name| name.parse().ok()).collect()
-}
-
-/// What matters here of a thread's `stat` file.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Stat {
-    threads: u32,
-    policy: u32,
-    ticks: u64,
-}
-
-impl Stat {
-    fn read(sys: &SysRoot, path: &str) -> Option<Self> {
-        Self::parse(&sys.read(path).ok()?)
-    }
-
-    fn parse(line: &str) -> Option<Self> {
-        // The name, in parentheses, may hold blanks and parentheses; fields count from behind it.
-        let (_, rest) = line.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        // proc(5): the first behind the name is field 3.
-        let field = |n: usize| fields.get(n - 3).and_then(|f| f.parse::<u64>().ok());
-        Some(Self {
-            threads: u32::try_from(field(20)?).ok()?,
-            policy: u32::try_from(field(41)?).ok()?,
-            ticks: field(14)?.saturating_add(field(15)?),
-        })
-    }
-
-    /// Returns user plus system time of a real-time thread.
-    const fn rt_ticks(self) -> u64 {
-        // SCHED_FIFO 1, SCHED_RR 2, SCHED_DEADLINE 6.
-        match self.policy {
-            1 | 2 | 6 => self.ticks,
-            _ => 0,
-        }
-    }
 }
 
 /// What is known of the real-time load of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RtLoad {
-    /// Runtime and period in µs, before and after.
-    pub(crate) bandwidth: [Option<(i64, i64)>; 2],
+    /// The limit that is met first, before and after.
+    pub(crate) bandwidth: [Option<Budget>; 2],
     /// Whether our threads are real-time threads.
     pub(crate) policy: Policy,
     /// CPU time of the busiest measured CPU's measuring threads; of all, where they can move.
@@ -120,24 +72,29 @@ pub(crate) fn check(load: &RtLoad) -> Check {
             ID,
             format!(
                 "the real-time budget changed during the run, from {} of {} µs to {} of {} µs",
-                before.0, before.1, after.0, after.1
+                before.runtime_us, before.period_us, after.runtime_us, after.period_us
             ),
         );
     }
-    let (runtime, period) = before;
-    if runtime < 0 || runtime >= period {
-        return Check::pass(ID, format!("off (sched_rt_runtime_us is {runtime})"));
+    if before.is_open() {
+        let runtime = before.runtime_us;
+        return Check::pass(
+            ID,
+            format!(
+                "off (sched_rt_runtime_us, and cpu.rt_runtime_us of the cgroups, is {runtime})"
+            ),
+        );
     }
-    judge(load, runtime, period)
+    judge(load, before)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shares of a second")]
-fn judge(load: &RtLoad, runtime_us: i64, period_us: i64) -> Check {
+fn judge(load: &RtLoad, limit: Budget) -> Check {
     let seconds = load.duration.as_secs_f64().max(1e-9);
     // USER_HZ is 100 on every architecture that Linux runs real-time threads on (time(7)).
     let foreign = load.foreign_ticks as f64 / 100.0 / seconds;
     let ours = load.ours.as_secs_f64() / seconds;
-    let budget = runtime_us as f64 / period_us as f64;
+    let budget = limit.share();
     let used = format!(
         "real-time threads seen used {:.1} % of CPU {} (ours {:.1} %, all others of the machine \
          {:.1} %, if all ran there); the budget is {:.1} % of each {} µs",
@@ -146,11 +103,11 @@ fn judge(load: &RtLoad, runtime_us: i64, period_us: i64) -> Check {
         100.0 * ours,
         100.0 * foreign,
         100.0 * budget,
-        period_us
+        limit.period_us
     );
     // Real-time threads that came and went during the run are in no sum. But a throttled CPU lets
     // nothing real-time run for the rest of the period.
-    let rest = Nanos::from_micros(u64::try_from(period_us - runtime_us).unwrap_or(0));
+    let rest = limit.rest();
     let stalled = load.worst.filter(|worst| worst.get() >= rest.get() / 5 * 4);
     if ours + foreign < SAFE_SHARE * budget {
         return match stalled {
@@ -178,9 +135,16 @@ mod tests {
     use super::*;
     use punctual_model::CheckStatus;
 
+    const fn limit(runtime_us: i64) -> Budget {
+        Budget {
+            runtime_us,
+            period_us: 1_000_000,
+        }
+    }
+
     fn load(ours_ms: u64) -> RtLoad {
         RtLoad {
-            bandwidth: [Some((950_000, 1_000_000)); 2],
+            bandwidth: [Some(limit(950_000)); 2],
             policy: Policy::Fifo { priority: 80 },
             ours: Nanos::from_millis(ours_ms),
             foreign_ticks: 0,
@@ -216,27 +180,13 @@ mod tests {
     #[test]
     fn no_throttling_passes_and_no_evidence_does_not() {
         let mut off = load(990);
-        off.bandwidth = [Some((-1, 1_000_000)); 2];
+        off.bandwidth = [Some(limit(-1)); 2];
         assert!(check(&off).passed());
         let mut hidden = load(1);
         hidden.bandwidth = [None; 2];
         assert_eq!(check(&hidden).status, CheckStatus::Unknown);
         let mut changed = load(1);
-        changed.bandwidth[1] = Some((-1, 1_000_000));
+        changed.bandwidth[1] = Some(limit(-1));
         assert_eq!(check(&changed).status, CheckStatus::Fail);
-    }
-
-    #[test]
-    fn stat_lines_are_read_behind_the_name() {
-        let mut fields = vec!["S"; 1];
-        fields.extend(["0"; 49]);
-        (fields[11], fields[12], fields[17], fields[38]) = ("7", "5", "1", "1");
-        let line = format!("12 (evil ) name) {}", fields.join(" "));
-        let stat = Stat::parse(&line).unwrap();
-        assert_eq!((stat.threads, stat.rt_ticks()), (1, 12));
-        fields[38] = "0";
-        let ordinary = Stat::parse(&format!("12 (x) {}", fields.join(" "))).unwrap();
-        assert_eq!(ordinary.rt_ticks(), 0);
-        assert_eq!(Stat::parse("garbage"), None);
     }
 }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! How much of a CPU's time real-time threads may use: what the kernel's throttling goes by.
+//!
+//! There is one limit for the system, `sched_rt_runtime_us` of each `sched_rt_period_us`, and, on a
+//! kernel with `CONFIG_RT_GROUP_SCHED`, one for each cgroup of the `cpu` controller (version 1; the
+//! kernel's Documentation/scheduler/sched-rt-group.rst). There the groups throttle, the root group
+//! too: to open the system's limit alone changes nothing.
+
+use punctual_model::Nanos;
+use punctual_sys::SysRoot;
+
+/// A limit in µs, as the kernel's files have it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Budget {
+    /// Time that real-time threads may use in a period. Negative: without a limit.
+    pub(crate) runtime_us: i64,
+    /// The period.
+    pub(crate) period_us: i64,
+}
+
+impl Budget {
+    /// Whether real-time threads may use all of the time.
+    pub(crate) const fn is_open(self) -> bool {
+        self.runtime_us < 0 || self.runtime_us >= self.period_us
+    }
+
+    /// Returns the part of the time that may be used, from 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub(crate) fn share(self) -> f64 {
+        if self.is_open() {
+            return 1.0;
+        }
+        self.runtime_us as f64 / self.period_us as f64
+    }
+
+    /// Returns what is left of a period: how long a throttled CPU rests.
+    pub(crate) fn rest(self) -> Nanos {
+        if self.is_open() {
+            return Nanos::ZERO;
+        }
+        micros(self.period_us - self.runtime_us)
+    }
+}
+
+fn micros(us: i64) -> Nanos {
+    Nanos::from_micros(u64::try_from(us).unwrap_or(0))
+}
+
+/// The limits that a thread of this process is under.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Budgets {
+    /// The system's.
+    pub(crate) system: Option<Budget>,
+    /// Those of the cgroups, from the thread's own to the root, each with its directory. None on a
+    /// kernel without such limits.
+    pub(crate) groups: Vec<(String, Budget)>,
+}
+
+impl Budgets {
+    /// Reads them.
+    pub(crate) fn read(sys: &SysRoot) -> Self {
+        let budget = |runtime: &str, period: &str| {
+            Some(Budget {
+                runtime_us: sys.fact(runtime)?,
+                period_us: sys.fact(period)?,
+            })
+        };
+        let groups = group_directories(sys).into_iter().filter_map(|dir| {
+            let limit = budget(
+                &format!("{dir}/cpu.rt_runtime_us"),
+                &format!("{dir}/cpu.rt_period_us"),
+            )?;
+            Some((dir, limit))
+        });
+        Self {
+            system: budget(
+                "/proc/sys/kernel/sched_rt_runtime_us",
+                "/proc/sys/kernel/sched_rt_period_us",
+            ),
+            groups: groups.collect(),
+        }
+    }
+
+    /// Returns the limit that is met first. None where the system's cannot be read.
+    pub(crate) fn tightest(&self) -> Option<Budget> {
+        let groups = self.groups.iter().map(|(_, budget)| *budget);
+        let all = groups.chain(self.system);
+        self.system?;
+        all.min_by(|a, b| a.share().total_cmp(&b.share()))
+    }
+
+    /// Says what was read, in the kernel's words.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
+    pub(crate) fn describe(&self) -> String {
+        let mut text = match self.system {
+            Some(b) => format!(
+                "sched_rt_runtime_us is {} of {} µs",
+                b.runtime_us, b.period_us
+            ),
+            None => "sched_rt_runtime_us cannot be read".to_owned(),
+        };
+        for (dir, b) in &self.groups {
+            let group = format!(
+                ", cpu.rt_runtime_us in {dir} is {} of {} µs",
+                b.runtime_us, b.period_us
+            );
+            text += &group;
+        }
+        if self.groups.is_empty() {
+            text += ", no cgroup has a limit";
+        }
+        text
+    }
+}
+
+/// Returns the directories of this process's group of the `cpu` controller and of those above it.
+fn group_directories(sys: &SysRoot) -> Vec<String> {
+    let groups = sys.read("/proc/self/cgroup").unwrap_or_default();
+    let mounts = sys.read("/proc/self/mounts").unwrap_or_default();
+    let (Some(group), Some(mount)) = (cpu_group(&groups), cpu_mount(&mounts)) else {
+        return Vec::new();
+    };
+    let mut directories = Vec::new();
+    let mut rest = group.trim_end_matches('/');
+    loop {
+        directories.push(format!("{mount}{rest}"));
+        match rest.rsplit_once('/') {
+            Some((above, _)) => rest = above,
+            None => break,
+        }
+    }
+    directories
+}
+
+/// Returns the group of the `cpu` controller from `/proc/self/cgroup` (cgroups(7)).
+fn cpu_group(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let controllers = parts.nth(1)?;
+        let group = parts.next()?;
+        controllers.split(',').any(|c| c == "cpu").then_some(group)
+    })
+}
+
+/// Returns where the `cpu` controller is mounted, from `/proc/self/mounts`.
+fn cpu_mount(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [_, place, kind, options, ..] = fields.as_slice() else {
+            return None;
+        };
+        (*kind == "cgroup" && options.split(',').any(|o| o == "cpu")).then_some(*place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let sys = SysRoot::at(dir.path());
+        (dir, sys)
+    }
+
+    const OPEN_SYSTEM: [(&str, &str); 2] = [
+        ("proc/sys/kernel/sched_rt_runtime_us", "1000000\n"),
+        ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+    ];
+
+    #[test]
+    fn a_group_that_is_not_open_is_what_throttles() {
+        let group = [
+            (
+                "proc/self/cgroup",
+                "3:cpu,cpuacct:/a/b\n1:name=systemd:/\n0::/\n",
+            ),
+            (
+                "proc/self/mounts",
+                "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n",
+            ),
+            ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000\n"),
+            ("sys/fs/cgroup/cpu/cpu.rt_period_us", "1000000\n"),
+            ("sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "400000\n"),
+            ("sys/fs/cgroup/cpu/a/b/cpu.rt_period_us", "500000\n"),
+        ];
+        let (_dir, sys) = machine(&[OPEN_SYSTEM.as_slice(), &group].concat());
+        let budgets = Budgets::read(&sys);
+        let dirs: Vec<&str> = budgets.groups.iter().map(|(dir, _)| dir.as_str()).collect();
+        assert_eq!(dirs, ["/sys/fs/cgroup/cpu/a/b", "/sys/fs/cgroup/cpu"]);
+        let tightest = budgets.tightest().unwrap();
+        assert_eq!(
+            (tightest.runtime_us, tightest.period_us),
+            (400_000, 500_000)
+        );
+        assert_eq!(tightest.rest(), Nanos::from_millis(100));
+        assert!(
+            budgets
+                .describe()
+                .contains("cpu.rt_runtime_us in /sys/fs/cgroup/cpu is 950000")
+        );
+    }
+
+    #[test]
+    fn without_groups_the_system_decides() {
+        let (_dir, sys) = machine(&OPEN_SYSTEM);
+        let budgets = Budgets::read(&sys);
+        assert!(budgets.tightest().unwrap().is_open());
+        assert_eq!(budgets.tightest().unwrap().rest(), Nanos::ZERO);
+        let (_dir, hidden) = machine(&[]);
+        assert_eq!(Budgets::read(&hidden).tightest(), None);
+    }
+
+    #[test]
+    fn a_negative_runtime_is_no_limit() {
+        let budget = Budget {
+            runtime_us: -1,
+            period_us: 1_000_000,
+        };
+        assert!(budget.is_open());
+        assert!((budget.share() - 1.0).abs() < 1e-12);
+    }
+}
