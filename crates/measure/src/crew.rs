@@ -18,6 +18,9 @@ use crate::worker::{Finished, Gate, Ready, Start, bind};
 /// Stack of a thread of an instrument. It may be locked in memory, so it is small.
 const STACK_BYTES: usize = 256 * 1_024;
 
+/// What of it is made present before a thread works: more than any loop of an instrument needs.
+const PRESENT_BYTES: usize = 64 * 1_024;
+
 /// Where and how one thread runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Post {
@@ -123,7 +126,8 @@ impl<T: Send + 'static> Crew<T> {
         }
     }
 
-    /// Lets all threads work.
+    /// Lets all threads work, whether or not their memory is locked. See
+    /// [`Frame::start`](crate::frame::Frame::start).
     pub fn go(&self) {
         self.gate.open(Start {
             origin: clock::monotonic(),
@@ -221,6 +225,13 @@ where
     Ok(ready)
 }
 
+/// Makes the stack present below the caller's frame: where it is not locked, each page of it would
+/// fault in the work.
+#[inline(never)]
+fn touch_stack() {
+    std::hint::black_box(&mut [1_u8; PRESENT_BYTES]);
+}
+
 /// The life of one thread.
 fn station<T>(
     index: u32,
@@ -230,6 +241,7 @@ fn station<T>(
     work: impl FnOnce() -> T,
 ) -> Option<(T, Spent)> {
     let answer = bind(index, post.policy, &post.cpus);
+    touch_stack();
     let failed = answer.is_err();
     ready.send(answer).ok()?;
     drop(ready);

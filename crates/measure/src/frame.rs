@@ -18,6 +18,7 @@ use punctual_model::{
     Series, Setup,
 };
 use punctual_stats::LatencyHistogram;
+use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::allow_interrupts;
 use punctual_sys::{SysRoot, clock, sched};
 
@@ -124,6 +125,7 @@ pub struct Frame<'a> {
     sink: &'a mut dyn Sink,
     refused: Option<SinkError>,
     original: CpuSet,
+    lock: Option<LockedMemory>,
     watch: Watch,
     origin: Nanos,
     next_progress: Nanos,
@@ -214,6 +216,20 @@ impl Frame<'_> {
         self.say(&Event::Progress(progress));
     }
 
+    /// Lets all threads of `crew` work. Their memory is locked before, where memory is: it was mapped
+    /// after the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`MeasureError::Lock`].
+    pub fn start<T: Send + 'static>(&self, crew: &Crew<T>) -> Result<(), MeasureError> {
+        if let Some(lock) = &self.lock {
+            lock.renew().map_err(MeasureError::Lock)?;
+        }
+        crew.go();
+        Ok(())
+    }
+
     /// Waits for `crew`, looking and saying how far it is meanwhile.
     pub fn attend<T: Send + 'static>(
         &mut self,
@@ -293,6 +309,7 @@ pub fn run(
         sink,
         refused: None,
         original,
+        lock,
         watch: Watch::new(Clock::Monotonic, origin),
         origin,
         next_progress: Nanos::ZERO,
@@ -311,7 +328,7 @@ pub fn run(
     });
     let after = Conditions::read(sys, &frame.setup.cpus);
     let foreign = throttling::foreign_rt_ticks(sys, &[]);
-    drop((lock, held));
+    drop((frame.lock.take(), held));
     if let Some(err) = frame.refused {
         return Err(MeasureError::Sink(err));
     }

@@ -80,13 +80,10 @@ pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureErro
             cpu,
             stop: frame.stop_flag(),
         };
-        works.push((post, move || {
-            tap.touch();
-            cycles.run(&mut tap)
-        }));
+        works.push((post, move || cycles.run(&mut tap)));
     }
     let crew = Crew::assemble(works)?;
-    crew.go();
+    frame.start(&crew)?;
     frame.attend(&crew, || {
         streams.iter_mut().for_each(|s| s.drain(|_| ()));
         Progress {

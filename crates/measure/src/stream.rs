@@ -50,7 +50,7 @@ impl Tap {
     }
 
     /// Makes the ring's memory present: locking does that too, but it may be off or refused.
-    pub fn touch(&mut self) {
+    fn touch(&mut self) {
         // What is written is not committed, so nobody reads it.
         drop(self.ring.write_chunk(self.ring.slots()));
     }
@@ -70,14 +70,15 @@ pub struct Stream {
 
 impl Stream {
     /// Makes both ends for thread `thread`, which takes about one sample an `interval`. The ring
-    /// holds some seconds of them.
+    /// holds some seconds of them. Its memory is present.
     pub fn pair(thread: u32, post: &Post, interval: Nanos) -> (Tap, Self) {
         let (producer, ring) = RingBuffer::new(ring_slots(interval));
         let counts = Arc::<TapCounts>::default();
-        let tap = Tap {
+        let mut tap = Tap {
             ring: producer,
             counts: Arc::clone(&counts),
         };
+        tap.touch();
         let stream = Self {
             ring,
             counts,
@@ -199,7 +200,6 @@ mod tests {
     fn samples_arrive_in_order_and_the_overflow_is_counted() {
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
         let (mut tap, mut stream) = Stream::pair(1, &post, Nanos::from_secs(1));
-        tap.touch();
         let slots = ring_slots(Nanos::from_secs(1)) as u64;
         for n in 0..slots + 7 {
             tap.push(Sample {

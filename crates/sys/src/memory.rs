@@ -47,6 +47,15 @@ impl LockedMemory {
         mlockall(MlockAllFlags::CURRENT)?;
         Ok(Self(()))
     }
+
+    /// Locks what was mapped since: threads that were started have stacks of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`LockedMemory::lock_all`].
+    pub fn renew(&self) -> io::Result<()> {
+        Ok(mlockall(MlockAllFlags::CURRENT)?)
+    }
 }
 
 impl Drop for LockedMemory {
