@@ -22,8 +22,8 @@ _punctual() {
             punctual,cyclictest)
                 cmd="punctual__subcmd__cyclictest"
                 ;;
-            punctual,doctor)
-                cmd="punctual__subcmd__doctor"
+            punctual,experiment)
+                cmd="punctual__subcmd__experiment"
                 ;;
             punctual,help)
                 cmd="punctual__subcmd__help"
@@ -37,14 +37,50 @@ _punctual() {
             punctual,runs)
                 cmd="punctual__subcmd__runs"
                 ;;
+            punctual__subcmd__experiment,help)
+                cmd="punctual__subcmd__experiment__subcmd__help"
+                ;;
+            punctual__subcmd__experiment,plan)
+                cmd="punctual__subcmd__experiment__subcmd__plan"
+                ;;
+            punctual__subcmd__experiment,resume)
+                cmd="punctual__subcmd__experiment__subcmd__resume"
+                ;;
+            punctual__subcmd__experiment,run)
+                cmd="punctual__subcmd__experiment__subcmd__run"
+                ;;
+            punctual__subcmd__experiment,status)
+                cmd="punctual__subcmd__experiment__subcmd__status"
+                ;;
+            punctual__subcmd__experiment,sweep)
+                cmd="punctual__subcmd__experiment__subcmd__sweep"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,help)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,plan)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__plan"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,resume)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__resume"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,run)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__run"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,status)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__status"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,sweep)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__sweep"
+                ;;
             punctual__subcmd__help,assess)
                 cmd="punctual__subcmd__help__subcmd__assess"
                 ;;
             punctual__subcmd__help,cyclictest)
                 cmd="punctual__subcmd__help__subcmd__cyclictest"
                 ;;
-            punctual__subcmd__help,doctor)
-                cmd="punctual__subcmd__help__subcmd__doctor"
+            punctual__subcmd__help,experiment)
+                cmd="punctual__subcmd__help__subcmd__experiment"
                 ;;
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
@@ -57,6 +93,21 @@ _punctual() {
                 ;;
             punctual__subcmd__help,runs)
                 cmd="punctual__subcmd__help__subcmd__runs"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,plan)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__plan"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,resume)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__resume"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,run)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__run"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,status)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__status"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,sweep)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__sweep"
                 ;;
             punctual__subcmd__help__subcmd__measure,release)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__release"
@@ -140,7 +191,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess doctor measure cyclictest load runs help"
+            opts="-h -V --home --help --version assess measure cyclictest load experiment runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -213,30 +264,242 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__doctor)
-            opts="-c -h -V --cpus --all --explain --fail-on --root --json --home --help --version"
+        punctual__subcmd__experiment)
+            opts="-h -V --home --help --version plan run resume status sweep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --cpus)
+                --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -c)
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help)
+            opts="plan run resume status sweep help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__plan)
+            opts="-h -V --seed --runs --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --explain)
+                --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --fail-on)
-                    COMPREPLY=($(compgen -W "high medium low info" -- "${cur}"))
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__resume)
+            opts="-q -h -V --quiet --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --root)
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__run)
+            opts="-y -q -h -V --seed --yes --quiet --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__status)
+            opts="-h -V --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__sweep)
+            opts="-D -o -h -V --knob --measure --and --blocks --duration --compare --output --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --knob)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --measure)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --and)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --blocks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -252,7 +515,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="assess doctor measure cyclictest load runs help"
+            opts="assess measure cyclictest load experiment runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -293,9 +556,79 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__help__subcmd__doctor)
-            opts=""
+        punctual__subcmd__help__subcmd__experiment)
+            opts="plan run resume status sweep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -462,7 +795,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__load)
-            opts="-q -D -h -V --json --quiet --duration --cpus --report-to --home --help --version"
+            opts="-D -h -V --duration --cpus --report-to --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

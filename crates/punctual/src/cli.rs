@@ -9,11 +9,16 @@
     expect(rustdoc::broken_intra_doc_links, reason = "help texts have no links")
 )]
 
+mod experiment;
 mod measure;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use self::experiment::{
+    ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
+    ExperimentStatusArgs, ExperimentSweepArgs,
+};
 pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -67,6 +72,12 @@ pub enum Command {
     Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a time
     Load(LoadArgs),
+    /// Plan, carry out and resume experiments: cells in random order, in blocks
+    Experiment {
+        /// What to do with them
+        #[command(subcommand)]
+        action: ExperimentAction,
+    },
     /// List, show, import, export and remove recorded runs
     Runs {
         /// What to do with them

@@ -5,6 +5,7 @@
 
 mod assess;
 mod doctor;
+mod experiment;
 mod load;
 pub(crate) mod measure;
 mod runs;
@@ -12,6 +13,7 @@ mod runs;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::recording;
 
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
@@ -20,7 +22,11 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Measure { instrument } => measure::run(home, &instrument),
+        Command::Measure { instrument } => {
+            recording::serve_parent()?;
+            measure::run(home, &instrument)
+        }
+        Command::Experiment { action } => experiment::run(home, action),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),

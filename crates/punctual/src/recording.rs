@@ -37,8 +37,37 @@ pub(crate) const HISTOGRAM_LOG: &str = "latency.hlog";
 /// The name of an imported run's histograms in the store, in the buckets of their source.
 pub(crate) const BUCKET_TABLE: &str = "buckets.csv";
 
+/// Environment variable with the id of the run to be made: set by an experiment, which must find the
+/// run again should it end before the run does.
+pub(crate) const RUN_ID: &str = "PUNCTUAL_RUN_ID";
+
+/// Environment variable with the process that a measurement must not outlive.
+pub(crate) const PARENT: &str = "PUNCTUAL_PARENT";
+
 /// Bytes that a stored sample takes before compression.
 const SAMPLE_BYTES: u64 = 28;
+
+/// Returns the id of the run to be made: as an experiment wants it, else a new one.
+fn run_id() -> Result<Uuid, CliError> {
+    let Some(given) = std::env::var_os(RUN_ID) else {
+        return Ok(Uuid::now_v7());
+    };
+    let id = given.to_str().and_then(|text| text.parse::<Uuid>().ok());
+    id.filter(|id| id.get_version_num() == 7)
+        .ok_or_else(|| CliError::usage(format!("{RUN_ID}: must be a UUID of version 7, or unset")))
+}
+
+/// Ends with the experiment that this measurement is part of, if it is part of one.
+pub(crate) fn serve_parent() -> Result<(), CliError> {
+    let Some(given) = std::env::var_os(PARENT) else {
+        return Ok(());
+    };
+    let parent = given.to_str().and_then(|text| text.parse().ok());
+    let parent = parent
+        .ok_or_else(|| CliError::usage(format!("{PARENT}: must be a process number, or unset")))?;
+    punctual_sys::thread::die_with_parent(parent)
+        .map_err(|err| CliError::failed_to("serve the experiment").because(err))
+}
 
 /// What to measure and record.
 #[derive(Clone, Debug)]
@@ -154,7 +183,7 @@ fn record_for(
     view: View,
     beside: Option<(&mut dyn Sink, Pacing)>,
 ) -> Result<Recorded, CliError> {
-    let id = Uuid::now_v7();
+    let id = run_id()?;
     let keep_samples = job.spec.raw && beside.is_none();
     let raw = if keep_samples { Raw::Keep } else { Raw::Drop };
     let (beside, pacing) = match beside {

@@ -139,6 +139,15 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
     }
 }
 
+/// Asks another process to end, as Ctrl-C does. A process that is gone is none to ask.
+pub fn ask_to_end(process: u32) {
+    let pid = i32::try_from(process).ok();
+    if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+        // It fails only when there is no such process any more, or it is not ours.
+        let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

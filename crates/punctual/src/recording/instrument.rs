@@ -15,7 +15,7 @@ use punctual_store::{Raw, Store};
 use punctual_sys::SysRoot;
 use uuid::Uuid;
 
-use super::{Listener, Recorded, keep, start_load};
+use super::{Listener, Recorded, keep, run_id, start_load};
 use crate::error::CliError;
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -44,7 +44,7 @@ pub(crate) fn record(
     view: View,
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<Recorded, CliError> {
-    let id = Uuid::now_v7();
+    let id = run_id()?;
     let mut listener = Listener {
         progress_every: view.every(),
         writer: store.begin(id, Raw::Drop)?,

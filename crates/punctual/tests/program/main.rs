@@ -14,6 +14,7 @@ mod bad_store;
 mod disk;
 mod ends;
 mod every_load;
+mod experiment;
 mod figures;
 mod kill;
 mod loads;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `experiment`.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use punctual_lab::sweep::parse_knob;
+
+/// What to do with experiments
+#[derive(Debug, Subcommand)]
+pub enum ExperimentAction {
+    /// Show what a file means: the cells, the runs, their order, and how long they take
+    Plan(ExperimentPlanArgs),
+    /// Carry an experiment out from the beginning
+    Run(ExperimentRunArgs),
+    /// Go on with an experiment that was stopped, killed, or cut off by a reboot
+    Resume(ExperimentResumeArgs),
+    /// Show how far experiments are
+    Status(ExperimentStatusArgs),
+    /// Write the file of a common experiment: one knob over several values
+    Sweep(ExperimentSweepArgs),
+}
+
+/// Options of `experiment plan`
+#[derive(Args, Debug)]
+pub struct ExperimentPlanArgs {
+    /// The experiment, TOML
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub file: PathBuf,
+
+    /// Seed of the order [default: the file's, or drawn]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// List every run in its order, not only the cells
+    #[arg(long)]
+    pub runs: bool,
+
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `experiment run`
+#[derive(Args, Debug)]
+pub struct ExperimentRunArgs {
+    /// The experiment, TOML
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub file: PathBuf,
+
+    /// Seed of the order [default: the file's, or drawn]; recorded
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Do not ask, however long it takes
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+
+    /// Show no progress
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Options of `experiment resume`
+#[derive(Args, Debug)]
+pub struct ExperimentResumeArgs {
+    /// Name of the experiment
+    pub name: String,
+
+    /// Show no progress
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Options of `experiment status`
+#[derive(Args, Debug)]
+pub struct ExperimentStatusArgs {
+    /// Name of the experiment [default: all of them]
+    pub name: Option<String>,
+
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `experiment sweep`
+#[derive(Args, Debug)]
+pub struct ExperimentSweepArgs {
+    /// The knob and its values, such as sched_rt_runtime_us=100000..1000000:100000 or a list
+    #[arg(long, value_name = "KNOB=VALUES", value_parser = parse_knob)]
+    pub knob: (String, Vec<String>),
+
+    /// Instrument to measure with at each value
+    #[arg(long, value_name = "INSTRUMENT", default_value = "wakeup")]
+    pub measure: String,
+
+    /// A further instrument (can be repeated)
+    #[arg(long, value_name = "INSTRUMENT")]
+    pub and: Vec<String>,
+
+    /// Passes over all values, each in an order of its own
+    #[arg(long, value_name = "N", default_value_t = 6,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub blocks: u32,
+
+    /// How long each run measures
+    #[arg(long, short = 'D', value_name = "TIME", default_value = "10s")]
+    pub duration: String,
+
+    /// Figure to compare, such as p99 (can be repeated)
+    #[arg(long, value_name = "FIGURE", default_values = ["p50", "p99"])]
+    pub compare: Vec<String>,
+
+    /// File to write, which must not exist; `-` is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}

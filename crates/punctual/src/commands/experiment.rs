@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual experiment`.
+
+mod plan;
+mod runner;
+mod status;
+mod sweep;
+mod view;
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use punctual_lab::LabError;
+use punctual_lab::engine::{Ending, carry_out};
+use punctual_lab::file::{Experiment, FILE_LIMIT};
+use punctual_lab::state::State;
+use punctual_store::Store;
+
+use self::runner::Child;
+use self::view::Teller;
+use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{print, remark};
+use crate::signals::StopRequest;
+
+/// More runs than this are asked about first.
+const MANY_RUNS: u64 = 1_000;
+
+/// More seconds of measuring than this are asked about first.
+const LONG: f64 = 24.0 * 3_600.0;
+
+/// Does what `action` says.
+pub(crate) fn run(home: Option<&Path>, action: ExperimentAction) -> Result<Exit, CliError> {
+    match action {
+        ExperimentAction::Plan(args) => plan::show(&args),
+        ExperimentAction::Run(args) => begin(home, &args),
+        ExperimentAction::Resume(args) => resume(home, &args),
+        ExperimentAction::Status(args) => status::show(home, &args),
+        ExperimentAction::Sweep(args) => sweep::write(args),
+    }
+}
+
+/// An experiment and the text that it was read from.
+struct Read {
+    experiment: Experiment,
+    text: String,
+    file: String,
+}
+
+/// Reads the file of an experiment.
+fn read(path: &Path) -> Result<Read, CliError> {
+    let file = path.display().to_string();
+    let failed = |err: io::Error| CliError::failed_to(format!("read {file}")).because(err);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|f| f.take(FILE_LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(failed)?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(CliError::usage(format!(
+            "{file}: larger than {FILE_LIMIT} bytes, which no experiment is"
+        )));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|err| CliError::usage(format!("{file}: not UTF-8 text: {err}")))?;
+    let experiment = Experiment::parse(&file, &text)?;
+    Ok(Read {
+        experiment,
+        text,
+        file,
+    })
+}
+
+/// Returns the directory of the experiment `name`, whose name was checked when it was made.
+fn dir_of(home: &Path, name: &str) -> PathBuf {
+    home.join("experiments").join(name)
+}
+
+fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError> {
+    let read = read(&args.file)?;
+    let plan = plan::of(&read, args.seed)?;
+    let store = Store::open(home::find(home)?)?;
+    let dir = dir_of(store.home(), &plan.name);
+    if dir.symlink_metadata().is_ok() {
+        return Err(CliError::failed_to(format!("begin experiment `{}`", plan.name))
+            .because(format!("there is one of that name in {}", dir.display()))
+            .hint(format!(
+                "go on with it: `punctual experiment resume {}`; or give the new one another name",
+                plan.name
+            )));
+    }
+    if !args.yes {
+        ask(&plan::Cost::of(&read.experiment, &plan))?;
+    }
+    let mut state = State::create(&dir, &plan, &read.text)?;
+    go_on(&store, &read.experiment, &mut state, args.quiet)
+}
+
+fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliError> {
+    let store = Store::open(home::find(home)?)?;
+    let dir = dir_of(store.home(), &args.name);
+    status::must_exist(store.home(), &args.name)?;
+    let mut state = State::open(&dir)?;
+    let experiment = Experiment::parse("experiment.toml", state.text())?;
+    go_on(&store, &experiment, &mut state, args.quiet)
+}
+
+fn go_on(
+    store: &Store,
+    experiment: &Experiment,
+    state: &mut State,
+    quiet: bool,
+) -> Result<Exit, CliError> {
+    let stop = StopRequest::on_signals()?;
+    let name = state.plan().name.clone();
+    let mut child = Child::new(store, &name, stop);
+    let mut teller = Teller::new(experiment, state.plan().clone(), quiet);
+    let ending = carry_out(experiment, state, &mut child, &mut teller);
+    let ending = ending.map_err(|err| {
+        let hint = format!(
+            "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"
+        );
+        CliError::from(err).hint(hint)
+    })?;
+    match ending {
+        Ending::Stopped => {
+            remark(&format!(
+                "Stopped. Go on with `punctual experiment resume {name}`."
+            ));
+            return Ok(Exit::Failed);
+        }
+        Ending::Time => remark("The next block does not fit into the time."),
+        Ending::Resolved => remark("Every comparison is resolved."),
+        Ending::Completed => {}
+    }
+    print(&status::text(&status::summary(state.dir())?))?;
+    Ok(Exit::Fine)
+}
+
+/// Asks whether to begin something that takes very long.
+fn ask(cost: &plan::Cost) -> Result<(), CliError> {
+    let seconds = cost.seconds.unwrap_or(0.0);
+    if cost.runs <= MANY_RUNS && seconds <= LONG {
+        return Ok(());
+    }
+    let what = format!("{} runs, {}", cost.runs, cost.time());
+    let refused = || {
+        CliError::usage(format!("not begun: {what}")).hint(
+            "fewer levels, a fraction (design = \"resolution-four\") or fewer blocks; or --yes",
+        )
+    };
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(refused());
+    }
+    eprint_question(&format!("{what}. Begin? [y/N] "));
+    let mut answer = String::new();
+    io::stdin()
+        .read_line(&mut answer)
+        .map_err(|err| CliError::failed_to("read the answer").because(err))?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(refused()),
+    }
+}
+
+fn eprint_question(text: &str) {
+    let mut err = io::stderr();
+    drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
+}
+
+impl From<LabError> for CliError {
+    fn from(err: LabError) -> Self {
+        match &err {
+            err if err.is_usage() => Self::usage(err.to_string()),
+            LabError::Busy { .. } => Self::failed_to("go on").because(err),
+            _ => Self::failed_to("carry the experiment out").because(err),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual experiment plan`, and the checks before an experiment begins.
+
+use std::collections::BTreeSet;
+
+use clap::Parser as _;
+use punctual_lab::file::Experiment;
+use punctual_lab::plan::{Plan, invocation, stated_time};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Read;
+use crate::cli::{Cli, ExperimentPlanArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, print};
+
+/// Seconds that a run takes beside its measuring: start, checks, recording.
+const OVERHEAD: f64 = 0.3;
+
+/// What an experiment will cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    /// Runs in all, repeats apart.
+    pub(super) runs: u64,
+    /// Seconds, where every run states its duration.
+    pub(super) seconds: Option<f64>,
+}
+
+impl Cost {
+    /// Adds up what the plan says.
+    pub(super) fn of(experiment: &Experiment, plan: &Plan) -> Self {
+        let block = stated_time(experiment, plan);
+        let blocks = f64::from(plan.all_blocks());
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let overhead = plan.runs() as f64 * OVERHEAD;
+        let whole = block.map(|block| block.as_secs_f64() * blocks + overhead);
+        let limit = experiment.stop.time.map(|t| t.as_secs_f64());
+        Self {
+            runs: plan.runs(),
+            seconds: match (whole, limit) {
+                (Some(whole), Some(limit)) => Some(whole.min(limit)),
+                (whole, limit) => whole.or(limit),
+            },
+        }
+    }
+
+    /// Says the time.
+    pub(super) fn time(&self) -> String {
+        self.seconds.map_or_else(
+            || "a time that the options do not say".to_owned(),
+            |seconds| format!("about {}", clock(seconds)),
+        )
+    }
+}
+
+/// Writes seconds as `1:02:03`, or `4 days 1:02:03`.
+pub(super) fn clock(seconds: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "for display, saturating"
+    )]
+    let whole = seconds.max(0.0).round() as u64;
+    let (days, rest) = (whole / 86_400, whole % 86_400);
+    let (hours, minutes, seconds) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    match days {
+        0 => format!("{hours}:{minutes:02}:{seconds:02}"),
+        1 => format!("1 day {hours}:{minutes:02}:{seconds:02}"),
+        days => format!("{days} days {hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// Plans what was read, and checks the command line of every cell.
+pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
+    let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
+    let plan = Plan::of(&read.file, &read.experiment, seed)?;
+    let mut seen = BTreeSet::new();
+    for (number, cell) in (0..).zip(&plan.cells) {
+        // Every level once: that is what a mistake is in, and there may be thousands of cells.
+        let levels = plan.factors.iter().zip(cell);
+        let new = levels.filter(|level| seen.insert(*level)).count();
+        if new == 0 && number > 0 {
+            continue;
+        }
+        for measurement in 0..read.experiment.measurements.len() {
+            let measurement = u32::try_from(measurement).unwrap_or(u32::MAX);
+            let run = invocation(&read.experiment, cell, measurement);
+            let arguments = run.map(|run| run.arguments).unwrap_or_default();
+            let line = [vec!["punctual".to_owned()], arguments].concat();
+            if let Err(err) = Cli::try_parse_from(&line) {
+                let text = err.to_string();
+                let why = text.lines().next().unwrap_or_default();
+                return Err(CliError::usage(format!(
+                    "{}: cell {}: `{}`: {}",
+                    read.file,
+                    plan.cell_name(number),
+                    line.join(" "),
+                    why.trim_start_matches("error: ")
+                )));
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// Draws a seed, from the random bits of a UUID. Short, so that it can be typed again.
+fn drawn() -> u64 {
+    let (_, low) = Uuid::now_v7().as_u64_pair();
+    low % 1_000_000
+}
+
+/// Shows a plan.
+pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
+    let read = super::read(&args.file)?;
+    let plan = of(&read, args.seed)?;
+    let cost = Cost::of(&read.experiment, &plan);
+    if args.json {
+        let mut value = serde_json::to_value(&plan)
+            .map_err(|err| CliError::failed_to("write the plan").because(err))?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("runs".to_owned(), json!(cost.runs));
+            object.insert("seconds".to_owned(), json!(cost.seconds));
+        }
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &value)?;
+            writeln!(out)
+        })?;
+        return Ok(Exit::Fine);
+    }
+    print(&text(&read.experiment, &plan, &cost, args.runs))?;
+    Ok(Exit::Fine)
+}
+
+fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String {
+    let mut lines = vec![format!(
+        "Experiment `{}`: {} cells, {} blocks{}, {} runs, {}; seed {}",
+        plan.name,
+        plan.cells.len(),
+        plan.blocks,
+        match plan.warm_up_blocks {
+            0 => String::new(),
+            n => format!(" after {n} of warm-up"),
+        },
+        cost.runs,
+        cost.time(),
+        plan.seed
+    )];
+    lines.push("Cells:".to_owned());
+    for (number, cell) in (0_u32..).zip(&plan.cells) {
+        lines.push(format!(" {number}  {}", plan.cell_name(number)));
+        for measurement in 0..plan.measurements.len() {
+            let measurement = u32::try_from(measurement).unwrap_or(u32::MAX);
+            if let Some(run) = invocation(experiment, cell, measurement) {
+                let env = run.env.iter().map(|(k, v)| format!("{k}={v} "));
+                let env: String = env.collect();
+                lines.push(format!("      {env}punctual {}", run.arguments.join(" ")));
+            }
+        }
+    }
+    if !plan.aliases.is_empty() {
+        lines.push("The fraction cannot tell apart:".to_owned());
+        lines.extend(plan.aliases.iter().map(|alias| format!(" {alias}")));
+    }
+    if runs {
+        lines.push("Order:".to_owned());
+        for block in 0..plan.all_blocks() {
+            let cells = plan.block(block).into_iter();
+            let cells: Vec<String> = cells
+                .filter(|slot| slot.measurement == 0)
+                .map(|slot| slot.cell.to_string())
+                .collect();
+            let kind = if plan.is_warm_up(block) {
+                " (warm-up)"
+            } else {
+                ""
+            };
+            lines.push(format!(" block {block}{kind}: {}", cells.join(" ")));
+        }
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One run of an experiment: this program again, in a process of its own.
+//!
+//! A process of its own has fresh memory and no history of the runs before it, and if it dies, the
+//! experiment does not. It gets the id of its run by `PUNCTUAL_RUN_ID`, so that a run that was in
+//! flight when the experiment ended can be looked for.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{ChildStderr, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punctual_lab::engine::Runner;
+use punctual_lab::plan::Invocation;
+use punctual_lab::state::RunEnd;
+use punctual_model::{Ended, Nanos};
+use punctual_store::{Store, StoredRun};
+use uuid::Uuid;
+
+use crate::commands::measure::failed_checks;
+use crate::recording::{PARENT, RUN_ID};
+use crate::signals::StopRequest;
+
+/// Time between two looks at the process.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long a run may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Runs as processes.
+#[derive(Debug)]
+pub(super) struct Child {
+    home: PathBuf,
+    runs: PathBuf,
+    name: String,
+    stop: StopRequest,
+}
+
+impl Child {
+    /// Runs for experiment `name`, into `store`, until `stop`.
+    pub(super) fn new(store: &Store, name: &str, stop: StopRequest) -> Self {
+        Self {
+            home: store.home().to_owned(),
+            runs: store.runs_dir().to_owned(),
+            name: name.to_owned(),
+            stop,
+        }
+    }
+
+    fn command(&self, run: Uuid, what: &Invocation) -> Command {
+        // Our own program, also where the file was replaced since we started.
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg("--home")
+            .arg(&self.home)
+            .args(&what.arguments)
+            .args(["--quiet", "--name", &self.name])
+            .envs(&what.env)
+            .env(RUN_ID, run.to_string())
+            .env(PARENT, std::process::id().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        for variable in &what.unset {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Waits for the process, and asks it to end when the experiment is to stop.
+    fn wait(&self, mut child: std::process::Child) -> Option<String> {
+        let stderr = child.stderr.take();
+        let reader = thread::spawn(move || stderr.map(first_error).unwrap_or_default());
+        let mut asked: Option<Instant> = None;
+        while let Ok(None) = child.try_wait() {
+            match asked {
+                None if self.stop.is_set() => {
+                    punctual_sys::thread::ask_to_end(child.id());
+                    asked = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > GRACE => {
+                    // It fails only when the process is gone already.
+                    drop(child.kill());
+                    drop(child.wait());
+                    break;
+                }
+                _ => {}
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        reader.join().unwrap_or_default()
+    }
+}
+
+impl Runner for Child {
+    fn run(&mut self, run: Uuid, what: &Invocation) -> (RunEnd, Option<String>) {
+        let error = match self.command(run, what).spawn() {
+            Ok(child) => self.wait(child),
+            Err(err) => return (RunEnd::Failed, Some(format!("start the run: {err}"))),
+        };
+        let stopped = self.stop.is_set();
+        self.find(run).unwrap_or_else(|| {
+            let end = if stopped {
+                RunEnd::Interrupted
+            } else {
+                RunEnd::Failed
+            };
+            let why = error
+                .unwrap_or_else(|| "it ended without a record and without an error".to_owned());
+            (end, Some(why))
+        })
+    }
+
+    fn find(&mut self, run: Uuid) -> Option<(RunEnd, Option<String>)> {
+        let stored = StoredRun::open(self.runs.join(run.to_string())).ok()?;
+        let record = stored.record();
+        Some(match (record.ended, record.valid) {
+            (Some(Ended::Interrupted), _) => {
+                let why = "ended by a signal before its time; kept in the store";
+                (RunEnd::Interrupted, Some(why.to_owned()))
+            }
+            (_, true) => (RunEnd::Valid, None),
+            (_, false) => (RunEnd::Invalid, Some(failed_checks(record))),
+        })
+    }
+
+    fn rest(&mut self, span: Nanos) {
+        let end = Instant::now() + Duration::from(span);
+        while Instant::now() < end && !self.stop.is_set() {
+            thread::sleep(LOOK_EVERY.min(end.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_set()
+    }
+}
+
+/// Returns the first error of the process, with its cause. Reads all, so that the process can write.
+fn first_error(stderr: ChildStderr) -> Option<String> {
+    let mut said: Option<String> = None;
+    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        if let Some(error) = line.strip_prefix("Error: ") {
+            said.get_or_insert_with(|| error.to_owned());
+        } else if let (Some(cause), Some(said)) = (line.strip_prefix("  caused by: "), &mut said) {
+            said.push_str(": ");
+            said.push_str(cause);
+        }
+    }
+    said
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What an experiment says while it goes on: a line a run, on standard error.
+
+use punctual_lab::engine::{Follower, Look, Standing};
+use punctual_lab::file::Experiment;
+use punctual_lab::plan::{Plan, Slot};
+use punctual_lab::state::{Attempt, RunEnd, State};
+
+use super::plan::clock;
+use crate::output::remark;
+
+/// Tells how it goes.
+#[derive(Debug)]
+pub(super) struct Teller {
+    plan: Plan,
+    quiet: bool,
+    several: bool,
+}
+
+impl Teller {
+    /// Tells of `plan`, or nothing.
+    pub(super) fn new(experiment: &Experiment, plan: Plan, quiet: bool) -> Self {
+        Self {
+            plan,
+            quiet,
+            several: experiment.measurements.len() > 1,
+        }
+    }
+}
+
+impl Follower for Teller {
+    fn begin(&mut self, _: Slot, _: &Standing) {}
+
+    fn end(&mut self, attempt: &Attempt, standing: &Standing) {
+        if self.quiet {
+            return;
+        }
+        let slot = attempt.slot;
+        let end = match attempt.end {
+            Some(RunEnd::Valid) => "valid",
+            Some(RunEnd::Invalid) => "INVALID",
+            Some(RunEnd::Failed) => "FAILED",
+            Some(RunEnd::Interrupted) | None => "interrupted",
+        };
+        let measurement = self.plan.measurements.get(slot.measurement as usize);
+        let measurement = measurement.filter(|_| self.several);
+        let left = standing.left.map(|left| clock(left.as_secs_f64()));
+        let detail = attempt.detail.as_ref().map(|d| format!(" ({d})"));
+        remark(&format!(
+            "{:>4} of {}  block {}{}  {}{}: {end} after {:.1} s{}, {} left",
+            standing.done,
+            standing.runs,
+            slot.block,
+            if self.plan.is_warm_up(slot.block) {
+                " (warm-up)"
+            } else {
+                ""
+            },
+            self.plan.cell_name(slot.cell),
+            measurement.map(|m| format!(", {m}")).unwrap_or_default(),
+            attempt.seconds,
+            detail.unwrap_or_default(),
+            left.unwrap_or_else(|| "unknown".to_owned()),
+        ));
+    }
+
+    fn is_resolved(&mut self, _: &State, _: Look) -> bool {
+        false
+    }
+}

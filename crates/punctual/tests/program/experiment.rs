@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Experiments: the plan, the order, and that being killed changes neither.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::Home;
+
+/// Kills of one experiment. More with `PUNCTUAL_TEST_KILLS`.
+const KILLS: u64 = 12;
+
+/// Runs that are over in some milliseconds and need no privilege.
+const FAST: &str = r#"
+name = "fast"
+seed = 11
+warm-up-blocks = 1
+repeat-invalid = 0
+compare = ["p50"]
+
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 10, interval = "1ms" }
+
+[[factor]]
+name = "timer"
+option = "timer"
+levels = ["nanosleep", "futex", "posix"]
+
+[[factor]]
+name = "mlock"
+option = "mlock"
+levels = ["off", "on"]
+
+[stop]
+blocks = 3
+"#;
+
+fn file(home: &Home, text: &str) -> PathBuf {
+    let path = home.dir().join("experiment.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn status(home: &Home) -> Value {
+    let answer = home.run(["experiment", "status", "fast", "--json"]);
+    answer.fine().json()["experiments"][0].clone()
+}
+
+/// The slots in the order in which they were recorded: block, position, cell.
+fn slots(status: &Value) -> Vec<[u64; 3]> {
+    let runs = status["runs"].as_array().unwrap();
+    let recorded = runs.iter().filter(|run| run["end"] != "interrupted");
+    let number = |value: &Value| value.as_u64().unwrap();
+    recorded
+        .map(|run| {
+            [
+                number(&run["block"]),
+                number(&run["position"]),
+                number(&run["cell"]),
+            ]
+        })
+        .collect()
+}
+
+#[test]
+fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
+    let whole = Home::new();
+    let path = file(&whole, FAST);
+    whole
+        .run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()])
+        .fine();
+    let expected = status(&whole);
+    let order = slots(&expected);
+    assert_eq!(
+        order.len(),
+        24,
+        "six cells, three blocks and one of warm-up"
+    );
+
+    let home = Home::new();
+    let path = file(&home, FAST);
+    let kills = std::env::var("PUNCTUAL_TEST_KILLS");
+    let kills = kills.ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
+    let mut moment = 0x2545_f491_4f6c_dd1d_u64;
+    let mut killed = 0;
+    for _ in 0..kills * 4 {
+        if killed == kills {
+            break;
+        }
+        let args = match home.store().join("experiments/fast").exists() {
+            false => vec![
+                "experiment".into(),
+                "run".into(),
+                path.clone().into_os_string(),
+            ],
+            true => vec!["experiment".into(), "resume".into(), "fast".into()],
+        };
+        let mut running = home.start(args);
+        moment ^= moment << 13;
+        moment ^= moment >> 7;
+        moment ^= moment << 17;
+        std::thread::sleep(Duration::from_millis(5 + moment % 250));
+        if running.is_alive() {
+            killed += 1;
+        }
+        running.signal("KILL");
+        drop(running);
+        let begun = home.store().join("experiments/fast").exists();
+        if begun && !status(&home)["finished"].is_null() {
+            break;
+        }
+    }
+    assert!(killed > 0, "it was never caught at work");
+    home.run(["experiment", "resume", "fast"]).fine();
+    let resumed = status(&home);
+    assert_eq!(resumed["plan"], expected["plan"]);
+    assert_eq!(slots(&resumed), order, "after {killed} kills");
+    assert_eq!(resumed["runs_done"], expected["runs_done"]);
+    // Every run of the store is one of the experiment's, once.
+    let ended = resumed["runs"].as_array().unwrap().iter();
+    let ended: BTreeSet<&str> = ended
+        .filter(|run| run["end"] != "interrupted")
+        .map(|run| run["run"].as_str().unwrap())
+        .collect();
+    let stored = home.list();
+    let stored: BTreeSet<&str> = stored
+        .iter()
+        .map(|row| row["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ended, stored);
+}
+
+#[test]
+fn the_same_seed_is_the_same_order_and_another_is_another() {
+    let home = Home::new();
+    let path = file(&home, FAST);
+    let plan = |seed: &str| {
+        let args = ["experiment", "plan", "--runs", "--seed", seed];
+        let args = args
+            .iter()
+            .map(|a| (*a).into())
+            .chain([path.clone().into_os_string()]);
+        home.run(args).fine().stdout.clone()
+    };
+    assert_eq!(plan("3"), plan("3"));
+    let order = |text: String| text[text.find("Order:").unwrap()..].to_owned();
+    assert_ne!(order(plan("3")), order(plan("4")));
+}
+
+#[test]
+fn a_wrong_file_names_the_line_and_what_was_expected() {
+    let home = Home::new();
+    for (from, to, parts) in [
+        ("seed = 11", "sed = 11", ["line 3", "unknown field `sed`"]),
+        ("blocks = 3", "blocks = \"3\"", ["line 23", "expected u32"]),
+        (
+            "instrument = \"wakeup\"",
+            "instrument = \"wakup\"",
+            ["wakup", "wakeup"],
+        ),
+        (
+            "option = \"timer\"",
+            "option = \"timr\"",
+            ["--timr", "cell timer=nanosleep"],
+        ),
+        ("\"futex\"", "\"sundial\"", ["sundial", "timer=sundial"]),
+        (
+            "name = \"fast\"",
+            "name = \"../fast\"",
+            ["line 2", "letters"],
+        ),
+    ] {
+        let path = file(&home, &FAST.replacen(from, to, 1));
+        let args = ["experiment".as_ref(), "run".as_ref(), path.as_os_str()];
+        home.run(args).error(2, &parts);
+        assert!(!home.store().join("experiments").exists());
+    }
+    fs::write(home.dir().join("binary.toml"), [0xff, 0, 1]).unwrap();
+    let binary = home.dir().join("binary.toml");
+    home.run(["experiment".as_ref(), "plan".as_ref(), binary.as_os_str()])
+        .error(2, &["not UTF-8"]);
+    home.run(["experiment", "resume", "none"])
+        .error(2, &["no such experiment"]);
+}
+
+#[test]
+fn ten_thousand_cells_are_asked_about_first() {
+    let home = Home::new();
+    let levels: Vec<String> = (1..=100).map(|n| format!("\"{n}ms\"")).collect();
+    let levels = levels.join(", ");
+    let factors = format!(
+        "[[factor]]\nname = \"a\"\noption = \"interval\"\nlevels = [{levels}]\n\
+         [[factor]]\nname = \"b\"\noption = \"warm-up\"\nlevels = [{levels}]\n[stop]"
+    );
+    let text = FAST
+        .replace("[stop]", &factors)
+        .replace("samples = 10,", "duration = \"10s\",");
+    let path = file(&home, &text);
+    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    // 6 cells x 10 000, 4 blocks.
+    answer.error(2, &["not begun: 240000 runs, about 28 days"]);
+    assert!(!home.store().join("experiments").exists());
+}
+
+#[test]
+fn runs_that_cannot_start_end_the_experiment_with_the_reason() {
+    let home = Home::new();
+    let path = file(&home, &FAST.replace("threads = 1", "cpus = \"1000\""));
+    let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    answer.error(1, &["3 runs failed one after the other", "CPU 1000"]);
+    assert!(
+        answer.stderr.contains("experiment resume fast"),
+        "{answer:#?}"
+    );
+}
