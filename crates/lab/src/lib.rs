@@ -16,6 +16,5 @@ pub mod state;
 pub mod sweep;
 
 mod error;
-mod fraction;
 
 pub use error::LabError;

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use punctual_model::Nanos;
+use punctual_stats::design::{Fraction, Resolution};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::file::{Design, Experiment, Factor, Sets};
-use crate::{fraction, order};
+use crate::order;
 
 /// The name and major version of a plan on disk.
 pub const PLAN_FORMAT: &str = "punctual.experiment/1";
@@ -224,8 +225,8 @@ type Cells = (Vec<Vec<String>>, Vec<String>);
 fn cells(file: &str, experiment: &Experiment) -> Result<Cells, LabError> {
     let (mut cells, aliases) = match experiment.design {
         Design::Full => (crossed(&experiment.factors), Vec::new()),
-        Design::ResolutionThree => fraction(file, experiment, 3)?,
-        Design::ResolutionFour => fraction(file, experiment, 4)?,
+        Design::ResolutionThree => fraction(file, experiment, Resolution::Three)?,
+        Design::ResolutionFour => fraction(file, experiment, Resolution::Four)?,
     };
     let all = cells.len();
     cells.retain(|cell| !is_excluded(experiment, cell));
@@ -271,27 +272,51 @@ fn crossed(factors: &[Factor]) -> Vec<Vec<String>> {
     cells
 }
 
-fn fraction(file: &str, experiment: &Experiment, resolution: u32) -> Result<Cells, LabError> {
+fn fraction(
+    file: &str,
+    experiment: &Experiment,
+    resolution: Resolution,
+) -> Result<Cells, LabError> {
     let factors = &experiment.factors;
-    let fraction = fraction::fraction(factors.len(), resolution).ok_or_else(|| LabError::File {
+    let fraction = Fraction::new(factors.len(), resolution).map_err(|err| LabError::File {
         file: file.to_owned(),
         line: 1,
-        reason: format!(
-            "design: {} factors: a fractional design takes 1 to 15",
-            factors.len()
-        ),
+        reason: format!("design: {err}"),
     })?;
-    let level = |(factor, second): (&Factor, &bool)| {
-        let level = factor.levels.get(usize::from(*second));
+    let level = |(factor, at): (&Factor, usize)| {
+        let level = factor.levels.get(at);
         level.map(|l| l.name.clone()).unwrap_or_default()
     };
     let cells = fraction
-        .cells
-        .iter()
+        .cells()
+        .into_iter()
         .map(|cell| factors.iter().zip(cell).map(level).collect())
         .collect();
-    let names: Vec<String> = factors.iter().map(|f| f.name.clone()).collect();
-    Ok((cells, fraction.aliases(&names)))
+    let names: Vec<&str> = factors.iter().map(|f| f.name.as_str()).collect();
+    Ok((cells, aliases(&fraction, &names)))
+}
+
+/// Says for each main effect and two-factor interaction which others of them cannot be told from it.
+/// What is aliased with longer interactions alone is not listed.
+fn aliases(fraction: &Fraction, names: &[&str]) -> Vec<String> {
+    let say = |effect: u32| {
+        let letters = (0..).zip(names).filter(|(n, _)| effect >> n & 1 == 1);
+        let letters: Vec<&str> = letters.map(|(_, name): (u32, _)| *name).collect();
+        letters.join(" x ")
+    };
+    let ones = (0..names.len()).map(|a| 1_u32 << a);
+    let twos = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| 1 << a | 1 << b));
+    let mut told = Vec::new();
+    let mut lines = Vec::new();
+    for effect in ones.chain(twos) {
+        let others = fraction.aliases(effect, 2);
+        if !told.contains(&effect) && !others.is_empty() {
+            let all: Vec<String> = [effect].iter().chain(&others).map(|e| say(*e)).collect();
+            lines.push(all.join(" = "));
+            told.extend(others);
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -379,7 +404,10 @@ mod tests {
         );
         let (_, plan) = planned(&text);
         assert_eq!(plan.cells.len(), 4);
-        assert_eq!(plan.aliases.len(), 3);
+        assert_eq!(
+            plan.aliases,
+            ["dma = load x raw", "load = dma x raw", "raw = dma x load"]
+        );
     }
 
     #[test]

@@ -162,7 +162,7 @@ fn a_wrong_file_names_the_line_and_what_was_expected() {
         (
             "instrument = \"wakeup\"",
             "instrument = \"wakup\"",
-            ["wakup", "wakeup"],
+            ["measure wakup", "unrecognized"],
         ),
         (
             "option = \"timer\"",
