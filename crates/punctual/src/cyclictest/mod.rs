@@ -9,6 +9,7 @@
 
 mod asked;
 mod getopt;
+mod idle;
 mod json;
 mod live;
 mod number;
@@ -39,6 +40,13 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
     let text = |arg: &OsString| arg.to_string_lossy().into_owned();
     let args: Vec<String> = args.iter().map(text).collect();
     let sys = SysRoot::live();
+    if idle::is_restorer(&args) {
+        return if idle::restorer(&sys) {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
+    }
     let cpus = match cpus(&sys) {
         Ok(cpus) => cpus,
         Err(err) => {

@@ -186,7 +186,7 @@ pub(super) enum IdleStates {
     Laptop,
     /// Nothing: `--default-system`.
     Untouched,
-    /// States of the measured CPUs deeper than this are switched off; -1: all.
+    /// States of the CPUs in use deeper than this are switched off; -1: all.
     Deepest(i32),
 }
 

@@ -19,6 +19,7 @@ use punctual_sys::msr::smi_count;
 use punctual_sys::{HeldDmaLatency, SysRoot, clock, sched};
 
 use super::asked::{Asked, Pipe};
+use super::idle::{IdleError, LimitedIdle};
 use super::json;
 use super::live::{Live, Setup, Show};
 use super::options::{Affinity, Class, IdleStates, Options};
@@ -32,6 +33,9 @@ use crate::home;
 use crate::output::{print, remark};
 use crate::recording::{Beside, Job, record_beside};
 use crate::signals::StopRequest;
+
+/// What the original exits with when something failed.
+const FAILED: u8 = 1;
 
 /// What rtla exits with when a threshold was passed.
 const STRICT_HIT: u8 = 2;
@@ -55,7 +59,7 @@ pub(super) struct Failed {
 impl Failed {
     fn new(said: impl Into<String>) -> Self {
         Self {
-            status: 1,
+            status: FAILED,
             said: said.into(),
         }
     }
@@ -94,6 +98,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         remark(&format!("DEBUG: {spec:?}"));
     }
     let _held = hold(start.sys, options);
+    let limited = limit(start.sys, options, &spec)?;
     if options.verbose {
         let line = |i| {
             format!(
@@ -116,13 +121,15 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         .and_then(|path| serve(path, &mut beside.sink));
     let started = Timestamp::now();
     measure(start, options, spec.clone(), &stop, &mut beside)?;
+    let restored = limited.is_none_or(LimitedIdle::lift);
     let mut live = beside.sink;
     live.finish();
     drop(pipe);
-    let status = if options.strict_exit && live.hit.is_some() {
-        STRICT_HIT
-    } else {
-        0
+    let status = match live.hit {
+        // Said already, by the process that should have done it.
+        _ if !restored => FAILED,
+        Some(_) if options.strict_exit => STRICT_HIT,
+        _ => 0,
     };
     results(options, &live)?;
     if let Some(mut file) = json {
@@ -264,13 +271,7 @@ fn hold(sys: &SysRoot, options: &Options) -> Option<HeldDmaLatency> {
             remark("WARN: not setting cpu_dma_latency from cyclictest");
             return None;
         }
-        IdleStates::Deepest(_) => {
-            remark(
-                "WARN: --deepest-idle-state is not supported here: idle states and \
-                 cpu_dma_latency are left alone",
-            );
-            return None;
-        }
+        IdleStates::Deepest(_) => return None,
     };
     match HeldDmaLatency::hold(sys, Nanos::from_micros(us.into())) {
         Ok(held) => {
@@ -281,6 +282,25 @@ fn hold(sys: &SysRoot, options: &Options) -> Option<HeldDmaLatency> {
             remark(&format!("WARN: {err} failed: idle states are not bounded"));
             None
         }
+    }
+}
+
+/// Switches deeper idle states of the CPUs in use off, where that was asked for.
+fn limit(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<Option<LimitedIdle>, Failed> {
+    let IdleStates::Deepest(deepest) = options.idle else {
+        return Ok(None);
+    };
+    match LimitedIdle::set(sys, &spec.cpus, deepest) {
+        Ok(limited) => Ok(Some(limited)),
+        Err(IdleError::None(cpus)) => {
+            remark(&format!(
+                "WARN: --deepest-idle-state: there are no idle states on CPUs {cpus}"
+            ));
+            Ok(None)
+        }
+        Err(err) => Err(Failed::new(format!(
+            "FATAL: could not set the deepest idle state: {err}"
+        ))),
     }
 }
 

@@ -19,7 +19,8 @@ const OPTIONS: &str = "\
 -c CLOCK --clock=CLOCK     0 = CLOCK_MONOTONIC (default), 1 = CLOCK_REALTIME
 -d DIST  --distance=DIST   how much longer each further thread's interval is, in us; default 500
 -D TIME  --duration=TIME   measure for TIME seconds; suffix m, h or d for other units
-         --deepest-idle-state=N  not supported: cpu_dma_latency is left alone, with a warning
+         --deepest-idle-state=N  switch off idle states above N of the CPUs in use until the end,
+                           -1: all of them, instead of holding /dev/cpu_dma_latency
          --default-system  leave the power management alone
 -F PATH  --fifo=PATH       make a named pipe there that says the figures to each reader
 -h US    --histogram=US    print a histogram of US rows at the end; all threads have one interval

@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 mod grammar;
+mod idle;
 mod paper;
 mod peer;
 mod scripts;
