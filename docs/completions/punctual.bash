@@ -853,12 +853,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__load)
-            opts="-q -D -h -V --json --quiet --duration --cpus --report-to --home --help --version"
+            opts="-q -D -h -V --ping-to --ping-rate --json --quiet --duration --cpus --report-to --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --duration)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -961,7 +969,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --name --note --json --quiet --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --name --note --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1019,6 +1027,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1039,7 +1055,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --name --note --json --quiet --home --help --version"
+            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --name --note --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1142,6 +1158,14 @@ _punctual() {
                     return 0
                     ;;
                 --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

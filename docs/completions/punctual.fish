@@ -90,6 +90,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -109,6 +111,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -120,6 +124,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs that the loads are sized for [default: all that are allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report for a measurement, and end with the process that has this number' -r

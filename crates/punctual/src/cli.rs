@@ -10,6 +10,7 @@
 )]
 
 mod experiment;
+mod loads;
 mod measure;
 
 use std::ffi::OsString;
@@ -19,10 +20,10 @@ pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
     ExperimentStatusArgs, ExperimentSweepArgs,
 };
+pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
 
@@ -156,48 +157,6 @@ pub struct CyclictestArgs {
         allow_hyphen_values = true
     )]
     pub options: Vec<OsString>,
-}
-
-const LOADS: &str = "\
-Loads, by default one thread a CPU:
-  cpu[:N]          N threads that add; work in additions
-  memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
-  sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
-  tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
-
-Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
-  @cpus=LIST       CPUs that it may run on
-  @policy=POLICY   o[:NICE], b, i, f:PRIO or r:PRIO [default: o]
-  @nice=N          the same as @policy=o:N
-  @intensity=N%    share of the time that it works [default: 100%]";
-
-/// Options of `load`
-#[derive(Args, Debug)]
-#[command(after_help = LOADS)]
-pub struct LoadArgs {
-    /// Loads to run (also comma-separated)
-    #[arg(required = true, value_name = "LOAD")]
-    pub loads: Vec<LoadList>,
-
-    /// Print what the loads did as JSON when they end, and no rates before
-    #[arg(long)]
-    pub json: bool,
-
-    /// Print no rates, only the result
-    #[arg(long, short = 'q')]
-    pub quiet: bool,
-
-    /// Stop after this time [default: at Ctrl-C]
-    #[arg(long, short = 'D', value_name = "TIME", allow_hyphen_values = true)]
-    pub duration: Option<Nanos>,
-
-    /// Number of CPUs that the loads are sized for [default: all that are allowed]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cpus: Option<u32>,
-
-    /// Report for a measurement, and end with the process that has this number
-    #[arg(long, value_name = "PID", hide = true)]
-    pub report_to: Option<u32>,
 }
 
 /// What to do with runs

@@ -12,6 +12,7 @@
 
 pub mod adding;
 pub mod clock;
+pub mod icmp;
 pub mod limits;
 pub mod memory;
 pub mod msr;

@@ -119,7 +119,7 @@ impl LoadRun {
         check_memory(sys, loads, cpus)?;
         let mut crews = Vec::new();
         for load in loads {
-            crews.push(prepare(load, cpus).map_err(|err| of(load, &err))?);
+            crews.push(prepare(sys, load, cpus).map_err(|err| of(load, &err))?);
         }
         let mut run = Self::idle();
         // Hundreds of threads at work would leave no time to start the others.
@@ -255,13 +255,14 @@ impl Drop for LoadRun {
 }
 
 /// Gets all that `load` needs, and returns a task for each of its threads.
-fn prepare(load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
+fn prepare(sys: &SysRoot, load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
     let threads = 0..load.threads(cpus);
     Ok(match load.kind {
         LoadKind::Cpu { .. } => threads.map(|_| compute::cpu()).collect(),
         LoadKind::Memory { block } => threads
             .map(|number| compute::memory(block, number))
             .collect(),
+        LoadKind::Ping(ref ping) => ping.prepare(sys)?,
         LoadKind::Sched { .. } => sched::prepare(load.threads(cpus) / (2 * sched::GROUP))?,
         LoadKind::Tmpfs { size } => threads
             .map(|_| tmpfs::prepare(size))

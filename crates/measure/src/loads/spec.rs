@@ -15,6 +15,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::ping::{self, Ping};
 use super::sched;
 use super::settings::Settings;
 
@@ -46,6 +47,8 @@ pub enum LoadKind {
         /// Size of each thread's block, in bytes.
         block: u64,
     },
+    /// Floods of ICMP echo requests.
+    Ping(Ping),
     /// Groups of threads that send each other messages through sockets.
     Sched {
         /// Number of groups.
@@ -64,6 +67,7 @@ impl LoadSpec {
         match self.kind {
             LoadKind::Cpu { .. } => "cpu",
             LoadKind::Memory { .. } => "memory",
+            LoadKind::Ping(_) => "ping",
             LoadKind::Sched { .. } => "sched",
             LoadKind::Tmpfs { .. } => "tmpfs",
         }
@@ -74,6 +78,7 @@ impl LoadSpec {
         match self.kind {
             LoadKind::Cpu { .. } => "additions",
             LoadKind::Memory { .. } => "accesses",
+            LoadKind::Ping(_) => "replies",
             LoadKind::Sched { .. } => "messages",
             LoadKind::Tmpfs { .. } => "bytes",
         }
@@ -84,6 +89,7 @@ impl LoadSpec {
         let cpus = self.settings.cpu_count(cpus);
         match self.kind {
             LoadKind::Cpu { threads } => threads.unwrap_or(cpus),
+            LoadKind::Ping(ping) => 2 * ping.floods,
             LoadKind::Sched { groups } => groups.unwrap_or(cpus).saturating_mul(2 * sched::GROUP),
             LoadKind::Memory { .. } | LoadKind::Tmpfs { .. } => cpus,
         }
@@ -92,7 +98,7 @@ impl LoadSpec {
     /// Returns the memory that it takes where the program may use `cpus` CPUs, in bytes.
     pub(super) fn memory(&self, cpus: u32) -> u64 {
         match self.kind {
-            LoadKind::Cpu { .. } | LoadKind::Sched { .. } => 0,
+            LoadKind::Cpu { .. } | LoadKind::Ping(_) | LoadKind::Sched { .. } => 0,
             LoadKind::Memory { block } | LoadKind::Tmpfs { size: block } => {
                 block.saturating_mul(self.threads(cpus).into())
             }
@@ -117,6 +123,7 @@ impl fmt::Display for LoadSpec {
             LoadKind::Cpu { threads: Some(n) } => write!(f, ":{n}")?,
             LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
             LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
+            LoadKind::Ping(ping) => ping.fmt(f)?,
             LoadKind::Sched { groups: None } => {}
             LoadKind::Sched { groups: Some(n) } => write!(f, ":{n}")?,
             LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
@@ -151,6 +158,7 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
         None => (head, None),
     };
     let settings = Settings::take(&mut given)?;
+    let mut own = Given(given);
     let kind = match name {
         "cpu" => LoadKind::Cpu {
             threads: size.map(|n| count(n, 1..=4_096, "threads")).transpose()?,
@@ -158,19 +166,37 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
         "memory" => LoadKind::Memory {
             block: size.map_or(Ok(DEFAULT_MEMORY), bytes)?,
         },
+        "ping" => LoadKind::Ping(Ping {
+            floods: size.map_or(Ok(1), |n| count(n, 1..=64, "floods"))?,
+            to: own.take("to").map(ping::address).transpose()?,
+            rate: own.take("rate").map(ping::rate).transpose()?,
+        }),
         "sched" => LoadKind::Sched {
             groups: size.map(|n| count(n, 1..=100, "groups")).transpose()?,
         },
         "tmpfs" => LoadKind::Tmpfs {
             size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
         },
-        _ => return Err("not a load; use cpu, memory, sched or tmpfs".to_owned()),
+        _ => return Err("not a load; use cpu, memory, ping, sched or tmpfs".to_owned()),
     };
-    if let Some((key, _)) = given.first() {
+    if let Some((key, _)) = own.0.first() {
         let keys = Settings::KEYS.join(", ");
-        return Err(format!("`{name}` has no setting `{key}`; it has {keys}"));
+        return Err(match name {
+            "ping" => format!("`ping` has no setting `{key}`; it has to, rate, {keys}"),
+            _ => format!("`{name}` has no setting `{key}`; it has {keys}"),
+        });
     }
     Ok(LoadSpec { kind, settings })
+}
+
+/// Settings that were given and not taken yet.
+struct Given<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Given<'a> {
+    fn take(&mut self, wanted: &str) -> Option<&'a str> {
+        let at = self.0.iter().position(|(key, _)| *key == wanted)?;
+        Some(self.0.remove(at).1)
+    }
 }
 
 fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, String> {
@@ -243,6 +269,8 @@ mod tests {
             "cpu:2@policy=f:5",
             "memory:64M@cpus=1@policy=o:5@intensity=50%",
             "cpu@policy=i",
+            "ping",
+            "ping:4@to=127.0.0.7@rate=50@cpus=1",
             "sched",
             "sched:3@policy=o:1",
             "tmpfs",
@@ -281,6 +309,12 @@ mod tests {
             ("memory:é", "4K to 1T"),
             ("sched:101", "groups must be from 1 to 100"),
             ("tmpfs:2K", "4K to 1T"),
+            ("ping:0", "floods must be from 1 to 64"),
+            ("ping@to=localhost", "an IPv4 address"),
+            ("ping@to=::1", "an IPv4 address"),
+            ("ping@rate=0", "1 to 1000000"),
+            ("ping@rate=5@rate=6", "no setting `rate`"),
+            ("ping@from=127.0.0.1", "it has to, rate, cpus"),
             ("cpu@", "no setting"),
             ("cpu@fast", "`@fast` is no setting"),
             ("cpu@speed=3", "has no setting `speed`; it has cpus, policy"),

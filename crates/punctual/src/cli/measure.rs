@@ -4,11 +4,10 @@
 //! Options of `measure`: those of the wake-up instrument, and those that all others share.
 
 use clap::{Args, Subcommand};
-use punctual_measure::loads::LoadList;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
-use super::{DmaLatency, Switch, label, one_of};
+use super::{DmaLatency, LoadOptions, Switch, label, one_of};
 
 /// What makes samples
 #[derive(Debug, Subcommand)]
@@ -150,9 +149,9 @@ pub struct WakeupArgs {
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
-    /// Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)
-    #[arg(long, value_name = "LOAD", help_heading = "System")]
-    pub load: Vec<LoadList>,
+    /// Loads beside the measurement
+    #[command(flatten)]
+    pub loads: LoadOptions,
 
     /// Name of the run, for `punctual runs`
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
@@ -196,9 +195,9 @@ pub struct CommonArgs {
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
-    /// Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)
-    #[arg(long, value_name = "LOAD", help_heading = "System")]
-    pub load: Vec<LoadList>,
+    /// Loads beside the measurement
+    #[command(flatten)]
+    pub loads: LoadOptions,
 
     /// Name of the run, for `punctual runs`
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]

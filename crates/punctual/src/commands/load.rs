@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
         return Err(CliError::usage("--duration 0: there is no time to load"));
     }
     let stop = StopRequest::on_signals()?.flag();
-    let loads = LoadList::join(&args.loads);
+    let loads = args.reach.over(LoadList::join(&args.loads))?;
     if loads.is_empty() {
         return Err(CliError::usage("there is no load to run"));
     }

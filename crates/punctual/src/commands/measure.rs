@@ -9,7 +9,6 @@ mod release;
 
 use std::path::Path;
 
-use punctual_measure::loads::LoadList;
 use punctual_model::{CheckStatus, CpuSet, Ended, RunRecord};
 use punctual_report::text;
 use punctual_store::Store;
@@ -44,7 +43,7 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         spec,
         name: args.name.clone(),
         note: args.note.clone(),
-        loads: LoadList::join(&args.load),
+        loads: args.loads.chosen()?,
         insist_on_mlock: args.mlock.is_some(),
         insist_on_dma_latency: args.dma_latency.is_some(),
     };

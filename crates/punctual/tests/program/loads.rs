@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::common::{Answer, Home, Running, machine, wait_until};
 
 const MEASURE: &str = "measure wakeup --quiet --json --priority o --dma-latency off --mlock off";
@@ -243,4 +245,80 @@ fn a_load_alone_that_is_stopped_has_not_done_its_work() {
     let answer = running.wait();
     answer.error(1, &["cpu:1: no work for "]);
     assert!(answer.stdout.contains("FAILED"), "{answer:#?}");
+}
+
+#[test]
+fn another_machine_is_never_flooded() {
+    let home = Home::new();
+    // Reserved for documentation (RFC 5737): nobody has it.
+    let other = ["--ping-to", "203.0.113.1"];
+    let parts = ["203.0.113.1 is no address of this machine", "rate"];
+    home.run(["load", "ping"].into_iter().chain(other))
+        .error(2, &parts);
+    home.run(["load", "ping@to=203.0.113.1@rate=1001"])
+        .error(2, &parts);
+    let args = format!("{MEASURE} --samples 5 --load ping");
+    home.run(args.split_whitespace().chain(other))
+        .error(2, &parts);
+    home.run(["load", "cpu"].into_iter().chain(other))
+        .error(2, &["no load pings"]);
+    for address in ["localhost", "::1", "127.0.0.1/8", ""] {
+        home.run(["load", "ping", "--ping-to", address])
+            .error(2, &["--ping-to"]);
+    }
+}
+
+/// Two network namespaces with a cable between them; the program runs in one, with so much of a
+/// script before it. Both end with the script.
+fn between_namespaces(home: &Home, load: &str) -> Option<Answer> {
+    let script = r#"
+        set -e
+        unshare --net sleep 60 &
+        other=$!
+        trap 'kill $other' EXIT
+        while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done
+        ip link set lo up
+        ip link add here type veth peer name there
+        ip link set there netns $other
+        ip addr add 10.99.0.1/24 dev here
+        ip link set here up
+        nsenter --net=/proc/$other/ns/net sh -c 'ip addr add 10.99.0.2/24 dev there; ip link set there up'
+        "$0" load "$1" --duration 2s --json
+        ip -s -s -j link show here >&2
+    "#;
+    if !machine::root() {
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command
+        .args([
+            "--net",
+            "--mount-proc",
+            "--fork",
+            "--pid",
+            "sh",
+            "-c",
+            script,
+        ])
+        .arg(crate::common::program())
+        .arg(load)
+        .env("PUNCTUAL_HOME", home.store());
+    Some(crate::common::finish(command))
+}
+
+#[test]
+fn another_host_is_pinged_at_the_rate_that_was_asked_for() {
+    let home = Home::new();
+    let Some(answer) = between_namespaces(&home, "ping:2@to=10.99.0.2@rate=100") else {
+        return;
+    };
+    answer.fine();
+    let report = answer.json();
+    let replies = report["loads"][0]["work"].as_f64().unwrap();
+    // Two seconds and the time until all threads had their first reply.
+    assert!((50.0..=260.0).contains(&replies), "{report:#}");
+    let interface = answer.stderr.lines().last().unwrap();
+    let interface: Value = serde_json::from_str(interface).unwrap();
+    let sent = interface[0]["stats64"]["tx"]["packets"].as_u64().unwrap();
+    assert!(sent <= 300, "{sent} packets");
 }

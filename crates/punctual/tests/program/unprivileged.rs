@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::common::{Answer, Home, QUICK, finish, machine, program};
@@ -176,4 +176,20 @@ fn an_assessment_without_privilege_begins_with_what_it_is_not() {
     assert!(line.starts_with("NOT a real-time measurement"), "{line}");
     let runs = user.run(&["runs", "list", "--json"]).fine().json();
     assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_user_who_may_not_ping_learns_that_before_anything_starts() {
+    let Some(user) = User::nobody() else { return };
+    let range = machine::read(Path::new("/proc/sys/net/ipv4/ping_group_range")).unwrap();
+    if range.split_whitespace().next() != Some("1") {
+        machine::skip("root", "everybody may ping here");
+        return;
+    }
+    let parts = ["ping: echo requests are refused", "CAP_NET_RAW"];
+    user.run(&["load", "cpu:1,ping"]).error(5, &parts);
+    let measure = [&QUICK[..], &["--load=ping"]].concat();
+    user.run(&measure).error(5, &parts);
+    user.run(&["load", "cpu:1@policy=f:1"])
+        .error(5, &["cpu:1@policy=f:1: SCHED_FIFO (f:1) was refused"]);
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{Found, Frame};
-use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Policy, Setup};
 use punctual_report::text;
 use punctual_store::Store;
@@ -74,7 +73,7 @@ pub(crate) fn run(
         setup,
         name: common.name.clone(),
         note: common.note.clone(),
-        loads: LoadList::join(&common.load),
+        loads: common.loads.chosen()?,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
     };
@@ -117,7 +116,9 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
         },
         mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),
         housekeeping,
-        loads: LoadList::join(&common.load)
+        loads: common
+            .loads
+            .chosen()?
             .iter()
             .map(ToString::to_string)
             .collect(),

@@ -3,7 +3,6 @@
 
 //! From options and the machine to the specification of a run, or to why not.
 
-use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
 
 use crate::cli::{DmaLatency, Switch, WakeupArgs};
@@ -71,7 +70,9 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         until: args.until.iter().map(ToString::to_string).collect(),
         on_threshold_ns: args.on_threshold,
         deadlines_ns: args.deadline.clone(),
-        loads: LoadList::join(&args.load)
+        loads: args
+            .loads
+            .chosen()?
             .iter()
             .map(ToString::to_string)
             .collect(),

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The load `ping`: ICMP echo requests as fast as they are answered.
+//!
+//! Each flood has two threads with a socket each, one for each direction: what one sends from A to
+//! B the other sends from B to A. A thread sends a request and waits for its reply. Between two
+//! addresses of this machine the kernel answers in the context of the sender, through all of the
+//! network's receive path.
+//!
+//! Another machine is never flooded: it is pinged only at a limited rate that was asked for.
+
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use punctual_sys::SysRoot;
+use punctual_sys::icmp::{Echo, is_own_address};
+
+use super::shift::{Shift, Task};
+
+/// What goes to another machine, at most, in requests a second.
+const FOREIGN_RATE: u32 = 1_000;
+
+/// How long a reply may take; then the next request is sent.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Where a flood goes if nothing is said.
+const FAR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Floods of echo requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ping {
+    /// Number of floods, each of two threads.
+    pub floods: u32,
+    /// The host that is pinged. Missing: this one.
+    pub to: Option<Ipv4Addr>,
+    /// Requests of all floods together in a second. Missing: as many as are answered.
+    pub rate: Option<u32>,
+}
+
+impl Ping {
+    /// Opens the sockets, and returns a task for each.
+    pub(super) fn prepare(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
+        let to = self.to.unwrap_or(FAR);
+        let own = is_this_machine(sys, to);
+        if !own {
+            self.check_foreign(to)?;
+        } else if !answers(sys) {
+            let what = "net.ipv4.icmp_echo_ignore_all is set: nobody would answer here";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let threads = 2 * self.floods;
+        // Of all threads together.
+        let every = self
+            .rate
+            .map(|rate| Duration::from_secs(threads.into()) / rate);
+        let process = std::process::id();
+        let mut tasks: Vec<Task> = Vec::new();
+        for number in 0..threads {
+            let (from, to) = match (own, near(number / 2)) {
+                (false, _) => (None, to),
+                (true, near) if number % 2 == 0 => (Some(near), to),
+                (true, near) => (Some(to), near),
+            };
+            // Programs differ in the upper part, our threads in the lower.
+            #[expect(clippy::cast_possible_truncation, reason = "an identifier has 16 bits")]
+            let id = (process << 7 | number) as u16;
+            let echo = Echo::open(from, to, id, PATIENCE).map_err(|err| refused(to, &err))?;
+            tasks.push(Box::new(move |shift| flood(shift, &echo, every)));
+        }
+        Ok(tasks)
+    }
+
+    fn check_foreign(&self, to: Ipv4Addr) -> io::Result<()> {
+        if self.rate.is_some_and(|rate| rate <= FOREIGN_RATE) {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "{to} is no address of this machine, and others are not flooded: \
+                 limit it with rate=N, up to {FOREIGN_RATE} requests a second"
+            ),
+        ))
+    }
+}
+
+impl fmt::Display for Ping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.floods != 1 {
+            write!(f, ":{}", self.floods)?;
+        }
+        if let Some(to) = self.to {
+            write!(f, "@to={to}")?;
+        }
+        if let Some(rate) = self.rate {
+            write!(f, "@rate={rate}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the other end of a flood between own addresses. Each has its own, so that the kernel
+/// hands a reply to its thread alone.
+fn near(flood: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 0, 1, 1)) + flood)
+}
+
+/// Reads the address of a host.
+pub(super) fn address(text: &str) -> Result<Ipv4Addr, String> {
+    let address = text.parse::<Ipv4Addr>();
+    address.map_err(|_| "to: must be an IPv4 address such as 127.0.0.1".to_owned())
+}
+
+/// Reads a number of requests a second.
+pub(super) fn rate(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(rate @ 1..=1_000_000) => Ok(rate),
+        _ => Err("rate: must be from 1 to 1000000 requests a second".to_owned()),
+    }
+}
+
+/// Whether what goes to `address` certainly stays on this machine.
+fn is_this_machine(sys: &SysRoot, address: Ipv4Addr) -> bool {
+    let any_is_own = sys.fact::<u32>("/proc/sys/net/ipv4/ip_nonlocal_bind") == Some(1);
+    address.is_loopback() || (!any_is_own && is_own_address(address))
+}
+
+/// Whether this machine answers echo requests.
+fn answers(sys: &SysRoot) -> bool {
+    sys.fact::<u32>("/proc/sys/net/ipv4/icmp_echo_ignore_all") != Some(1)
+}
+
+fn refused(to: Ipv4Addr, err: &io::Error) -> io::Error {
+    match err.kind() {
+        io::ErrorKind::PermissionDenied => io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "echo requests are refused ({err}) without CAP_NET_RAW and outside of \
+                 net.ipv4.ping_group_range; run it with sudo"
+            ),
+        ),
+        kind => io::Error::new(kind, format!("{to} cannot be reached: {err}")),
+    }
+}
+
+/// Sends a request after the other, at most one `every` so often.
+fn flood(shift: &mut Shift<'_>, echo: &Echo, every: Option<Duration>) -> io::Result<()> {
+    let mut sequence = 0_u16;
+    let mut next = Instant::now();
+    while !shift.is_over() {
+        if let Some(every) = every {
+            shift.pause(next.saturating_duration_since(Instant::now()));
+            // What could not be sent in time is not made up for.
+            next = Instant::now().max(next) + every;
+        }
+        sequence = sequence.wrapping_add(1);
+        match echo.send(sequence) {
+            Ok(()) => {}
+            // The queue of the interface is full.
+            Err(err) if is_momentary(&err) => {
+                shift.pause(Duration::from_millis(1));
+                continue;
+            }
+            Err(err) => return Err(err),
+        }
+        // An older reply may come first, where one was late.
+        while let Some(reply) = echo.receive()? {
+            shift.did(1);
+            if reply == sequence {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_momentary(err: &io::Error) -> bool {
+    const ENOBUFS: i32 = 105;
+    err.kind() == io::ErrorKind::WouldBlock || err.raw_os_error() == Some(ENOBUFS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::shift::Tally;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn ping(to: &str, rate: Option<u32>) -> Ping {
+        Ping {
+            floods: 1,
+            to: Some(to.parse().unwrap()),
+            rate,
+        }
+    }
+
+    /// Lets the floods run for `span`, and returns how many replies there were; nothing without
+    /// the privilege.
+    fn replies(ping: Ping, span: Duration) -> Option<u64> {
+        let tasks = match ping.prepare(&SysRoot::live()) {
+            Ok(tasks) => tasks,
+            Err(err) => {
+                assert_eq!(err.kind(), io::ErrorKind::Unsupported, "{err}");
+                return None;
+            }
+        };
+        let (stop, tally) = (AtomicBool::new(false), Tally::default());
+        std::thread::scope(|scope| {
+            for task in tasks {
+                let (stop, tally) = (&stop, &tally);
+                scope.spawn(move || {
+                    task(&mut Shift::begin(stop, tally, "100%".parse().unwrap())).unwrap();
+                });
+            }
+            std::thread::sleep(span);
+            stop.store(true, Ordering::Relaxed);
+        });
+        Some(tally.work.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn own_addresses_are_flooded_both_ways() {
+        for to in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
+            let replies = replies(ping(to, None), Duration::from_millis(200));
+            assert!(replies.is_none_or(|n| n > 10), "{to}: {replies:?}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_kept_by_all_threads_together() {
+        let begun = Instant::now();
+        let replies = replies(ping("127.0.0.1", Some(50)), Duration::from_secs(1));
+        // One of each thread at once, then 50 a second.
+        let most = 2 + begun.elapsed().as_millis() / 20;
+        let kept = |n: u64| n >= 2 && u128::from(n) <= most;
+        assert!(replies.is_none_or(kept), "{replies:?}, at most {most}");
+    }
+
+    #[test]
+    fn others_are_pinged_only_at_a_limited_rate() {
+        // Reserved for documentation (RFC 5737); nothing is sent.
+        for rate in [None, Some(FOREIGN_RATE + 1)] {
+            let err = ping("203.0.113.1", rate)
+                .prepare(&SysRoot::live())
+                .map(|tasks| tasks.len())
+                .unwrap_err();
+            assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
+            assert!(
+                err.to_string().contains("no address of this machine"),
+                "{err}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_is_nobodys_own_where_the_kernel_would_bind_to_any() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("proc/sys/net/ipv4");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("ip_nonlocal_bind"), "1\n").unwrap();
+        let sys = SysRoot::at(dir.path());
+        assert!(is_this_machine(&sys, "127.0.0.9".parse().unwrap()));
+        assert!(!is_this_machine(&sys, "203.0.113.1".parse().unwrap()));
+        std::fs::write(path.join("icmp_echo_ignore_all"), "1\n").unwrap();
+        let err = ping("127.0.0.1", None)
+            .prepare(&sys)
+            .map(|_| ())
+            .unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::Unsupported);
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options about loads.
+
+use std::net::Ipv4Addr;
+
+use clap::Args;
+use punctual_measure::loads::{LoadKind, LoadList, LoadSpec};
+use punctual_model::Nanos;
+
+use crate::error::CliError;
+
+/// Options of loads beside a measurement
+#[derive(Args, Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD", help_heading = "Loads")]
+    pub load: Vec<LoadList>,
+
+    /// What the loads may touch
+    #[command(flatten)]
+    pub reach: LoadReach,
+}
+
+impl LoadOptions {
+    /// Returns the loads that are asked for.
+    pub(crate) fn chosen(&self) -> Result<Vec<LoadSpec>, CliError> {
+        self.reach.over(LoadList::join(&self.load))
+    }
+}
+
+/// What loads may touch beyond the CPUs and the memory
+#[derive(Args, Clone, Debug, Default)]
+pub struct LoadReach {
+    /// Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate
+    #[arg(long, value_name = "ADDR", help_heading = "Loads")]
+    pub ping_to: Option<Ipv4Addr>,
+
+    /// Requests a second that each ping load sends [default: as many as are answered]
+    #[arg(long, value_name = "N", help_heading = "Loads",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub ping_rate: Option<u32>,
+}
+
+impl LoadReach {
+    /// Returns `loads` as these options have them.
+    pub(crate) fn over(&self, mut loads: Vec<LoadSpec>) -> Result<Vec<LoadSpec>, CliError> {
+        let mut pings = 0;
+        for load in &mut loads {
+            if let LoadKind::Ping(ping) = &mut load.kind {
+                pings += 1;
+                // What a load says of itself is more exact.
+                ping.to = ping.to.or(self.ping_to);
+                ping.rate = ping.rate.or(self.ping_rate);
+            }
+        }
+        if pings == 0 && (self.ping_to.is_some() || self.ping_rate.is_some()) {
+            return Err(CliError::usage(
+                "--ping-to and --ping-rate: no load pings; add the load ping",
+            ));
+        }
+        Ok(loads)
+    }
+}
+
+const LOADS: &str = "\
+Loads, by default one thread a CPU:
+  cpu[:N]          N threads that add; work in additions
+  memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
+  ping[:N]         N floods of ICMP echo requests, each both ways [default: 1];
+                   @to=ADDR and @rate=N as --ping-to and --ping-rate
+  sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
+  tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
+
+Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
+  @cpus=LIST       CPUs that it may run on
+  @policy=POLICY   o[:NICE], b, i, f:PRIO or r:PRIO [default: o]
+  @nice=N          the same as @policy=o:N
+  @intensity=N%    share of the time that it works [default: 100%]";
+
+/// Options of `load`
+#[derive(Args, Debug)]
+#[command(after_help = LOADS)]
+pub struct LoadArgs {
+    /// Loads to run (also comma-separated)
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<LoadList>,
+
+    /// What the loads may touch
+    #[command(flatten)]
+    pub reach: LoadReach,
+
+    /// Print what the loads did as JSON when they end, and no rates before
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print no rates, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long, short = 'D', value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<Nanos>,
+
+    /// Number of CPUs that the loads are sized for [default: all that are allowed]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+
+    /// Report for a measurement, and end with the process that has this number
+    #[arg(long, value_name = "PID", hide = true)]
+    pub report_to: Option<u32>,
+}
