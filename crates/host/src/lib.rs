@@ -10,6 +10,7 @@ pub mod journal;
 pub mod knob;
 pub mod plan;
 pub mod profile;
+pub mod session;
 pub mod state;
 
 mod doctor;

@@ -10,7 +10,7 @@ use punctual_model::{CpuSet, StepOutcome, StepReport, Target, Undone};
 use punctual_sys::SysRoot;
 
 use super::inherit;
-use crate::journal::{Entry, Journal, JournalError, Progress, Record, agree};
+use crate::journal::{Entry, Journal, Progress, Record, agree};
 use crate::knob::{Access, AccessError, Fault};
 
 /// How a revert ended.
@@ -37,15 +37,14 @@ enum Due {
 /// Takes back the session of `journal`. Threads that inherited from a moved one are looked for in
 /// `sys`.
 ///
-/// # Errors
-///
-/// Fails when the journal cannot be written. What was done is in it, and can be continued.
+/// A journal that cannot be written any more is no reason to stop: what was done can be seen on the
+/// machine, should this be interrupted.
 pub fn revert(
     journal: &mut Journal,
     access: &dyn Access,
     sys: &SysRoot,
     online: &CpuSet,
-) -> Result<Reverted, JournalError> {
+) -> Reverted {
     let mut reverted = Reverted {
         steps: Vec::new(),
         complete: journal.damaged_lines().is_empty(),
@@ -62,11 +61,8 @@ pub fn revert(
             },
             due => {
                 let undone = undo(&entry, &due, access, online);
-                let undone_again = undone.clone();
-                journal.note(Record::Undone {
-                    seq,
-                    undone: undone_again,
-                })?;
+                let noted = undone.clone();
+                drop(journal.note(Record::Undone { seq, undone: noted }));
                 undone
             }
         };
@@ -85,7 +81,7 @@ pub fn revert(
         .iter()
         .all(|step| step.undone.as_ref().is_some_and(Undone::is_fine));
     reverted.steps.extend(inherited);
-    Ok(reverted)
+    reverted
 }
 
 fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {

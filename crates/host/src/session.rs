@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A session of tuning: the locks, the journal, and the machine, put together.
+//!
+//! ```text
+//! Tuner::begin(plan) -> Session            locks, journal on disk; nothing is changed yet
+//! Session::apply()                         writes, each noted before and after
+//! Session::keep()    or Session::revert()  locks dropped, changes stay; or all taken back
+//! Tuner::revert()                          what an earlier session left
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use punctual_model::{
+    CpuSet, KeptSession, Nanos, Plan, PlanStep, StepReport, TUNING_FORMAT, TuningAction,
+    TuningReport,
+};
+use punctual_sys::SysRoot;
+
+use crate::apply::{self, Applied, Hand, OnFailure, Reverted};
+use crate::journal::{
+    Found, Header, JOURNAL_FORMAT, Journal, JournalError, Keeper, Record, discard_empty,
+};
+use crate::knob::{Live, Patient, Scope, Survey};
+use crate::plan::{PlanOptions, plan_threads};
+use crate::profile::Profile;
+use crate::state::{Lock, PrivateDir, StateError};
+
+/// How long a setting may take to be read or written. Taking a CPU offline takes tenths of a second
+/// on a machine under load, setting many huge pages aside longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Clock ticks of `/proc` a second: `USER_HZ`, which is 100 on every architecture that we build for.
+const TICKS_A_SECOND: u64 = 100;
+
+/// Rounds in which threads are looked for that started while others were moved.
+const ROUNDS: usize = 5;
+
+/// A session could not begin or end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The directory, the locks.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Changes of an earlier session are still there.
+    #[error("the changes of profile {profile} ({purpose}, {started}) are not reverted", profile = .0.profile, purpose = .0.purpose, started = .0.started)]
+    Unreverted(Box<KeptSession>),
+    /// The kernel does not tell its boot id, so a journal could not be told from an earlier boot's.
+    #[error("read /proc/sys/kernel/random/boot_id")]
+    NoBootId,
+}
+
+/// What an earlier session has left.
+#[derive(Debug)]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// A journal whose changes went with the boot in which they were made.
+    OtherBoot(Box<Journal>),
+    /// Changes.
+    Changes(Box<Journal>),
+}
+
+/// What a session is for.
+#[derive(Clone, Debug)]
+pub struct Purpose {
+    /// Its id, unique.
+    pub id: String,
+    /// `apply`, `run`, `measure` or `trial`.
+    pub name: String,
+    /// Now, RFC 3339 in UTC.
+    pub started: String,
+    /// When it ends by itself, RFC 3339 in UTC.
+    pub until: Option<String>,
+    /// The program and its version.
+    pub program: String,
+}
+
+/// Where tuning happens.
+#[derive(Clone, Debug)]
+pub struct Tuner {
+    sys: SysRoot,
+    dir: PathBuf,
+    boot_id: String,
+}
+
+impl Tuner {
+    /// Prepares to tune the machine of `sys`, with the journal in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kernel does not tell its boot id.
+    pub fn new(sys: &SysRoot, dir: &Path) -> Result<Self, SessionError> {
+        let boot_id = sys
+            .read("/proc/sys/kernel/random/boot_id")
+            .map_err(|_| SessionError::NoBootId)?;
+        Ok(Self {
+            sys: sys.clone(),
+            dir: dir.to_owned(),
+            boot_id: boot_id.trim().to_owned(),
+        })
+    }
+
+    /// Returns the machine.
+    pub const fn sys(&self) -> &SysRoot {
+        &self.sys
+    }
+
+    /// Returns the directory of the journal.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Looks for what an earlier session has left, without changing anything.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the journal cannot be read.
+    pub fn left(&self) -> Result<Left, SessionError> {
+        let Some(dir) = PrivateDir::open(&self.dir)? else {
+            return Ok(Left::Nothing);
+        };
+        Ok(match Journal::find(dir)? {
+            Found::Nothing | Found::Empty(_) => Left::Nothing,
+            Found::Session(journal) if journal.session().boot_id == self.boot_id => {
+                Left::Changes(journal)
+            }
+            Found::Session(journal) => Left::OtherBoot(journal),
+        })
+    }
+
+    /// Says who is changing the machine right now.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the lock cannot be looked at.
+    pub fn at_work(&self) -> Result<Option<String>, SessionError> {
+        match PrivateDir::open(&self.dir)? {
+            Some(dir) => Ok(dir.holder()?),
+            None => Ok(None),
+        }
+    }
+
+    /// Begins a session: takes the locks, and writes the journal. The machine is not changed yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails when another tuner is at work, when the changes of an earlier session are still there,
+    /// and when the journal cannot be written.
+    pub fn begin(&self, plan: Plan, purpose: Purpose) -> Result<Session, SessionError> {
+        let dir = PrivateDir::create(&self.dir)?;
+        let pid = std::process::id();
+        let locks = self.locks(&dir, &format!("process {pid} ({})", purpose.name))?;
+        match Journal::find(PrivateDir::create(&self.dir)?)? {
+            Found::Nothing => {}
+            Found::Empty(dir) => discard_empty(&dir)?,
+            Found::Session(journal) if journal.session().boot_id != self.boot_id => {
+                journal.close()?;
+            }
+            Found::Session(journal) => {
+                let session = Box::new(journal.session().clone());
+                return Err(SessionError::Unreverted(session));
+            }
+        }
+        let header = Header {
+            format: JOURNAL_FORMAT.to_owned(),
+            program: purpose.program,
+            session: KeptSession {
+                id: purpose.id,
+                profile: plan.profile.clone(),
+                started: purpose.started,
+                until: purpose.until,
+                boot_id: self.boot_id.clone(),
+                purpose: purpose.name,
+                pid,
+            },
+            started_ticks: ticks_now(&self.sys),
+            held: plan.held.clone(),
+        };
+        let journal = Journal::begin(dir, header, &plan)?;
+        Ok(Session {
+            tuner: self.clone(),
+            access: self.access(),
+            _locks: locks,
+            journal,
+            plan,
+        })
+    }
+
+    /// Takes back what an earlier session has left; only that of `id`, if it is given. Waits up to
+    /// `patience` for a tuner that is at work.
+    ///
+    /// # Errors
+    ///
+    /// Fails when another tuner stays at work, and where the journal cannot be read or written.
+    pub fn revert(
+        &self,
+        id: Option<&str>,
+        patience: Duration,
+    ) -> Result<Option<TuningReport>, SessionError> {
+        let Some(dir) = PrivateDir::open(&self.dir)? else {
+            return Ok(None);
+        };
+        let pid = std::process::id();
+        let _locks = self.lock_within(&dir, &format!("process {pid} (revert)"), patience)?;
+        let journal = match Journal::find(dir)? {
+            Found::Nothing => return Ok(None),
+            Found::Empty(dir) => {
+                discard_empty(&dir)?;
+                return Ok(None);
+            }
+            Found::Session(journal) => *journal,
+        };
+        if id.is_some_and(|id| id != journal.session().id) {
+            return Ok(None);
+        }
+        if journal.session().boot_id != self.boot_id {
+            let mut report = report(&journal, TuningAction::Revert);
+            report.remarks.push(
+                "these changes were made before the machine was booted: they went with it, nothing \
+                 was written"
+                    .to_owned(),
+            );
+            journal.close()?;
+            return Ok(Some(report));
+        }
+        take_back(journal, &self.access(), &self.sys).map(Some)
+    }
+
+    fn access(&self) -> Patient<Live> {
+        Patient::new(Live::new(self.sys.clone()), PATIENCE)
+    }
+
+    fn locks(&self, dir: &PrivateDir, who: &str) -> Result<Vec<Lock>, SessionError> {
+        self.lock_within(dir, who, Duration::ZERO)
+    }
+
+    /// Takes the lock of the journal's directory, and that of the machine: there may be two
+    /// directories, but there is one machine.
+    fn lock_within(
+        &self,
+        dir: &PrivateDir,
+        who: &str,
+        patience: Duration,
+    ) -> Result<Vec<Lock>, SessionError> {
+        let mut locks = vec![dir.lock(who, patience)?];
+        if self.sys.exists("/run") {
+            let path = self.sys.full("/run/punctual-tune.lock");
+            locks.push(Lock::of_machine(&path, who, patience)?);
+        }
+        Ok(locks)
+    }
+}
+
+/// Changes that are being made, with the locks held.
+#[derive(Debug)]
+pub struct Session {
+    tuner: Tuner,
+    access: Patient<Live>,
+    _locks: Vec<Lock>,
+    journal: Journal,
+    plan: Plan,
+}
+
+impl Session {
+    /// Returns its id.
+    pub fn id(&self) -> &str {
+        &self.journal.session().id
+    }
+
+    /// Returns what is known of it.
+    pub const fn session(&self) -> &KeptSession {
+        self.journal.session()
+    }
+
+    /// Returns the plan.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Notes which process keeps watch over the session.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the journal cannot be written.
+    pub fn kept_by(&mut self, keeper: Keeper) -> Result<(), SessionError> {
+        Ok(self.journal.note(Record::Keeper(keeper))?)
+    }
+
+    /// Makes the writes.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the journal cannot be written. The session is still there to be reverted.
+    pub fn apply(
+        &mut self,
+        on_failure: OnFailure,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Applied, SessionError> {
+        let online = self.plan.cpus_online.clone();
+        let hand = Hand {
+            access: &self.access,
+            online: &online,
+            on_failure,
+            stop,
+        };
+        Ok(apply::apply(&mut self.journal, &hand)?)
+    }
+
+    /// Moves the threads that started while the others were moved.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Session::apply`] does.
+    pub fn follow_threads(
+        &mut self,
+        profile: &Profile,
+        options: &PlanOptions,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), SessionError> {
+        let moved = |step: &PlanStep| step.knob.ends_with("threads.affinity");
+        if !self.plan.steps.iter().any(moved) {
+            return Ok(());
+        }
+        for _ in 0..ROUNDS {
+            let survey = Survey::read(&self.tuner.sys, Scope::WithThreads, true);
+            let more = plan_threads(profile, &survey, &self.plan, options);
+            if more.is_empty() || stop() {
+                break;
+            }
+            let online = self.plan.cpus_online.clone();
+            let hand = Hand {
+                access: &self.access,
+                online: &online,
+                on_failure: OnFailure::GoOn,
+                stop,
+            };
+            apply::apply_more(&mut self.journal, &more, &hand)?;
+            self.plan.steps.extend(more);
+        }
+        Ok(())
+    }
+
+    /// Reports what has become of every setting.
+    pub fn report(&self) -> TuningReport {
+        let mut report = report(&self.journal, TuningAction::Apply);
+        let fine = |step: &StepReport| {
+            step.new.is_none() || step.outcome.as_ref().is_some_and(|o| o.is_fine())
+        };
+        report.complete = report.steps.iter().all(fine);
+        report
+    }
+
+    /// Leaves the changes in place, and lets others work.
+    pub fn keep(self) -> KeptSession {
+        self.journal.session().clone()
+    }
+
+    /// Takes everything back.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the journal cannot be written.
+    pub fn revert(self) -> Result<TuningReport, SessionError> {
+        take_back(self.journal, &self.access, &self.tuner.sys)
+    }
+}
+
+fn take_back(
+    mut journal: Journal,
+    access: &Patient<Live>,
+    sys: &SysRoot,
+) -> Result<TuningReport, SessionError> {
+    // Those that are online now: a CPU that someone else took offline is no difference of ours.
+    let online: CpuSet = sys
+        .fact("/sys/devices/system/cpu/online")
+        .unwrap_or_default();
+    let Reverted {
+        steps,
+        complete,
+        again,
+    } = apply::revert(&mut journal, access, sys, &online);
+    let mut report = report(&journal, TuningAction::Revert);
+    report.steps = steps;
+    report.complete = complete;
+    for line in journal.damaged_lines() {
+        report.remarks.push(format!(
+            "line {line} of the journal is damaged: what it was about is not known"
+        ));
+    }
+    if again {
+        report
+            .remarks
+            .push("the journal is kept: `punctual tune revert` can be tried again".to_owned());
+    } else {
+        journal.close()?;
+    }
+    Ok(report)
+}
+
+/// Reports a journal as it is.
+pub fn report(journal: &Journal, action: TuningAction) -> TuningReport {
+    let mut remarks = Vec::new();
+    if journal.is_torn() {
+        remarks.push(
+            "the last line of the journal was cut off: its writer was interrupted before what it \
+             announces"
+                .to_owned(),
+        );
+    }
+    TuningReport {
+        format: TUNING_FORMAT.to_owned(),
+        action,
+        session: Some(journal.session().clone()),
+        steps: journal.report(),
+        held: journal.header().held.clone(),
+        complete: true,
+        remarks,
+    }
+}
+
+/// Returns the time since boot in clock ticks, as `/proc` counts the starts of threads.
+pub fn ticks_now(sys: &SysRoot) -> u64 {
+    let text = sys.read("/proc/uptime").unwrap_or_default();
+    let uptime: Option<Nanos> = text
+        .split_whitespace()
+        .next()
+        .and_then(|seconds| format!("{seconds}s").parse().ok());
+    uptime.map_or(0, |uptime| uptime.get() / (1_000_000_000 / TICKS_A_SECOND))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Sessions on a machine of files.
+
+use std::fs;
+
+use punctual_model::Undone;
+use tempfile::TempDir;
+
+use super::*;
+use crate::plan;
+use crate::testing::machine;
+
+struct Bench {
+    dir: TempDir,
+    tuner: Tuner,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (dir, sys) = machine(&[
+            ("/proc/sys/kernel/random/boot_id", "boot-1"),
+            ("/proc/uptime", "12.34 20.00"),
+            ("/sys/devices/system/cpu/online", "0-1"),
+            ("/proc/sys/vm/swappiness", "60"),
+            ("/proc/sys/vm/stat_interval", "1"),
+            ("/run/keep", ""),
+        ]);
+        let tuner = Tuner::new(&sys, &dir.path().join("state")).unwrap();
+        Self { dir, tuner }
+    }
+
+    fn plan(&self) -> Plan {
+        let mut profile = Profile::empty("t");
+        profile.set("vm.swappiness=10").unwrap();
+        profile.set("vm.stat_interval=120").unwrap();
+        let survey = Survey::read(self.tuner.sys(), Scope::Settings, true);
+        plan::plan(&profile, &survey, &PlanOptions::default()).unwrap()
+    }
+
+    fn begin(&self) -> Result<Session, SessionError> {
+        let purpose = Purpose {
+            id: "id-1".to_owned(),
+            name: "apply".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            until: None,
+            program: "test".to_owned(),
+        };
+        self.tuner.begin(self.plan(), purpose)
+    }
+
+    fn apply(&self) -> Session {
+        let mut session = self.begin().unwrap();
+        let applied = session.apply(OnFailure::GoOn, &|| false).unwrap();
+        assert_eq!(applied, Applied::Complete);
+        session
+    }
+
+    fn value(&self, name: &str) -> String {
+        let path = format!("/proc/sys/vm/{name}");
+        self.tuner.sys().read(&path).unwrap()
+    }
+
+    fn boot(&mut self) {
+        let path = self.dir.path().join("proc/sys/kernel/random/boot_id");
+        fs::write(path, "boot-2\n").unwrap();
+        self.tuner = Tuner::new(self.tuner.sys(), self.tuner.dir()).unwrap();
+    }
+}
+
+#[test]
+fn changes_stay_until_they_are_reverted() {
+    let bench = Bench::new();
+    let session = bench.apply();
+    assert!(session.report().complete);
+    session.keep();
+    assert_eq!(bench.value("swappiness"), "10");
+    let err = bench.begin().unwrap_err();
+    assert!(matches!(err, SessionError::Unreverted(_)), "{err}");
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(report.complete && report.steps.len() == 2);
+    assert_eq!(bench.value("swappiness"), "60");
+    assert_eq!(bench.value("stat_interval"), "1");
+    assert!(bench.tuner.revert(None, Duration::ZERO).unwrap().is_none());
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+}
+
+#[test]
+fn another_session_is_left_alone() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    let other = bench.tuner.revert(Some("id-2"), Duration::ZERO).unwrap();
+    assert!(other.is_none());
+    assert_eq!(bench.value("swappiness"), "10");
+}
+
+#[test]
+fn a_journal_of_another_boot_is_history() {
+    let mut bench = Bench::new();
+    bench.apply().keep();
+    bench.boot();
+    assert!(matches!(bench.tuner.left().unwrap(), Left::OtherBoot(_)));
+    // A boot would have brought the old value; whatever is there now is not ours.
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(report.remarks[0].contains("before the machine was booted"));
+    assert!(report.steps.iter().all(|step| step.undone.is_none()));
+    assert_eq!(bench.value("swappiness"), "10");
+    bench.begin().unwrap();
+}
+
+#[test]
+fn a_conflict_ends_the_session_and_is_told() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    bench
+        .tuner
+        .sys()
+        .write("/proc/sys/vm/swappiness", "33")
+        .unwrap();
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(!report.complete);
+    let found = report.steps.iter().find_map(|step| match &step.undone {
+        Some(Undone::Conflict { value }) => Some(value.as_str()),
+        _ => None,
+    });
+    assert_eq!(found, Some("33"));
+    assert_eq!(bench.value("stat_interval"), "1");
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+}
+
+#[test]
+fn one_tuner_works_at_a_time_whatever_its_directory() {
+    let bench = Bench::new();
+    let session = bench.begin().unwrap();
+    let elsewhere = Tuner::new(bench.tuner.sys(), &bench.dir.path().join("other")).unwrap();
+    let purpose = Purpose {
+        id: "id-2".to_owned(),
+        name: "run".to_owned(),
+        started: String::new(),
+        until: None,
+        program: String::new(),
+    };
+    let err = elsewhere.begin(bench.plan(), purpose).unwrap_err();
+    assert!(
+        err.to_string().contains("another tuner is at work"),
+        "{err}"
+    );
+    let own = std::process::id();
+    let at_work = bench.tuner.at_work().unwrap().unwrap();
+    assert_eq!(at_work, format!("process {own} (apply)"));
+    assert!(session.revert().unwrap().complete);
+}
+
+#[test]
+fn time_since_boot_is_counted_in_ticks() {
+    let bench = Bench::new();
+    assert_eq!(ticks_now(bench.tuner.sys()), 1_234);
+    assert!(ticks_now(&SysRoot::live()) > 0);
+}
