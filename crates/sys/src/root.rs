@@ -12,6 +12,9 @@ use std::str::FromStr;
 /// What most kernel files fit in.
 const PAGE: usize = 4_096;
 
+/// What no text of the kernel is longer than.
+const LONGEST: usize = 64 << 20;
+
 /// A view of the kernel's file interfaces.
 ///
 /// [`SysRoot::live`] is the running system. [`SysRoot::at`] is a captured tree, so the same code
@@ -41,16 +44,17 @@ impl SysRoot {
     ///
     /// # Errors
     ///
-    /// Fails as `open(2)` and `read(2)` do, and with `EILSEQ`-like `InvalidData` on text that is
-    /// not UTF-8.
+    /// Fails as `open(2)` and `read(2)` do, on text that is not UTF-8, and on files longer than
+    /// 64 MiB, which no file of the kernel that is text is.
     pub fn read(&self, path: &str) -> Result<String, SysError> {
-        let full = self.full(path);
-        let mut text = String::with_capacity(PAGE);
-        File::open(&full)
-            // Kernel files state no size, or a false one: the limit only keeps the library from
-            // asking for it, and from reading a few bytes at a time.
-            .and_then(|file| file.take(u64::MAX).read_to_string(&mut text))
-            .map_err(|source| SysError::new("read", &full, source))?;
+        let (bytes, more) = self.read_up_to(path, LONGEST)?;
+        let fault =
+            |kind, why: &str| SysError::new("read", &self.full(path), io::Error::new(kind, why));
+        if more {
+            return Err(fault(io::ErrorKind::FileTooLarge, "longer than 64 MiB"));
+        }
+        let mut text = String::from_utf8(bytes)
+            .map_err(|_| fault(io::ErrorKind::InvalidData, "not valid UTF-8"))?;
         text.truncate(text.trim_end_matches('\n').len());
         Ok(text)
     }
@@ -84,6 +88,8 @@ impl SysRoot {
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
             .open(&full)
+            // Kernel files state no size, or a false one: the limit also keeps the library from
+            // asking for it, and from reading a few bytes at a time.
             .and_then(|file| file.take(past).read_to_end(&mut bytes))
             .map_err(|source| SysError::new("read", &full, source))?;
         let more = bytes.len() > limit;
