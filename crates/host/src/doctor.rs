@@ -13,13 +13,13 @@ mod parse;
 mod rules;
 
 use punctual_model::{
-    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, HostFacts, Rule, RuleOutcome, Verdict,
+    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, Evidence, HostFacts, Rule, RuleOutcome, Verdict,
 };
 
 use self::case::{Case, Entry};
-use crate::machine::Machine;
+use crate::machine::{Machine, numbered};
 
-pub(crate) use parse::{Process, SERVICES, cpu_group};
+pub(crate) use parse::{Process, SERVICES, cpu_group, cpuset_files};
 
 /// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel
 /// isolates, or else all that are online. `host` goes into the record as it is.
@@ -59,15 +59,45 @@ fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
             rule,
             outcome: outcome.outcome,
             says: outcome.says,
-            evidence: outcome.evidence,
+            evidence: folded(outcome.evidence),
         },
         Err(unknown) => Verdict {
             rule,
             outcome: RuleOutcome::Unknown,
             says: "what this rests on could not be read".to_owned(),
-            evidence: unknown.0,
+            evidence: folded(unknown.0),
         },
     }
+}
+
+/// Puts together files of several CPUs that say the same: `cpu{0-3}/cpufreq/scaling_governor`.
+fn folded(all: Vec<Evidence>) -> Vec<Evidence> {
+    let mut kept: Vec<(String, Evidence, Vec<u32>)> = Vec::new();
+    for evidence in all {
+        let (pattern, number) = numbered(&evidence.path).map_or_else(
+            || (evidence.path.clone(), None),
+            |(pattern, n)| (pattern, Some(n)),
+        );
+        let alike = kept.iter_mut().find(|(known, other, numbers)| {
+            *known == pattern
+                && !numbers.is_empty()
+                && other.value == evidence.value
+                && other.problem == evidence.problem
+        });
+        match (alike, number) {
+            (Some((_, _, numbers)), Some(number)) => numbers.push(number),
+            _ => kept.push((pattern, evidence, number.into_iter().collect())),
+        }
+    }
+    kept.into_iter()
+        .map(|(pattern, mut evidence, numbers)| {
+            if numbers.len() > 1 {
+                let list: CpuSet = numbers.into_iter().collect();
+                evidence.path = pattern.replacen("{}", &format!("{{{list}}}"), 1);
+            }
+            evidence
+        })
+        .collect()
 }
 
 impl Entry {

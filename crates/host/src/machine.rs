@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use punctual_model::CpuSet;
 use punctual_sys::SysError;
 
+pub(crate) use archive::numbered;
 pub use archive::{Archive, ArchiveError};
 pub(crate) use config::{Config, PLACES};
 pub use files::Scope;
@@ -93,6 +94,15 @@ impl Machine {
             Some(Ok(text)) => Ok(text),
             Some(Err(unread)) => Err(unread),
             None => Err(&Unread::Missing),
+        }
+    }
+
+    /// Takes away what could not be read where an archive was made.
+    pub fn refuse(&mut self, archive: &Archive) {
+        for (path, reading) in archive.machine().files {
+            if reading.is_err() {
+                self.files.insert(path, reading);
+            }
         }
     }
 

@@ -76,6 +76,12 @@ fn answer(outcome: RuleOutcome, says: impl Into<String>, evidence: Vec<Evidence>
     })
 }
 
+/// Names CPUs: `CPU 3`, `CPUs 2-3`.
+pub(crate) fn named(cpus: &CpuSet) -> String {
+    let plural = if cpus.len() == 1 { "" } else { "s" };
+    format!("CPU{plural} {cpus}")
+}
+
 /// The longest value that is cited, in characters.
 const CITED: usize = 160;
 
@@ -203,23 +209,29 @@ impl<'a> Case<'a> {
     }
 
     /// Returns the files whose path begins with `prefix` and ends with `suffix`, as far as they
-    /// could be read.
+    /// could be read. Where there are some and none could be, that is not known.
     pub(crate) fn files(
         &self,
         prefix: &'a str,
         suffix: &'a str,
-    ) -> impl Iterator<Item = Seen<&'a str>> {
-        self.machine
-            .under(prefix)
-            .filter(move |(path, _)| path.ends_with(suffix))
-            .filter_map(|(path, reading)| {
-                let text = reading.as_deref().ok()?;
-                Some(Seen {
+    ) -> Result<Vec<Seen<&'a str>>, NotKnown> {
+        let mut readable = Vec::new();
+        let mut refused = Vec::new();
+        for (path, reading) in self.machine.under(prefix) {
+            match reading {
+                _ if !path.ends_with(suffix) => {}
+                Ok(text) => readable.push(Seen {
                     path: path.to_owned(),
                     text: text.to_owned(),
-                    value: text,
-                })
-            })
+                    value: text.as_str(),
+                }),
+                Err(why) => refused.push(unread(path, why)),
+            }
+        }
+        if readable.is_empty() && !refused.is_empty() {
+            return Err(NotKnown(refused));
+        }
+        Ok(readable)
     }
 
     /// Returns the configuration of the kernel.

@@ -57,10 +57,38 @@ pub(crate) fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 
 /// Returns the group of the cpu controller (cgroups v1) in `/proc/self/cgroup`.
 pub(crate) fn cpu_group(text: &str) -> Option<&str> {
+    group(text, "cpu")
+}
+
+/// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
+fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        controllers.split(',').any(|c| c == "cpu").then_some(path)
+        let has = controllers.split(',').any(|c| c == controller);
+        // The file names no directory outside; a tree that nobody vouches for might.
+        let below = path.starts_with('/') && !path.split('/').any(|part| part == "..");
+        (has && below).then_some(path)
     })
+}
+
+/// The most files that are looked for.
+const DEEPEST: usize = 32;
+
+/// Returns the files with the CPUs that a process may use, of which the first that there is
+/// decides: that of its own cpuset, or the nearest above it where the controller is on.
+pub(crate) fn cpuset_files(text: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    if let Some(path) = group(text, "cpuset") {
+        let dir = format!("/sys/fs/cgroup/cpuset{}", path.trim_end_matches('/'));
+        files.push(format!("{dir}/cpuset.effective_cpus"));
+        files.push(format!("{dir}/cpuset.cpus"));
+    }
+    let mut above = group(text, "").map(|path| path.trim_end_matches('/'));
+    while let Some(path) = above.filter(|_| files.len() < DEEPEST) {
+        files.push(format!("/sys/fs/cgroup{path}/cpuset.cpus.effective"));
+        above = path.rsplit_once('/').map(|(parent, _)| parent);
+    }
+    files
 }
 
 /// An interrupt of `/proc/interrupts`.
@@ -207,6 +235,26 @@ mod tests {
             (90, 50, true)
         );
         assert_eq!(Process::parse("90 (short) S"), None);
+    }
+
+    #[test]
+    fn the_nearest_cpuset_decides() {
+        let v2 = cpuset_files("0::/user.slice/a.scope\n");
+        assert_eq!(
+            v2,
+            [
+                "/sys/fs/cgroup/user.slice/a.scope/cpuset.cpus.effective",
+                "/sys/fs/cgroup/user.slice/cpuset.cpus.effective",
+                "/sys/fs/cgroup/cpuset.cpus.effective",
+            ]
+        );
+        let v1 = cpuset_files("3:cpuset:/\n");
+        assert_eq!(v1[0], "/sys/fs/cgroup/cpuset/cpuset.effective_cpus");
+        assert!(cpuset_files("3:cpuset:/../../etc\nnonsense\n0::relative").is_empty());
+        assert_eq!(
+            cpuset_files(&format!("0::{}", "/a".repeat(9_999))).len(),
+            DEEPEST
+        );
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Archive {
         Machine::from_files(self.files.clone())
     }
 
+    /// Takes the files of another archive besides, and instead of those of the same path.
+    pub fn overlay(&mut self, other: Self) {
+        self.files.extend(other.files);
+    }
+
     /// Writes the files below `directory`. What could not be read is not there.
     ///
     /// # Errors
@@ -132,7 +137,7 @@ impl fmt::Display for Archive {
 }
 
 /// Takes the number of a CPU or interrupt out of a path, and leaves `{}` in its place.
-fn numbered(path: &str) -> Option<(String, u32)> {
+pub(crate) fn numbered(path: &str) -> Option<(String, u32)> {
     const BEFORE: [&str; 4] = [
         "/cpu/cpu",
         "/clockevents/clockevent",

@@ -14,6 +14,7 @@ use punctual_sys::{SysRoot, msr};
 
 use super::config::{self, PLACES};
 use super::{CPU, Machine, Reading, Unread};
+use crate::doctor;
 
 /// Which CPUs matter.
 #[derive(Clone, Debug)]
@@ -119,7 +120,10 @@ const FILES: &[&str] = &[
     "/sys/devices/system/node/online",
     "/sys/devices/virtual/workqueue/cpumask",
     "/sys/firmware/efi/fw_platform_size",
+    "/sys/fs/cgroup/cpuset.cpus.effective",
     "/sys/fs/cgroup/cpuset.cpus.isolated",
+    "/sys/fs/cgroup/cpuset/cpuset.cpus",
+    "/sys/fs/cgroup/cpuset/cpuset.effective_cpus",
     "/sys/fs/cgroup/cpu/cpu.rt_runtime_us",
     "/sys/fs/resctrl/schemata",
     "/sys/hypervisor/type",
@@ -204,8 +208,6 @@ const TUNED: &[&str] = &[
     "/sys/fs/cgroup/cgroup.controllers",
     "/sys/fs/cgroup/cgroup.subtree_control",
     "/sys/fs/cgroup/cpu/cpu.rt_period_us",
-    "/sys/fs/cgroup/cpuset.cpus.effective",
-    "/sys/fs/cgroup/cpuset/cpuset.cpus",
     "/sys/fs/cgroup/cpuset/cpuset.mems",
     "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
@@ -243,7 +245,7 @@ impl Machine {
         }
         taker.debug_files();
         taker.config();
-        taker.own_group();
+        taker.own_groups();
         taker.registers();
         Self::from_files(taker.files)
     }
@@ -256,6 +258,13 @@ impl Machine {
         );
         (!isolated.is_empty() && isolated != online).then_some(isolated)
     }
+}
+
+/// Whether a pattern names a file itself: what is read otherwise bears names of the machine.
+pub(super) fn is_named(path: &str) -> bool {
+    [FILES, TUNED]
+        .iter()
+        .any(|patterns| patterns.contains(&path))
 }
 
 /// Reads files once each.
@@ -397,17 +406,19 @@ impl Taker<'_> {
         }
     }
 
-    /// Reads the real-time budget of the cgroup (v1) that this process is in.
-    fn own_group(&mut self) {
+    /// Reads what the cgroups of this process allow it: real-time budget and CPUs.
+    fn own_groups(&mut self) {
         let Some(Ok(text)) = self.files.get("/proc/self/cgroup") else {
             return;
         };
-        let group = crate::doctor::cpu_group(text);
-        if let Some(group) = group.filter(|group| !group.contains("..")) {
-            let path = format!(
+        let budget = doctor::cpu_group(text).map(|group| {
+            format!(
                 "/sys/fs/cgroup/cpu{}/cpu.rt_runtime_us",
                 group.trim_end_matches('/')
-            );
+            )
+        });
+        let cpus = doctor::cpuset_files(text);
+        for path in budget.into_iter().chain(cpus) {
             self.read(&path);
         }
     }

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::config::is_config;
+use super::files::is_named;
 use super::{Archive, Machine, Reading};
 
 /// Kernel parameters whose value decides something. Others stay out.
@@ -121,9 +122,7 @@ fn kept(machine: &Machine, path: &str, reading: &Reading) -> Option<Reading> {
         _ if is_config(path) => machine.config()?.lines(),
         _ if is_process(path) => process(text)?,
         // The name of the group is somebody's, and so is the file in it.
-        _ if path.starts_with("/sys/fs/cgroup/cpu/") && path.matches('/').count() > 5 => {
-            return None;
-        }
+        _ if path.starts_with("/sys/fs/cgroup/") && !is_named(path) => return None,
         _ => text.clone(),
     };
     Some(Ok(text))
@@ -185,9 +184,13 @@ fn is_process(path: &str) -> bool {
     pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Keeps kernel threads of a real-time policy and services that are known to matter.
+/// Keeps the first process, kernel threads of a real-time policy, and services known to matter.
 fn process(text: &str) -> Option<String> {
     let process = crate::doctor::Process::parse(text)?;
+    if process.pid == 1 {
+        // That it can be read says that the others could be, too.
+        return Some(text.replacen(&format!("({})", process.name), "(init)", 1));
+    }
     let stays = (process.is_kernel && process.priority > 0)
         || crate::doctor::SERVICES.contains(&process.name.as_str());
     stays.then(|| text.to_owned())

@@ -6,9 +6,9 @@
 use punctual_model::{CpuSet, Fixer, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Boot, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
 };
-use super::super::parse::status;
+use super::super::parse::{cpuset_files, status};
 use super::NOT_APART;
 use crate::machine::CPU;
 
@@ -16,11 +16,12 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "cpus-allowed",
         severity: Severity::High,
-        title: "this process may not run on the judged CPUs",
-        why: "A program started from here cannot be put there: its cpuset or affinity does not have them.",
-        fix: "start it from a cpuset or service that has these CPUs (AllowedCPUs=, CPUAffinity=, taskset)",
+        title: "nothing started from here can run on the judged CPUs",
+        why: "The cpuset of this process does not have them, and a program cannot leave it by taskset or \
+              sched_setaffinity.",
+        fix: "start it from a cgroup or service that has these CPUs (AllowedCPUs=)",
         by: &[Fixer::Setup],
-        source: "cpuset(7), sched_setaffinity(2)",
+        source: "cpuset(7); Linux Documentation/admin-guide/cgroup-v2.rst (cpuset)",
         check: cpus_allowed,
     },
     Entry {
@@ -148,18 +149,21 @@ pub(super) const RULES: &[Entry] = &[
 ];
 
 fn cpus_allowed(case: &Case<'_>) -> Answer {
-    let seen = case.text("/proc/self/status")?;
-    let list = case.parsed(&seen, |text| {
-        let allowed = status(text, "Cpus_allowed_list")?;
-        Some((allowed, allowed.parse::<CpuSet>().ok()?))
-    })?;
-    let (text, allowed) = list.value;
-    let missing = case.cpus.without(&allowed);
-    let looked_at = vec![evidence(seen.path, format!("Cpus_allowed_list: {text}"))];
-    if missing.is_empty() {
-        return fine("it may", looked_at);
+    let groups = case.text("/proc/self/cgroup")?;
+    for path in cpuset_files(groups.value) {
+        let Some(allowed) = case.value_if::<CpuSet>(&path)? else {
+            continue;
+        };
+        let missing = case.cpus.without(&allowed.value);
+        if missing.is_empty() {
+            return fine("its cpuset has them", vec![allowed.evidence()]);
+        }
+        return found(
+            format!("out of reach: {}", named(&missing)),
+            vec![allowed.evidence()],
+        );
     }
-    found(format!("it may not run on {missing}"), looked_at)
+    not_applicable("no cpuset limits this process")
 }
 
 fn housekeeping(case: &Case<'_>) -> Answer {
@@ -169,7 +173,7 @@ fn housekeeping(case: &Case<'_>) -> Answer {
     }
     if case.apart() {
         let left = case.online.without(&case.cpus);
-        return fine(format!("CPUs {left} are left"), vec![online]);
+        return fine(format!("left: {}", named(&left)), vec![online]);
     }
     found(format!("all CPUs, {}, are judged", case.cpus), vec![online])
 }
@@ -178,10 +182,23 @@ fn isolation(case: &Case<'_>) -> Answer {
     if !case.apart() {
         return not_applicable(NOT_APART);
     }
-    let seen = case.text(&format!("{CPU}/isolated"))?;
-    let boot_time = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
-    let mut looked_at = vec![boot_time.evidence()];
-    let mut isolated = boot_time.value;
+    let (mut isolated, mut looked_at) = match case.value_if::<CpuSet>(&format!("{CPU}/isolated"))? {
+        Some(seen) => (seen.value.clone(), vec![seen.evidence()]),
+        // Before 4.2 there is no such file.
+        None => {
+            let boot = case.boot()?;
+            let given = boot.find("isolcpus").map_or("", |(_, value)| value);
+            let cpus = given
+                .split(',')
+                .filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+            let list = cpus.collect::<Vec<_>>().join(",");
+            let basis = match given {
+                "" => vec![Boot::without("isolcpus=")],
+                _ => boot.evidence(&["isolcpus"]),
+            };
+            (list.parse().unwrap_or_default(), basis)
+        }
+    };
     if let Some(seen) = case.value_if::<CpuSet>("/sys/fs/cgroup/cpuset.cpus.isolated")? {
         looked_at.push(seen.evidence());
         isolated = isolated.iter().chain(seen.value.iter()).collect();
@@ -190,7 +207,7 @@ fn isolation(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine("it does not", looked_at);
     }
-    found(format!("CPUs {open} are not isolated"), looked_at)
+    found(format!("not isolated: {}", named(&open)), looked_at)
 }
 
 fn nohz_full(case: &Case<'_>) -> Answer {
@@ -211,7 +228,7 @@ fn nohz_full(case: &Case<'_>) -> Answer {
         return fine("they have none", vec![full.evidence()]);
     }
     found(
-        format!("CPUs {open} are not in nohz_full"),
+        format!("not in nohz_full: {}", named(&open)),
         vec![full.evidence()],
     )
 }
@@ -231,12 +248,12 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
             vec![config.evidence("RCU_NOCB_CPU_DEFAULT_ALL")],
         );
     }
-    let named = |name: &str| match boot.find(name) {
+    let given = |name: &str| match boot.find(name) {
         Some((_, "all")) => case.online.clone(),
         Some((_, list)) => list.parse().unwrap_or_default(),
         None => CpuSet::default(),
     };
-    let (nocbs, full) = (named("rcu_nocbs"), named("nohz_full"));
+    let (nocbs, full) = (given("rcu_nocbs"), given("nohz_full"));
     let relieved: CpuSet = nocbs.iter().chain(full.iter()).collect();
     let open = case.cpus.without(&relieved);
     let mut looked_at = boot.evidence(&["rcu_nocbs", "nohz_full"]);
@@ -249,7 +266,7 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine("they run elsewhere", looked_at);
     }
-    found(format!("CPUs {open} run their own"), looked_at)
+    found(format!("not relieved of them: {}", named(&open)), looked_at)
 }
 
 /// Whether what a process starts may run on the judged CPUs.
@@ -272,7 +289,7 @@ fn may_run(case: &Case<'_>, path: &str, who: &str) -> Answer {
         return fine(format!("{who} may not run there"), looked_at);
     }
     found(
-        format!("{who}, and what it starts, may run on {shared}"),
+        format!("{who}, and what it starts, may run on {}", named(&shared)),
         looked_at,
     )
 }
@@ -282,7 +299,8 @@ fn cpu0(case: &Case<'_>) -> Answer {
         return not_applicable(NOT_APART);
     }
     if case.cpus.contains(0) {
-        return found("CPU 0 is among the judged CPUs", Vec::new());
+        let online = evidence(format!("{CPU}/online"), case.online.to_string());
+        return found(format!("it is among {}", case.cpus), vec![online]);
     }
     fine("CPU 0 is not judged", Vec::new())
 }
@@ -306,7 +324,7 @@ fn smt(case: &Case<'_>) -> Answer {
     let list: CpuSet = cpus.into_iter().collect();
     found_if(
         sharing,
-        format!("CPUs {list} share their cores with siblings"),
+        named(&list),
         "each judged CPU has its core for itself",
         looked_at,
     )
@@ -337,12 +355,12 @@ fn shared_cache(case: &Case<'_>) -> Answer {
     if others.is_empty() {
         return fine("it is not", sharing);
     }
-    found(format!("CPUs {others} use it too"), sharing)
+    found(format!("with {}", named(&others)), sharing)
 }
 
 fn numa_span(case: &Case<'_>) -> Answer {
     let mut used = Vec::new();
-    for seen in case.files("/sys/devices/system/node/", "/cpulist") {
+    for seen in case.files("/sys/devices/system/node/", "/cpulist")? {
         let cpus = case.parsed(&seen, |text| text.parse::<CpuSet>().ok())?;
         if !cpus.value.common(&case.cpus).is_empty() {
             used.push(cpus.evidence());

@@ -5,7 +5,7 @@
 
 use punctual_model::{Fixer, Severity};
 
-use super::super::case::{Answer, Case, Entry, Seen, fine, found, found_if, not_applicable};
+use super::super::case::{Answer, Case, Entry, Seen, fine, found, found_if, named, not_applicable};
 
 pub(super) const RULES: &[Entry] = &[
     Entry {
@@ -102,7 +102,7 @@ fn each(case: &Case<'_>, name: &str, none: &str, good: fn(&str) -> bool) -> Answ
         .filter(|(_, seen)| !good(seen.value.trim()))
         .collect();
     let cpus: punctual_model::CpuSet = bad.iter().map(|(cpu, _)| *cpu).collect();
-    let says = format!("CPUs {cpus} have {}", words(&bad));
+    let says = format!("{} on {}", words(&bad), named(&cpus));
     let evidence = bad.into_iter().map(|(_, seen)| seen.evidence()).collect();
     found_if(evidence, says, format!("all have {all}"), looked_at)
 }
@@ -130,7 +130,7 @@ fn uncore(case: &Case<'_>) -> Answer {
     let mut any = false;
     let mut moving = Vec::new();
     let dir = "/sys/devices/system/cpu/intel_uncore_frequency/";
-    for low in case.files(dir, "/min_freq_khz") {
+    for low in case.files(dir, "/min_freq_khz")? {
         let Some(base) = low.path.strip_suffix("min_freq_khz") else {
             continue;
         };

@@ -6,7 +6,7 @@
 use punctual_model::{Evidence, Fixer, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
 };
 use super::environment::hypervisor;
 use crate::machine::CPU;
@@ -169,7 +169,7 @@ fn states(case: &Case<'_>, least: i64, most: i64) -> Answer {
         .collect();
     found_if(
         open,
-        format!("CPUs {list} may enter {}", names.join(", ")),
+        format!("open to {}: {}", named(&list), names.join(", ")),
         "no such state is open to the judged CPUs",
         bounds.into_iter().map(|(_, evidence)| evidence).collect(),
     )

@@ -6,7 +6,7 @@
 use punctual_model::{CpuSet, Evidence, Fixer, Severity};
 
 use super::super::case::{
-    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
+    Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, named, not_applicable,
 };
 use super::super::parse::{Interrupt, interrupts, mask};
 use super::NOT_APART;
@@ -194,7 +194,7 @@ fn masked(case: &Case<'_>, paths: &[&str]) -> Answer {
     let shared: CpuSet = shared.into_iter().collect();
     found_if(
         open,
-        format!("CPUs {shared} are allowed"),
+        format!("allowed: {}", named(&shared)),
         "the judged CPUs are not allowed",
         looked_at,
     )
@@ -218,7 +218,10 @@ fn irqbalance(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine("it leaves isolated CPUs alone", looked_at);
     }
-    found(format!("it runs, and may choose CPUs {open}"), looked_at)
+    found(
+        format!("it runs, and may choose {}", named(&open)),
+        looked_at,
+    )
 }
 
 fn shared(case: &Case<'_>) -> Answer {
@@ -249,7 +252,7 @@ fn packet_steering(case: &Case<'_>) -> Answer {
     }
     let mut steered = Vec::new();
     let mut queues = 0_usize;
-    for seen in case.files("/sys/class/net/", "/rps_cpus") {
+    for seen in case.files("/sys/class/net/", "/rps_cpus")? {
         let cpus = case.parsed(&seen, mask)?;
         queues += 1;
         if !cpus.value.common(&case.cpus).is_empty() {
@@ -267,7 +270,12 @@ fn packet_steering(case: &Case<'_>) -> Answer {
 }
 
 fn watchdog(case: &Case<'_>, path: &str) -> Answer {
-    let Some(on) = case.number_if(path)? else {
+    // Before 4.3 there was one switch for both.
+    let on = match case.number_if(path)? {
+        Some(on) => Some(on),
+        None => case.number_if("/proc/sys/kernel/watchdog")?,
+    };
+    let Some(on) = on else {
         return not_applicable("this kernel does not have it");
     };
     let mut looked_at = vec![on.evidence()];
@@ -289,5 +297,5 @@ fn watchdog(case: &Case<'_>, path: &str) -> Answer {
     if common.is_empty() {
         return fine("it runs on other CPUs", looked_at);
     }
-    found(format!("it is on, on CPUs {common}"), looked_at)
+    found(format!("it is on, on {}", named(&common)), looked_at)
 }

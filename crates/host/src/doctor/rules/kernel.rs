@@ -99,7 +99,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "build with CONFIG_CPU_ISOLATION=y",
         by: &[Fixer::Rebuild],
         source: "Linux init/Kconfig (CPU_ISOLATION)",
-        check: |case| option_wanted(case, "CPU_ISOLATION"),
+        check: |case| {
+            // Before 4.15 it was no option.
+            if super::scheduling::release(case)? < (4, 15) {
+                return not_applicable("this kernel has it in any case");
+            }
+            option_wanted(case, "CPU_ISOLATION")
+        },
     },
     Entry {
         id: "rcu-boost",

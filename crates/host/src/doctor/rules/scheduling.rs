@@ -143,7 +143,7 @@ pub(super) const RULES: &[Entry] = &[
 ];
 
 /// Returns major and minor number of the kernel's release.
-fn release(case: &Case<'_>) -> Result<(u32, u32), NotKnown> {
+pub(super) fn release(case: &Case<'_>) -> Result<(u32, u32), NotKnown> {
     let seen = case.text("/proc/sys/kernel/osrelease")?;
     let numbers = case.parsed(&seen, |text| {
         let mut parts = text.split(['.', '-'].as_slice());
@@ -312,10 +312,7 @@ fn other_real_time(case: &Case<'_>) -> Answer {
         evidence(format!("/proc/{}/stat", process.pid), what)
     };
     let highest = all.first().map_or(0, |process| process.priority);
-    let says = format!(
-        "{} programs are, with priorities up to {highest}",
-        all.len()
-    );
+    let says = format!("{} in number, with priorities up to {highest}", all.len());
     found_if(
         all.iter().map(cite).collect(),
         says,
