@@ -158,7 +158,7 @@ fn put(path: &Path, thing: Thing) {
         Thing::Secret => {
             use std::os::unix::fs::PermissionsExt as _;
             fs::write(path, "1").unwrap();
-            fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
         }
     }
 }
@@ -181,9 +181,9 @@ fn whatever_stands_where_a_file_should_be_is_said_and_not_waited_for() {
             .map(|(p, _)| p.to_owned())
             .collect();
         for shift in 0..things.len() {
-            let tree = unpacked(&archive);
+            let (sys, dir) = unpacked(&archive);
             for (index, path) in paths.iter().enumerate() {
-                let full = tree.path().join(path.trim_start_matches('/'));
+                let full = dir.path().join(path.trim_start_matches('/'));
                 // The list of CPUs decides what else is looked at: left alone in every second tree.
                 let keep = path.ends_with("/cpu/online") && shift % 2 == 0;
                 if full.is_file() && !keep {
@@ -191,10 +191,10 @@ fn whatever_stands_where_a_file_should_be_is_said_and_not_waited_for() {
                 }
             }
             let started = Instant::now();
-            let machine = Machine::take(&tree.sys, &Scope::Judged(None));
+            let machine = Machine::take(&sys, &Scope::Judged(None));
             judge(&machine, None);
-            judge(&Machine::take(&tree.sys, &Scope::Everything), None);
-            drop(punctual_host::inspect(&tree.sys));
+            judge(&Machine::take(&sys, &Scope::Everything), None);
+            drop(punctual_host::inspect(&sys));
             assert!(
                 started.elapsed() < Duration::from_secs(20),
                 "{name} {shift}"

@@ -587,8 +587,8 @@ fn an_archive_is_read_as_it_was_written() {
 fn an_archive_that_is_unpacked_and_read_again_is_the_same_machine() {
     for name in MACHINES {
         let archive = archive(name);
-        let tree = unpacked(&archive);
-        let mut taken = Machine::take(&tree.sys, &Scope::Everything);
+        let (sys, _dir) = unpacked(&archive);
+        let mut taken = Machine::take(&sys, &Scope::Everything);
         // Root may read everything below a directory of its own: what was refused there stays so.
         taken.refuse(&archive);
         for (path, reading) in archive.machine().under("/") {
@@ -598,7 +598,7 @@ fn an_archive_that_is_unpacked_and_read_again_is_the_same_machine() {
                 assert_eq!(taken.read(path).map(str::trim), was, "{name}: {path}");
             }
         }
-        let facts = punctual_host::inspect(&tree.sys);
+        let facts = punctual_host::inspect(&sys);
         assert!(
             facts.kernel_release.is_some() && facts.cpu_count() > 1,
             "{facts:?}"

@@ -20,38 +20,20 @@ pub(crate) const MACHINES: [&str; 6] = [
     "telco-node-rt",
 ];
 
-/// A machine in a directory of its own.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    pub(crate) sys: SysRoot,
-    dir: TempDir,
-}
-
-impl Tree {
-    /// Returns its root.
-    #[allow(dead_code, reason = "not every test looks at the files themselves")]
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-}
-
 /// Reads a machine.
 pub(crate) fn archive(name: &str) -> Archive {
     let text = String::from_utf8(std::fs::read(file(&format!("{name}.txt"))).unwrap()).unwrap();
     text.parse().unwrap_or_else(|err| panic!("{name}: {err}"))
 }
 
-/// Unpacks a machine.
-pub(crate) fn unpacked(archive: &Archive) -> Tree {
+/// Unpacks a machine into a directory that is gone when it is dropped.
+pub(crate) fn unpacked(archive: &Archive) -> (SysRoot, TempDir) {
     // Thousands of small files: in memory, where there is a place in memory.
     let dir = TempDir::new_in("/dev/shm")
         .or_else(|_| TempDir::new())
         .unwrap();
     archive.unpack(dir.path()).unwrap();
-    Tree {
-        sys: SysRoot::at(dir.path()),
-        dir,
-    }
+    (SysRoot::at(dir.path()), dir)
 }
 
 /// Returns a file beside the machines.
