@@ -69,6 +69,25 @@ pub enum MeasureError {
     /// The bound on idle states was refused.
     #[error("hold the bound on idle latency")]
     DmaLatency(#[source] SysError),
+    /// Memory to measure with could not be had.
+    #[error("take the memory to measure with")]
+    Memory(#[source] io::Error),
+    /// This machine cannot measure what is asked.
+    #[error("{what}")]
+    Unsupported {
+        /// What is missing, and what it is needed for.
+        what: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// A program that measures for us failed.
+    #[error("{program}: {reason}")]
+    Program {
+        /// The program.
+        program: String,
+        /// How it ended, with the last that it said.
+        reason: String,
+    },
     /// A load could not be started.
     #[error("start load `{load}`")]
     Load {
@@ -117,7 +136,10 @@ impl MeasureError {
         match self {
             // A process that has no descriptor left could have the timer otherwise.
             Self::Timer { source, .. } => !is_shortage(source),
-            Self::Policy { .. } | Self::Lock(_) | Self::DmaLatency(_) => true,
+            Self::Policy { .. }
+            | Self::Lock(_)
+            | Self::DmaLatency(_)
+            | Self::Unsupported { .. } => true,
             Self::Affinity { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
             Self::Load { source, .. } => source.kind() == io::ErrorKind::Unsupported,
             _ => false,

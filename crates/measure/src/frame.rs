@@ -8,6 +8,9 @@
 //! [`Crew`], attends them, and returns what it [`Found`]. The frame judges the
 //! rest. It changes nothing that outlives it.
 
+#[cfg(test)]
+pub(crate) mod testing;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,6 +7,7 @@
 pub mod crew;
 pub mod cyclic;
 pub mod frame;
+pub mod linpack;
 pub mod loads;
 pub mod pacing;
 pub mod release;
@@ -19,7 +20,10 @@ mod conclude;
 mod conditions;
 mod error;
 mod hold;
+mod pool;
 mod recorder;
+mod repeats;
+mod room;
 mod series;
 mod sink;
 mod tally;

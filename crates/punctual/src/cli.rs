@@ -12,6 +12,7 @@
 mod experiment;
 mod loads;
 mod measure;
+mod throughput;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use self::experiment::{
 };
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
+pub use self::throughput::LinpackArgs;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Severity};

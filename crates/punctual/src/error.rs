@@ -212,6 +212,9 @@ fn hints(err: &MeasureError) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let MeasureError::Unsupported { hint, .. } = err {
+        hints.extend(hint.clone());
+    }
     if matches!(err, MeasureError::DmaLatency(_)) {
         // A device file: capabilities for scheduling and memory do not open it.
         hints.push(

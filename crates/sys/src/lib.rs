@@ -12,9 +12,9 @@
 
 pub mod adding;
 pub mod clock;
+pub mod dense;
 pub mod icmp;
 pub mod limits;
-pub mod dense;
 pub mod memory;
 pub mod msr;
 pub mod pages;

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
-use super::{DmaLatency, LoadOptions, Switch, label, one_of};
+use super::{DmaLatency, LinpackArgs, LoadOptions, Switch, label, one_of};
 
 /// What makes samples
 #[derive(Debug, Subcommand)]
@@ -16,6 +16,8 @@ pub enum Instrument {
     Wakeup(Box<WakeupArgs>),
     /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
     Release(Box<ReleaseArgs>),
+    /// Measure how fast systems of linear equations are solved: GFLOPS against their size
+    Linpack(Box<LinpackArgs>),
 }
 
 /// Options of `measure wakeup`

@@ -4,6 +4,7 @@
 //! `punctual measure`.
 
 mod instrument;
+mod linpack;
 pub(crate) mod plan;
 mod release;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
         Instrument::Release(args) => release::run(home, args),
+        Instrument::Linpack(args) => linpack::run(home, args),
     }
 }
 

@@ -29,7 +29,6 @@ pub(crate) enum Kind {
     /// Idle states are bounded and memory is locked.
     Latency,
     /// Neither: they are no part of the question, and locking gigabytes takes a privilege.
-    #[expect(dead_code, reason = "for linpack, memory and io")]
     Throughput,
 }
 
