@@ -35,6 +35,11 @@ impl Budget {
         self.runtime_us as f64 / self.period_us as f64
     }
 
+    /// Returns the period.
+    pub(crate) fn period(self) -> Nanos {
+        micros(self.period_us)
+    }
+
     /// Returns what is left of a period: how long a throttled CPU rests.
     pub(crate) fn rest(self) -> Nanos {
         if self.is_open() {
@@ -92,7 +97,6 @@ impl Budgets {
     }
 
     /// Says what was read, in the kernel's words.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
     pub(crate) fn describe(&self) -> String {
         let mut text = match self.system {
             Some(b) => format!(

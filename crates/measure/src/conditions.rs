@@ -81,7 +81,7 @@ fn frequency(sys: &SysRoot, cpu: u32) -> Option<String> {
 }
 
 /// Parses the `cpuN` lines of `/proc/stat` (proc(5)).
-fn ticks(stat: &str, cpus: &CpuSet) -> BTreeMap<u32, Ticks> {
+pub(crate) fn ticks(stat: &str, cpus: &CpuSet) -> BTreeMap<u32, Ticks> {
     stat.lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();

@@ -77,6 +77,13 @@ impl ThreadReport {
         &self.usage
     }
 
+    /// Replaces what the thread used while it worked by what it used in the part that was measured.
+    pub(crate) fn narrow_to(&mut self, usage: Usage) {
+        self.evidence.finished.faults = usage.minor_faults + usage.major_faults;
+        self.evidence.finished.cpu_time = usage.cpu_time;
+        self.usage = usage;
+    }
+
     /// Returns the kernel's number that the thread had.
     pub const fn tid(&self) -> Tid {
         self.evidence.ready.tid
@@ -252,13 +259,7 @@ fn station<T>(
     let before = thread::usage();
     let value = work();
     let after = thread::usage();
-    let usage = Usage {
-        minor_faults: after.minor_faults - before.minor_faults,
-        major_faults: after.major_faults - before.major_faults,
-        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
-        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
-        cpu_time: after.cpu_time - before.cpu_time,
-    };
+    let usage = after.since(&before);
     let finished = Finished {
         policy: sched::policy_of(0),
         affinity: sched::affinity(),

@@ -6,6 +6,7 @@
 
 pub mod crew;
 pub mod cyclic;
+pub mod deadline;
 pub mod frame;
 pub mod linpack;
 pub mod loads;
@@ -21,6 +22,7 @@ mod conditions;
 mod error;
 mod hold;
 mod pool;
+mod rates;
 mod recorder;
 mod repeats;
 mod room;

@@ -197,7 +197,10 @@ fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<F
     let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
     let all = tally::total(&tallies);
     let ns = |name: &str| all.quantiles_ns.get(name).copied().flatten();
-    let (p50, p99) = (ns("p50")?, ns("p99")?);
+    let p50 = ns("p50")?;
+    let p99 = ns("p99").map_or_else(String::new, |p99| {
+        format!(", 99 % within {}", Nanos::new(p99))
+    });
     let of = |name: &'static str| figures.iter().filter(move |f| f.name == name);
     let cycles: u64 = of("cpu_time_per_cycle").map(|f| f.count).sum();
     let mean = |name| {
@@ -210,11 +213,10 @@ fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<F
     Some(Finding::observed(
         "release-cost",
         format!(
-            "half of the {cycles} cycles began within {} of their deadline, 99 % within {}, \
+            "half of the {cycles} cycles began within {} of their deadline{p99}, \
              for {:.1} µs of CPU time a cycle ({:.2} % of a CPU); {:.2} % were woken after the \
              deadline, and for those spinning bought nothing",
             Nanos::new(p50),
-            Nanos::new(p99),
             cost / 1e3,
             100.0 * cost / release.interval.get() as f64,
             100.0 * mean("woken_after_deadline"),

@@ -57,19 +57,16 @@ impl Task {
     }
 
     /// Whether it shares the time that real-time threads leave: `SCHED_OTHER`, `BATCH`, `IDLE`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
     pub(crate) const fn is_ordinary(&self) -> bool {
         matches!(self.policy, 0 | 3 | 5)
     }
 
     /// Whether it runs or wants to.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
     pub(crate) const fn is_runnable(&self) -> bool {
         self.state == 'R'
     }
 
     /// Reads which CPUs it may run on.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
     pub(crate) fn allowed(&self, sys: &SysRoot) -> Option<CpuSet> {
         // Also the numbers of threads that are not first in their process are found there,
         // although they are not listed.
@@ -79,7 +76,6 @@ impl Task {
 }
 
 /// Returns a field of a `status` file.
-#[cfg_attr(not(test), expect(dead_code, reason = "for deadline"))]
 pub(crate) fn field_of<'a>(status: &'a str, key: &str) -> Option<&'a str> {
     let value = |line: &'a str| line.strip_prefix(key)?.strip_prefix(':');
     Some(status.lines().find_map(value)?.trim())

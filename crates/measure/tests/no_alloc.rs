@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 use punctual_measure::crew::Post;
 use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
+use punctual_measure::deadline::Iterations;
 use punctual_measure::release::{self, Release};
 use punctual_measure::stream::{Stream, Tap};
 use punctual_model::{Clock, Nanos, Policy};
@@ -138,5 +139,29 @@ fn the_release_loop_does_not_allocate() {
     stream.drain(|_| ());
     assert!(counted.cycles > 0);
     assert_eq!(stream.tally().moments().count(), counted.cycles);
+    the_counter_counts();
+}
+
+#[test]
+fn the_deadline_loop_does_not_allocate_with_or_without_pauses() {
+    let some = Nanos::from_micros(200);
+    for period in [None, Some(some)] {
+        let (mut tap, mut stream) = tap(some);
+        let iterations = Iterations {
+            additions: 10_000,
+            period,
+            origin: clock::monotonic(),
+            duration: Nanos::from_millis(50),
+            pinned_to: None,
+            stop: Arc::default(),
+        };
+        let before = CALLS.get();
+        let worked = iterations.run(&mut tap);
+        assert_eq!(CALLS.get() - before, 0, "the loop allocated, {period:?}");
+        stream.drain(|_| ());
+        let taken = stream.tally().moments().count() + stream.lost();
+        assert!(worked.iterations > 0);
+        assert_eq!(taken, worked.iterations);
+    }
     the_counter_counts();
 }

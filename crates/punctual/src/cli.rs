@@ -22,7 +22,7 @@ pub use self::experiment::{
     ExperimentStatusArgs, ExperimentSweepArgs,
 };
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
-pub use self::measure::{CommonArgs, Instrument, ReleaseArgs, WakeupArgs};
+pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, ReleaseArgs, WakeupArgs};
 pub use self::throughput::LinpackArgs;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};

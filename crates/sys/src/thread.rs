@@ -23,6 +23,24 @@ pub struct Usage {
     pub cpu_time: Nanos,
 }
 
+impl Usage {
+    /// Returns what was used since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            voluntary_switches: self
+                .voluntary_switches
+                .saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(earlier.involuntary_switches),
+            cpu_time: self.cpu_time.since(earlier.cpu_time),
+        }
+    }
+}
+
 /// Returns what the calling thread has used.
 pub fn usage() -> Usage {
     usage_of(libc::RUSAGE_THREAD)

@@ -4,6 +4,7 @@
 //! Options of `measure`: those of the wake-up instrument, and those that all others share.
 
 use clap::{Args, Subcommand};
+use punctual_measure::deadline::{Due, Duty};
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
@@ -18,6 +19,8 @@ pub enum Instrument {
     Release(Box<ReleaseArgs>),
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size
     Linpack(Box<LinpackArgs>),
+    /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
+    Deadline(Box<DeadlineArgs>),
 }
 
 /// Options of `measure wakeup`
@@ -175,7 +178,7 @@ pub struct WakeupArgs {
 /// Options that all instruments but `wakeup` have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
-    /// CPUs to measure [default: all that are online and allowed]
+    /// CPUs to measure [default: all that are online and allowed; for deadline the first of them]
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
     pub cpus: Option<CpuSet>,
 
@@ -253,6 +256,78 @@ pub struct ReleaseArgs {
     pub priority: Policy,
 
     /// Measure for this time
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "10s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Options of `measure deadline`
+#[derive(Args, Debug)]
+pub struct DeadlineArgs {
+    /// Number of measuring threads
+    #[arg(long, short = 't', value_name = "N", default_value = "1", help_heading = "Threads",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+
+    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
+          value_parser = one_of(Pin::ALL, Pin::name))]
+    pub pin: Pin,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:99",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Length of an undisturbed iteration; calibrated [default: 10ms]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "additions",
+        help_heading = "Work"
+    )]
+    pub iteration: Option<Nanos>,
+
+    /// Additions in an iteration, instead of a length; Raju and Govindarajulu took 900000000
+    #[arg(long, value_name = "N", help_heading = "Work",
+          value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
+    pub additions: Option<u64>,
+
+    /// Deadline of an iteration after its release: a time, or auto:FACTOR times an undisturbed iteration
+    #[arg(
+        long,
+        value_name = "TIME|auto:FACTOR",
+        default_value = "auto:1.05",
+        help_heading = "Work"
+    )]
+    pub deadline: Due,
+
+    /// Part of the time that is worked; below 100% the thread sleeps to its next release
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "100%",
+        help_heading = "Work"
+    )]
+    pub duty: Duty,
+
+    /// Measure for this time, after calibrating
     #[arg(
         long,
         short = 'D',

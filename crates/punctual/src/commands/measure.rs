@@ -3,6 +3,7 @@
 
 //! `punctual measure`.
 
+mod deadline;
 mod instrument;
 mod linpack;
 pub(crate) mod plan;
@@ -31,6 +32,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
         Instrument::Wakeup(args) => wakeup(home, args),
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),
+        Instrument::Deadline(args) => deadline::run(home, args),
     }
 }
 

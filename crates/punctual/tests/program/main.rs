@@ -11,6 +11,7 @@ mod common;
 
 mod bad_input;
 mod bad_store;
+mod deadline;
 mod disk;
 mod ends;
 mod every_load;

@@ -395,7 +395,13 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
     let mut missing = Missing::default();
     let mut lines = Vec::new();
     for deadline in deadlines {
-        for series in rows_of(run, detail) {
+        let due = |series: &Series| series.misses.iter().any(|m| m.deadline_ns == deadline);
+        // Threads that were calibrated have a deadline each.
+        let rows: Vec<&Series> = match run.setup {
+            Some(_) => run.series.iter().filter(|s| due(s)).collect(),
+            None => rows_of(run, detail).collect(),
+        };
+        for series in rows {
             let misses = series.misses.iter().find(|m| m.deadline_ns == deadline);
             let wakeups = series.count.saturating_add(series.overruns.unwrap_or(0));
             let share = misses.and_then(|m| share(m.all(), wakeups));

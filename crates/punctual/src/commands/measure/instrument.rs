@@ -32,6 +32,24 @@ pub(crate) enum Kind {
     Throughput,
 }
 
+/// CPUs that are measured when nothing is said.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Measured {
+    /// Every CPU that this process may use.
+    All,
+    /// So many of them, from the first.
+    First(u32),
+}
+
+impl Measured {
+    fn of(self, allowed: &CpuSet) -> CpuSet {
+        match self {
+            Self::All => allowed.clone(),
+            Self::First(n) => allowed.iter().take(n as usize).collect(),
+        }
+    }
+}
+
 /// What one instrument adds to [`CommonArgs`].
 #[derive(Debug)]
 pub(crate) struct Asked {
@@ -39,6 +57,8 @@ pub(crate) struct Asked {
     pub(crate) instrument: &'static str,
     /// What it measures.
     pub(crate) kind: Kind,
+    /// CPUs that it measures when nothing is said.
+    pub(crate) measured: Measured,
     /// Policy of the measuring threads.
     pub(crate) priority: Policy,
     /// Longest time to measure.
@@ -97,7 +117,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
     }
     let measured = match &common.cpus {
         Some(list) => usable("--cpus", list, cpus)?,
-        None => cpus.allowed.clone(),
+        None => asked.measured.of(&cpus.allowed),
     };
     let housekeeping = match &common.housekeeping {
         Some(list) => usable("--housekeeping", list, cpus)?,

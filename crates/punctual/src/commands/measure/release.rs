@@ -9,7 +9,7 @@ use std::path::Path;
 use punctual_measure::release::{self, Release};
 use punctual_model::Nanos;
 
-use super::instrument::{self, Asked, Kind};
+use super::instrument::{self, Asked, Kind, Measured};
 use crate::cli::ReleaseArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -37,6 +37,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ReleaseArgs) -> Result<Exit, CliEr
     let asked = Asked {
         instrument: "release",
         kind: Kind::Latency,
+        measured: Measured::All,
         priority: args.priority,
         duration: Some(args.duration),
         options: BTreeMap::new(),

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether this kernel has a fair server, and what that takes.
+
+use punctual_model::CpuId;
+use punctual_sys::SysRoot;
+
+use super::pattern::FairServer;
+use crate::budget::Budget;
+
+/// The first release with a fair server, and without throttling by the system's budget.
+const SINCE: (u32, u32) = (6, 12);
+
+/// Reads what is known of the fair server of `cpu`.
+pub(crate) fn fair_server(sys: &SysRoot, cpu: Option<CpuId>) -> FairServer {
+    if let Some(budget) = cpu.and_then(|cpu| debugfs(sys, cpu)) {
+        return FairServer::Known(budget);
+    }
+    match sys
+        .read("/proc/sys/kernel/osrelease")
+        .ok()
+        .as_deref()
+        .and_then(release)
+    {
+        Some(release) if release < SINCE => FairServer::Absent,
+        Some(_) => FairServer::Assumed,
+        None => FairServer::Unknown,
+    }
+}
+
+/// Reads what the server leaves, from files that only root may read and lockdown may hide.
+fn debugfs(sys: &SysRoot, cpu: CpuId) -> Option<Budget> {
+    let file = |name| {
+        let path = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/{name}");
+        sys.fact::<i64>(&path).map(|ns| ns / 1_000)
+    };
+    let period_us = file("period")?;
+    Some(Budget {
+        runtime_us: period_us - file("runtime")?,
+        period_us,
+    })
+}
+
+/// Returns the first two numbers of a release such as `6.12.9-rt8`.
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> FairServer {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        fair_server(&SysRoot::at(dir.path()), Some(1))
+    }
+
+    #[test]
+    fn the_release_says_whether_there_is_one() {
+        const OSRELEASE: &str = "proc/sys/kernel/osrelease";
+        assert_eq!(
+            machine(&[(OSRELEASE, "6.1.0-18-amd64\n")]),
+            FairServer::Absent
+        );
+        assert_eq!(machine(&[(OSRELEASE, "6.18.44-fc\n")]), FairServer::Assumed);
+        assert_eq!(machine(&[(OSRELEASE, "7.0\n")]), FairServer::Assumed);
+        assert_eq!(machine(&[]), FairServer::Unknown);
+    }
+
+    #[test]
+    fn debugfs_says_what_it_takes() {
+        let dir = "sys/kernel/debug/sched/fair_server/cpu1";
+        let (runtime, period) = (format!("{dir}/runtime"), format!("{dir}/period"));
+        let known = machine(&[(&runtime, "30000000\n"), (&period, "1000000000\n")]);
+        let budget = Budget {
+            runtime_us: 970_000,
+            period_us: 1_000_000,
+        };
+        assert_eq!(known, FairServer::Known(budget));
+        let off = machine(&[(&runtime, "0\n"), (&period, "1000000000\n")]);
+        assert!(matches!(off, FairServer::Known(budget) if budget.is_open()));
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Which iterations of a thread were late, and by how much.
+
+use punctual_model::{Misses, Nanos, Sample};
+use punctual_stats::Exceedances;
+
+use super::calibrate::Calibrated;
+use super::pattern::{Stall, stall_from};
+use crate::tally::{BLOCK, Tally};
+
+/// Stalls that are kept. A stall lasts at least 1 ms, so this is a minute of nothing else.
+const STALLS: usize = 60_000;
+
+/// Kept up while the thread measures.
+#[derive(Debug, Default)]
+pub(crate) struct Late {
+    /// By how much the late ones were late.
+    lateness: Tally,
+    indicator: Option<Exceedances>,
+    /// Late iterations.
+    count: u64,
+    /// Releases that passed while the thread was at work: those were never served.
+    skipped: u64,
+    stalls: Vec<Stall>,
+    dropped: u64,
+}
+
+impl Late {
+    /// Takes responses in, oldest first.
+    pub(crate) fn take(&mut self, block: &[Sample], calibrated: &Calibrated) {
+        let deadline = calibrated.deadline.get();
+        let indicator = self
+            .indicator
+            .get_or_insert_with(|| Exceedances::of_threshold(deadline));
+        // What is above a fixed threshold needs no histogram.
+        let unused = self.lateness.histogram();
+        let mut late = [0_u64; BLOCK];
+        let mut count = 0;
+        for sample in block {
+            indicator.extend(&[sample.latency_ns], unused);
+            indicator.extend_unsampled(true, sample.skipped.into());
+            self.skipped += u64::from(sample.skipped);
+            if let (true, Some(late)) = (sample.latency_ns > deadline, late.get_mut(count)) {
+                *late = sample.latency_ns - deadline;
+                count += 1;
+            }
+            let lost = Nanos::new(sample.latency_ns) - calibrated.undisturbed;
+            if lost >= stall_from(calibrated.undisturbed) {
+                let at = Nanos::new(sample.t_ns);
+                if self.stalls.len() < STALLS {
+                    self.stalls.push(Stall { at, lost });
+                } else {
+                    self.dropped += 1;
+                }
+            }
+        }
+        self.lateness.extend(&late[..count]);
+        self.count += count as u64;
+    }
+
+    /// Returns the figures of the lateness of those that were late.
+    pub(crate) const fn lateness(&self) -> &Tally {
+        &self.lateness
+    }
+
+    /// Returns how many missed `deadline`.
+    pub(crate) fn misses(&self, deadline: Nanos) -> Misses {
+        Misses {
+            deadline_ns: deadline,
+            count: self.count,
+            overruns: self.skipped,
+            effective: self
+                .indicator
+                .as_ref()
+                .and_then(Exceedances::effective_samples),
+        }
+    }
+
+    /// Returns the stalls in order, and how many were not kept.
+    pub(crate) fn stalls(&self) -> (&[Stall], u64) {
+        (&self.stalls, self.dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_skipped_is_missed_and_what_is_long_is_a_stall() {
+        let calibrated = Calibrated {
+            undisturbed: Nanos::from_millis(10),
+            deadline: Nanos::from_micros(10_500),
+            ..Calibrated::default()
+        };
+        let sample = |ms: u64, skipped| Sample {
+            t_ns: ms * 1_000_000,
+            latency_ns: ms * 1_000_000,
+            cpu: 0,
+            skipped,
+        };
+        let mut late = Late::default();
+        late.take(&[sample(10, 0), sample(11, 0), sample(60, 4)], &calibrated);
+        let misses = late.misses(calibrated.deadline);
+        assert_eq!((misses.count, misses.overruns, misses.all()), (2, 4, 6));
+        assert_eq!(late.lateness().histogram().min(), Some(500_000));
+        let (stalls, dropped) = late.stalls();
+        let lost: Vec<Nanos> = stalls.iter().map(|s| s.lost).collect();
+        assert_eq!(lost, [Nanos::from_millis(1), Nanos::from_millis(50)]);
+        assert_eq!(dropped, 0);
+    }
+}

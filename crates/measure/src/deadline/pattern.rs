@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What stalls of a real-time thread show about who caused them. Pure.
+//!
+//! Two mechanisms of the kernel take time from real-time threads, by default each 50 ms of each
+//! second, and neither counts what it takes:
+//!
+//! - *Throttling*: real-time threads that used their budget are stopped for the rest of the period.
+//!   Since Linux 6.12 only the budgets of cgroups do that (`CONFIG_RT_GROUP_SCHED`); before, the
+//!   system's did as well. A throttled CPU idles if nobody else wants it.
+//! - The *fair server* (since Linux 6.12): a deadline server that runs ordinary threads which waited
+//!   too long. It takes no more time than they use, and none if none waits. It leaves no CPU idle.
+//!
+//! One is named only if the stalls have its length and come once in its period, if it is possible
+//! with the limits as they were read, and if where the CPU's time went does not contradict it.
+
+use punctual_model::{Finding, Nanos, Policy};
+
+use super::neighbours::Waiting;
+use super::status::CpuTime;
+use crate::budget::{Budget, Budgets};
+
+/// Name of the finding that real-time throttling stopped the thread.
+const THROTTLING: &str = "rt-throttling";
+
+/// Name of the finding that the fair server ran others.
+const FAIR_SERVER: &str = "fair-server";
+
+/// Name of the finding that it was one of both.
+const EITHER: &str = "rt-throttling-or-fair-server";
+
+/// Name of the finding that iterations took much longer than undisturbed.
+const STALLS: &str = "stalls";
+
+/// What the fair server takes of a period unless somebody changed it.
+pub(crate) const FAIR_DEFAULT: Budget = Budget {
+    runtime_us: 950_000,
+    period_us: 1_000_000,
+};
+
+/// Fewest stalls that can show a period.
+const LEAST: usize = 3;
+
+/// Throttling is decided at clock ticks, of which the slowest kernels have 100 a second.
+const TICK: Nanos = Nanos::from_millis(10);
+
+/// An iteration that took much longer than undisturbed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Stall {
+    /// When it ended, since the start of the run.
+    pub(crate) at: Nanos,
+    /// What it took beyond an undisturbed one.
+    pub(crate) lost: Nanos,
+}
+
+/// The fair server of this kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FairServer {
+    /// The kernel is older than it.
+    Absent,
+    /// What it leaves to others, as read for the CPU.
+    Known(Budget),
+    /// It is there, and cannot be read: what it leaves by default.
+    Assumed,
+    /// Not known whether the kernel has it.
+    Unknown,
+}
+
+impl FairServer {
+    fn budget(self) -> Option<Budget> {
+        match self {
+            Self::Absent => None,
+            Self::Known(budget) => (!budget.is_open()).then_some(budget),
+            Self::Assumed | Self::Unknown => Some(FAIR_DEFAULT),
+        }
+    }
+}
+
+/// What is known of one thread's run.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) thread: u32,
+    pub(crate) policy: Policy,
+    /// In the order of their ends.
+    pub(crate) stalls: &'a [Stall],
+    /// Stalls that were not kept.
+    pub(crate) dropped: u64,
+    /// What an undisturbed iteration takes.
+    pub(crate) undisturbed: Nanos,
+    /// Time of the loop.
+    pub(crate) span: Nanos,
+    /// CPU time of the thread in it.
+    pub(crate) ran: Nanos,
+    /// Where the rest of the CPU's time went, if the thread was pinned.
+    pub(crate) cpu: Option<CpuTime>,
+    pub(crate) budgets: &'a Budgets,
+    pub(crate) fair_server: FairServer,
+    pub(crate) waiting: &'a Waiting,
+}
+
+/// Returns how long a loss must be to count as a stall among iterations of this length.
+pub(crate) fn stall_from(undisturbed: Nanos) -> Nanos {
+    Nanos::from_millis(1).max(Nanos::new(undisturbed.get() / 10))
+}
+
+/// Says what the stalls show.
+pub(crate) fn findings(e: &Evidence<'_>) -> Vec<Finding> {
+    if e.stalls.is_empty() {
+        return Vec::new();
+    }
+    let mut findings = vec![summary(e)];
+    findings.extend(named(e).filter(|_| e.policy.is_real_time()));
+    findings
+}
+
+/// Says what is certain: how many, how long, and where the CPU's time went.
+fn summary(e: &Evidence<'_>) -> Finding {
+    let lost = total(e.stalls.iter());
+    let longest = e.stalls.iter().max_by_key(|s| s.lost);
+    let longest = longest.map_or_else(String::new, |s| {
+        format!(", the longest {} at {:.3} s", s.lost, s.at.as_secs_f64())
+    });
+    let mut text = format!(
+        "thread {}: {} iteration{} took at least {} longer than undisturbed, {lost} in all{longest}",
+        e.thread,
+        e.stalls.len() as u64 + e.dropped,
+        if e.stalls.len() == 1 { "" } else { "s" },
+        stall_from(e.undisturbed),
+    );
+    if let Some(cpu) = e.cpu {
+        let rest = format!(
+            "; of the loop's {} the CPU was idle for {}, ran others for {}, and the hypervisor took {} \
+             (in steps of 10 ms)",
+            e.span, cpu.idle, cpu.others, cpu.stolen
+        );
+        text += &rest;
+    }
+    Finding::observed(STALLS, text)
+}
+
+fn named(e: &Evidence<'_>) -> Option<Finding> {
+    // The kernel's own words where a group has a budget of its own: only such kernels have any.
+    let throttles = !e.budgets.groups.is_empty()
+        || !matches!(e.fair_server, FairServer::Known(_) | FairServer::Assumed);
+    let throttling = e
+        .budgets
+        .tightest()
+        .filter(|budget| throttles && !budget.is_open())
+        .and_then(|budget| Pattern::find(e, budget));
+    let fair = e
+        .fair_server
+        .budget()
+        .and_then(|budget| Pattern::find(e, budget));
+    let pattern = throttling.or(fair)?;
+    let half =
+        |time: fn(&CpuTime) -> Nanos| e.cpu.is_some_and(|cpu| time(&cpu).times(2) >= pattern.lost);
+    if half(|cpu| cpu.stolen) {
+        // The hypervisor alone explains it.
+        return None;
+    }
+    let (idle, waited) = (half(|cpu| cpu.idle), e.waiting.was_usual());
+    Some(match (throttling, fair) {
+        (Some(pattern), _) if idle => throttled(
+            e,
+            pattern,
+            &format!(
+                "the CPU was idle meanwhile ({}), and the fair server leaves no CPU idle",
+                e.cpu.map_or(Nanos::ZERO, |cpu| cpu.idle)
+            ),
+        ),
+        (Some(pattern), None) => {
+            throttled(e, pattern, "this kernel has no other known cause of that")
+        }
+        (Some(pattern), Some(_)) if !waited => throttled(
+            e,
+            pattern,
+            &format!("the fair server is not the cause: {}", e.waiting.describe()),
+        ),
+        (Some(pattern), Some(_)) => Finding::inferred(
+            EITHER,
+            format!(
+                "{}: as much as real-time throttling takes ({}), and as much as the fair server gives to \
+                 ordinary threads that wait ({}). Open the budget, or move those threads away, to see \
+                 which",
+                pattern.describe(e),
+                e.budgets.describe(),
+                e.waiting.describe(),
+            ),
+        ),
+        (None, Some(pattern)) if waited && !idle => served(e, pattern),
+        (None, _) => return None,
+    })
+}
+
+fn throttled(e: &Evidence<'_>, pattern: Pattern, why: &str) -> Finding {
+    Finding::inferred(
+        THROTTLING,
+        format!(
+            "{}: what real-time throttling takes from threads that want more than their budget ({}); {why}",
+            pattern.describe(e),
+            e.budgets.describe(),
+        ),
+    )
+}
+
+fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
+    let server = match e.fair_server {
+        FairServer::Known(_) => "as read from debugfs",
+        _ => "its default; this kernel does not let it be read",
+    };
+    let open = match e.budgets.tightest() {
+        Some(budget) if budget.is_open() => "the real-time budget is open, so it is no throttling",
+        Some(_) => "the stalls are not those of the real-time budget",
+        None => "the real-time budget cannot be read",
+    };
+    Finding::inferred(
+        FAIR_SERVER,
+        format!(
+            "{}: what the fair server gives to ordinary threads ({} of each {}, {server}); {}; {open} ({})",
+            pattern.describe(e),
+            pattern.budget.rest(),
+            pattern.budget.period(),
+            e.waiting.describe(),
+            e.budgets.describe(),
+        ),
+    )
+}
+
+/// Stalls of one length that come once in a period.
+#[derive(Clone, Copy, Debug)]
+struct Pattern {
+    budget: Budget,
+    count: usize,
+    shortest: Nanos,
+    longest: Nanos,
+    /// All of them together.
+    lost: Nanos,
+    /// Median time from one to the next.
+    apart: Nanos,
+}
+
+impl Pattern {
+    /// Finds the stalls of about the rest of each period of `budget`, once a period.
+    #[expect(clippy::cast_precision_loss, reason = "counts of stalls")]
+    fn find(e: &Evidence<'_>, budget: Budget) -> Option<Self> {
+        let (rest, period) = (budget.rest(), budget.period());
+        // Longer iterations hold several of them, or parts.
+        if rest.is_zero() || e.undisturbed.times(2) > period {
+            return None;
+        }
+        let off = Nanos::new(rest.get() / 2).min(Nanos::new(rest.get() / 4) + TICK);
+        let near: Vec<Stall> = joined(e.stalls, budget)
+            .into_iter()
+            .filter(|s| s.lost >= rest - off && s.lost <= rest + off)
+            .collect();
+        let mut apart: Vec<Nanos> = near.windows(2).map(|w| w[1].at - w[0].at).collect();
+        if near.len() < LEAST {
+            return None;
+        }
+        let regular = apart.iter().filter(|d| is_multiple(**d, period)).count();
+        let periods = e.span.get() as f64 / period.get() as f64;
+        let count = near.len() as f64;
+        let once = count >= 0.6 * periods.floor() && count <= 1.25 * periods + 1.0;
+        if regular * 3 < apart.len() * 2 || !once {
+            return None;
+        }
+        apart.sort_unstable();
+        Some(Self {
+            budget,
+            count: near.len(),
+            shortest: near.iter().map(|s| s.lost).min()?,
+            longest: near.iter().map(|s| s.lost).max()?,
+            lost: total(near.iter()),
+            apart: *apart.get(apart.len() / 2)?,
+        })
+    }
+
+    fn describe(&self, e: &Evidence<'_>) -> String {
+        format!(
+            "thread {} lost {} to {} in {} stalls, {} apart, and had {:.1} % of the time",
+            e.thread,
+            self.shortest,
+            self.longest,
+            self.count,
+            self.apart,
+            100.0 * e.ran.as_secs_f64() / e.span.as_secs_f64().max(1e-9),
+        )
+    }
+}
+
+/// Joins stalls that follow each other at once: ordinary threads that come and go use their time in
+/// pieces, and the real-time thread runs between them.
+fn joined(stalls: &[Stall], budget: Budget) -> Vec<Stall> {
+    let tenth = |span: Nanos| Nanos::new(span.get() / 10);
+    let mut joined: Vec<Stall> = Vec::new();
+    for stall in stalls.iter().filter(|s| s.lost >= tenth(budget.rest())) {
+        match joined.last_mut() {
+            Some(last) if stall.at - stall.lost <= last.at + tenth(budget.period()) => {
+                last.at = stall.at;
+                last.lost = last.lost + stall.lost;
+            }
+            _ => joined.push(*stall),
+        }
+    }
+    joined
+}
+
+/// Whether `span` is one or more periods, to a tenth of one.
+const fn is_multiple(span: Nanos, period: Nanos) -> bool {
+    let (span, period) = (span.get(), period.get());
+    let tenth = period / 10;
+    let beyond = span % period;
+    span + tenth >= period && (beyond <= tenth || beyond + tenth >= period)
+}
+
+fn total<'a>(stalls: impl Iterator<Item = &'a Stall>) -> Nanos {
+    stalls.fold(Nanos::ZERO, |sum, stall| sum + stall.lost)
+}
+
+#[cfg(test)]
+mod tests;

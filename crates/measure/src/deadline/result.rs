@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From what the threads did to figures, findings and checks.
+
+use punctual_model::{Better, Check, Figure, Finding, Nanos, Series};
+
+use super::calibrate::Calibrated;
+use super::neighbours::Waiting;
+use super::options::{Deadline, Due};
+use super::pattern::{self, Evidence};
+use super::status::{CpuTime, Moment};
+use super::{Done, Watched, kernel};
+use crate::budget::Budgets;
+use crate::crew::ThreadReport;
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame, Throttling};
+use crate::rates::{scaled, share_interval};
+use crate::stream::sample_checks;
+use crate::tally;
+
+/// The kind of the series that the total is of.
+const RESPONSE: &str = "response";
+
+/// The kind of the series of those that were late.
+const LATENESS: &str = "lateness";
+
+/// Sums a run up.
+pub(crate) fn found(
+    deadline: Deadline,
+    frame: &Frame<'_>,
+    watched: &[Watched],
+    results: Vec<(Done, ThreadReport)>,
+    budgets: &Budgets,
+    waiting: &[Waiting],
+) -> Result<Found, MeasureError> {
+    let mut found = Found {
+        ended: frame.ended(),
+        faults_spoil: true,
+        throttling: Throttling::IsAResult,
+        ..Found::default()
+    };
+    let mut disturbed = Vec::new();
+    let nobody = Waiting::default();
+    for (index, (done, mut report)) in results.into_iter().enumerate() {
+        let Some(watched) = watched.get(index) else {
+            continue;
+        };
+        let thread = report.evidence.ready.index;
+        if let Some(errno) = done.worked.failure {
+            let source = errno.into();
+            return Err(MeasureError::Sleep { thread, source });
+        }
+        report.narrow_to(done.after.usage.since(&done.before.usage));
+        found
+            .figures
+            .extend(figures(thread, &done, watched, &report));
+        found.findings.push(cpus_allowed(thread, &done, frame));
+        let (stalls, dropped) = watched.late.stalls();
+        found.findings.extend(pattern::findings(&Evidence {
+            thread,
+            policy: report.evidence.asked_policy,
+            stalls,
+            dropped,
+            undisturbed: done.calibrated.undisturbed,
+            span: done.worked.end - done.worked.begin,
+            ran: report.usage().cpu_time,
+            cpu: CpuTime::between(&done.before, &done.after),
+            budgets,
+            fair_server: kernel::fair_server(frame.sys(), watched.pinned_to),
+            waiting: waiting.get(index).unwrap_or(&nobody),
+        }));
+        let [response, lateness] = series(deadline, &done.calibrated, watched);
+        found
+            .findings
+            .extend(drift(thread, &done.calibrated, &response));
+        found.series.extend([response, lateness]);
+        disturbed.push((thread, done.calibrated));
+        found.threads.push(report);
+    }
+    summed_up(&mut found, watched);
+    found.checks.push(calibration(deadline, &disturbed));
+    Ok(found)
+}
+
+/// Makes the total, which is of the responses, and what is stored and checked of all threads.
+fn summed_up(found: &mut Found, watched: &[Watched]) {
+    let tallies: Vec<_> = watched.iter().map(|w| w.stream.tally()).collect();
+    found.total = tally::total(&tallies);
+    let responses: Vec<Series> = found
+        .series
+        .iter()
+        .filter(|s| s.context.as_deref() == Some(RESPONSE))
+        .cloned()
+        .collect();
+    found.total.overruns = responses.iter().map(|s| s.overruns).sum();
+    found.total.lost = responses.iter().map(|s| s.lost).sum();
+    for (thread, watched) in watched.iter().enumerate() {
+        for (kind, tally) in [
+            (RESPONSE, watched.stream.tally()),
+            (LATENESS, watched.late.lateness()),
+        ] {
+            let histogram = tally.histogram().clone();
+            found
+                .histograms
+                .push((format!("{thread}-{kind}"), histogram));
+        }
+    }
+    found.checks = sample_checks(&responses);
+}
+
+/// Returns the series of the responses, and that of the lateness of those that were late.
+fn series(deadline: Deadline, calibrated: &Calibrated, watched: &Watched) -> [Series; 2] {
+    let period =
+        (!deadline.duty.is_full()).then(|| deadline.duty.period_of(calibrated.undisturbed));
+    let mut response = watched.stream.series(Some(RESPONSE));
+    response.interval_ns = period;
+    response.warm_up_samples = None;
+    // At full duty nothing can be skipped: each end is the next one's release.
+    response.overruns = response.overruns.filter(|_| period.is_some());
+    response.misses = vec![watched.late.misses(calibrated.deadline)];
+    let lateness = Series {
+        thread: response.thread,
+        context: Some(LATENESS.to_owned()),
+        cpu: response.cpu,
+        policy: response.policy.clone(),
+        interval_ns: period,
+        ..watched.late.lateness().series()
+    };
+    [response, lateness]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn figures(thread: u32, done: &Done, watched: &Watched, report: &ThreadReport) -> Vec<Figure> {
+    let calibrated = &done.calibrated;
+    let own = |name: &str, unit: &str, better, value: f64| {
+        Figure::single(name, unit, better, value).at("thread", thread)
+    };
+    let misses = watched.late.misses(calibrated.deadline);
+    let releases = done.worked.iterations + misses.overruns;
+    let seconds = (done.worked.end - done.worked.begin).as_secs_f64();
+    let share = share_interval(misses.all(), releases, misses.effective);
+    let (missed, all) = (misses.all() as f64, releases as f64);
+    let rate = (seconds > 0.0).then_some(all / seconds);
+    let quiet = calibrated.quiet > 0;
+    let ran = report.usage().cpu_time.as_secs_f64();
+    let mut figures = vec![
+        Figure {
+            count: releases,
+            value: (releases > 0).then(|| missed / all),
+            interval: share,
+            ..own("missed_share", "1", Better::Lower, 0.0)
+        },
+        Figure {
+            count: releases,
+            value: rate.map(|rate| rate * missed / all.max(1.0)),
+            interval: share.zip(rate).map(|(share, rate)| scaled(share, rate)),
+            ..own("misses_per_second", "1/s", Better::Lower, 0.0)
+        },
+        own(
+            "deadline",
+            "ns",
+            Better::Neither,
+            calibrated.deadline.get() as f64,
+        ),
+        Figure {
+            count: calibrated.quiet,
+            value: quiet.then_some(calibrated.undisturbed.get() as f64),
+            min: quiet.then_some(calibrated.min.get() as f64),
+            max: quiet.then_some(calibrated.max.get() as f64),
+            stddev: calibrated.stddev_ns,
+            ..own("undisturbed_iteration", "ns", Better::Neither, 0.0)
+        },
+        own(
+            "additions",
+            "additions",
+            Better::Neither,
+            calibrated.additions as f64,
+        ),
+        Figure {
+            value: (seconds > 0.0).then(|| ran / seconds),
+            ..own("cpu_share", "1", Better::Neither, 0.0)
+        },
+    ];
+    for (when, moment) in [("before", &done.before), ("after", &done.after)] {
+        for (name, count) in switches(moment) {
+            figures.extend(
+                count.map(|n| own(name, "switches", Better::Neither, n as f64).at("when", when)),
+            );
+        }
+    }
+    figures
+}
+
+/// Returns the counts of context switches under the kernel's names.
+fn switches(moment: &Moment) -> [(&'static str, Option<u64>); 2] {
+    [
+        ("voluntary_ctxt_switches", moment.voluntary),
+        ("nonvoluntary_ctxt_switches", moment.nonvoluntary),
+    ]
+}
+
+/// Says where the thread could run.
+fn cpus_allowed(thread: u32, done: &Done, frame: &Frame<'_>) -> Finding {
+    let list = |moment: &Moment| {
+        let list = moment.allowed.clone();
+        list.unwrap_or_else(|| "unknown".to_owned())
+    };
+    Finding::observed(
+        "cpus-allowed",
+        format!(
+            "thread {thread}: Cpus_allowed_list {} before the first iteration and {} after the last; the \
+             program was started with {}",
+            list(&done.before),
+            list(&done.after),
+            frame.original_cpus()
+        ),
+    )
+}
+
+/// Says if the machine was not as fast in the run as when it was calibrated.
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn drift(thread: u32, calibrated: &Calibrated, response: &Series) -> Option<Finding> {
+    let median = response.quantiles_ns.get("p50").copied().flatten()?;
+    let (was, margin) = (
+        calibrated.undisturbed.get() as f64,
+        (calibrated.deadline - calibrated.undisturbed).get() as f64,
+    );
+    let off = median as f64 - was;
+    (off.abs() > margin / 2.0).then(|| {
+        Finding::observed(
+            "speed-drift",
+            format!(
+                "thread {thread}: the median iteration of the run took {}, {:+.1} % of the {} that it was \
+                 calibrated with: the CPU was not as fast, or the thread was disturbed all the time",
+                Nanos::new(median),
+                100.0 * off / was.max(1.0),
+                calibrated.undisturbed
+            ),
+        )
+    })
+}
+
+/// A deadline from disturbed iterations is none. One that was given does not depend on them.
+fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
+    const ID: &str = "calibration";
+    let tell = |(thread, c): &(u32, Calibrated)| match c.quiet {
+        0 => format!(
+            "thread {thread}: {} additions took {} of CPU time (median of {} iterations)",
+            c.additions, c.undisturbed, c.tried
+        ),
+        _ => format!(
+            "thread {thread}: {} additions took {} (median of {} iterations without a switch, of {}; {} to {})",
+            c.additions, c.undisturbed, c.quiet, c.tried, c.min, c.max
+        ),
+    };
+    let told: Vec<String> = threads.iter().map(tell).collect();
+    let disturbed: Vec<String> = threads
+        .iter()
+        .filter_map(|(thread, c)| Some(format!("thread {thread}: {}", c.disturbance()?)))
+        .collect();
+    let given = matches!(deadline.due, Due::Time(_));
+    if disturbed.is_empty() {
+        return Check::pass(ID, told.join("; "));
+    }
+    let text = format!("disturbed: {}; {}", disturbed.join("; "), told.join("; "));
+    if given {
+        Check::pass(ID, format!("{text}; the deadline was given"))
+    } else {
+        Check::fail(ID, format!("{text}; give the deadline as a time"))
+    }
+}

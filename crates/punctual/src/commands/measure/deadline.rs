@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure deadline`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use punctual_measure::deadline::{self, Deadline, Work};
+use punctual_model::{Nanos, Pin};
+
+use super::instrument::{self, Asked, Kind, Measured};
+use crate::cli::DeadlineArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Length of an iteration when nothing is said: many of them in a stall of the kernel's own.
+const ITERATION: Nanos = Nanos::from_millis(10);
+
+/// Below this the reading of the clock is no small part of an iteration any more.
+const SHORTEST: Nanos = Nanos::from_micros(10);
+
+/// Measures deadline misses as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliError> {
+    let deadline = plan(args)?;
+    let asked = Asked {
+        instrument: "deadline",
+        kind: Kind::Latency,
+        measured: match args.pin {
+            Pin::Each => Measured::First(args.threads),
+            Pin::Set | Pin::None => Measured::All,
+        },
+        priority: args.priority,
+        duration: Some(args.duration),
+        options: BTreeMap::new(),
+    }
+    .option("threads", args.threads)
+    .option("pin", args.pin)
+    .option("deadline", args.deadline)
+    .option("duty", args.duty);
+    let asked = match deadline.work {
+        Work::Additions(additions) => asked.option("additions", additions),
+        Work::Time(time) => asked.option("iteration", time),
+    };
+    instrument::run(home, &args.common, asked, |frame| {
+        deadline::run(deadline, frame)
+    })
+}
+
+/// Returns what the options mean.
+fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
+    let work = match args.additions {
+        Some(additions) => Work::Additions(additions),
+        None => Work::Time(args.iteration.unwrap_or(ITERATION)),
+    };
+    if let Work::Time(time) = work {
+        if time < SHORTEST {
+            return Err(CliError::usage(format!(
+                "--iteration {time}: must be at least 10us, or reading the clock is a part of it"
+            )));
+        }
+        if args.duration < time {
+            return Err(CliError::usage(format!(
+                "--duration {}: shorter than --iteration {time}, so there would be no sample",
+                args.duration
+            )));
+        }
+    }
+    if let (Pin::None, Some(cpus)) = (args.pin, &args.common.cpus) {
+        return Err(CliError::usage(format!(
+            "--cpus {cpus}: has no meaning with --pin none, which lets the threads run everywhere"
+        ))
+        .hint("--pin set binds all threads to the whole set"));
+    }
+    Ok(Deadline {
+        threads: args.threads,
+        pin: args.pin,
+        work,
+        due: args.deadline,
+        duty: args.duty,
+    })
+}
