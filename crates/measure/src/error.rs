@@ -7,6 +7,7 @@ use std::io;
 
 use punctual_model::{Clock, CpuSet, Policy, TimerKind};
 use punctual_sys::SysError;
+use punctual_sys::tracefs::TracefsError;
 
 /// A measurement could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,24 @@ pub enum MeasureError {
         /// What went wrong.
         source: io::Error,
     },
+    /// The kernel's tracing is not to be had.
+    #[error("trace with the kernel")]
+    Tracing(#[from] TracefsError),
+    /// The kernel lacks what was asked for by name.
+    #[error("this kernel lacks {what}")]
+    Lacks {
+        /// What it lacks, with the option that it would be built with.
+        what: &'static str,
+    },
+    /// Somebody else has what there is only one of.
+    #[error("{what}")]
+    Busy {
+        /// What, and who has it.
+        what: String,
+    },
+    /// The trace could not be read to its end.
+    #[error("read the kernel's trace")]
+    Trace(#[source] io::Error),
     /// Who listens to the run could not take what it said.
     #[error("record the run")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -118,6 +137,7 @@ impl MeasureError {
                         && source.kind() == io::ErrorKind::OutOfMemory)
             }
             Self::DmaLatency(source) => source.is_denied(),
+            Self::Tracing(source) => source.is_denied(),
             _ => false,
         }
     }
@@ -139,6 +159,8 @@ impl MeasureError {
             Self::Policy { .. }
             | Self::Lock(_)
             | Self::DmaLatency(_)
+            | Self::Tracing(_)
+            | Self::Lacks { .. }
             | Self::Unsupported { .. } => true,
             Self::Affinity { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
             Self::Load { source, .. } => source.kind() == io::ErrorKind::Unsupported,

@@ -220,14 +220,16 @@ impl Frame<'_> {
     }
 
     /// Lets all threads of `crew` work. Their memory is locked before, where memory is: it was mapped
-    /// after the rest.
+    /// after the rest. Where that is refused it is present all the same, and the check of the memory
+    /// counts the page faults.
     ///
     /// # Errors
     ///
-    /// [`MeasureError::Lock`].
+    /// [`MeasureError::Lock`], if the lock was insisted on.
     pub fn start<T: Send + 'static>(&self, crew: &Crew<T>) -> Result<(), MeasureError> {
-        if let Some(lock) = &self.lock {
-            lock.renew().map_err(MeasureError::Lock)?;
+        match self.lock.as_ref().map(LockedMemory::renew) {
+            Some(Err(err)) if self.control.insist_on_mlock => return Err(MeasureError::Lock(err)),
+            _ => {}
         }
         crew.go();
         Ok(())

@@ -8,6 +8,7 @@ pub mod crew;
 pub mod cyclic;
 pub mod deadline;
 pub mod frame;
+pub mod irq;
 pub mod linpack;
 pub mod loads;
 pub mod pacing;

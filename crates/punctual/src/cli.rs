@@ -10,6 +10,7 @@
 )]
 
 mod experiment;
+mod irq;
 mod loads;
 mod measure;
 mod throughput;
@@ -21,6 +22,7 @@ pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
     ExperimentStatusArgs, ExperimentSweepArgs,
 };
+pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, ReleaseArgs, WakeupArgs};
 pub use self::throughput::LinpackArgs;

@@ -215,7 +215,12 @@ fn hints(err: &MeasureError) -> Vec<String> {
     if let MeasureError::Unsupported { hint, .. } = err {
         hints.extend(hint.clone());
     }
-    if matches!(err, MeasureError::DmaLatency(_)) {
+    if matches!(err, MeasureError::Tracing(_)) {
+        // A whole file system: capabilities for scheduling and memory do not open it.
+        if err.is_denied() && !punctual_sys::thread::is_root() {
+            hints.push("run it with sudo: the kernel lets only root trace".to_owned());
+        }
+    } else if matches!(err, MeasureError::DmaLatency(_)) {
         // A device file: capabilities for scheduling and memory do not open it.
         hints.push(
             "run it with sudo, let a udev rule give your group /dev/cpu_dma_latency, or leave the \

@@ -21,6 +21,9 @@ pub use uring::Uring;
 
 use punctual_model::Nanos;
 
+/// The number of the system call that [`Nanosleep`] sleeps in.
+pub const CLOCK_NANOSLEEP: std::ffi::c_long = libc::SYS_clock_nanosleep;
+
 /// Something that sleeps to a deadline on the clock that it was made for.
 pub trait Sleeper {
     /// Sleeps until `deadline`.

@@ -8,6 +8,7 @@ use punctual_measure::deadline::{Due, Duty};
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
+use super::irq::IrqArgs;
 use super::{DmaLatency, LinpackArgs, LoadOptions, Switch, label, one_of};
 
 /// What makes samples
@@ -15,6 +16,8 @@ use super::{DmaLatency, LinpackArgs, LoadOptions, Switch, label, one_of};
 pub enum Instrument {
     /// Measure how late threads wake up that sleep to a deadline
     Wakeup(Box<WakeupArgs>),
+    /// Measure the timer's interrupt latency apart from the thread's: the phases of each wake-up
+    Irq(Box<IrqArgs>),
     /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
     Release(Box<ReleaseArgs>),
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size

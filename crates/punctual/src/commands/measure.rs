@@ -5,6 +5,7 @@
 
 mod deadline;
 mod instrument;
+mod irq;
 mod linpack;
 pub(crate) mod plan;
 mod release;
@@ -28,8 +29,15 @@ use crate::{home, output};
 
 /// Measures with the instrument that was named.
 pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
+    // What traces on for nobody disturbs every measurement.
+    for instance in punctual_measure::irq::sweep(&SysRoot::live()) {
+        remark(&format!(
+            "Removed tracing instance {instance}, left by a run that was killed."
+        ));
+    }
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
+        Instrument::Irq(args) => irq::run(home, args),
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),
         Instrument::Deadline(args) => deadline::run(home, args),

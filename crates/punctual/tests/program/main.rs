@@ -17,6 +17,7 @@ mod ends;
 mod every_load;
 mod experiment;
 mod figures;
+mod irq;
 mod kill;
 mod loads;
 mod options;

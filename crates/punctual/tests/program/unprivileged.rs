@@ -55,6 +55,14 @@ impl User {
 }
 
 #[test]
+fn the_kernel_lets_only_root_trace() {
+    let Some(user) = User::nobody() else { return };
+    user.run(&["measure", "irq"])
+        .error(5, &["trace with the kernel", "root"])
+        .hinted();
+}
+
+#[test]
 fn a_user_without_privilege_learns_how_to_get_it() {
     let Some(user) = User::nobody() else { return };
     user.run(&["measure", "wakeup", "--samples=20"])

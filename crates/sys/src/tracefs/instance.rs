@@ -59,6 +59,18 @@ impl Losses {
     }
 }
 
+impl std::ops::Add for Losses {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            overrun: self.overrun + other.overrun,
+            commit_overrun: self.commit_overrun + other.commit_overrun,
+            dropped: self.dropped + other.dropped,
+        }
+    }
+}
+
 /// The ring buffer of one CPU.
 #[derive(Debug)]
 pub struct RawBuffer {
@@ -124,6 +136,17 @@ impl Instance {
     /// Fails as `open(2)` does.
     pub fn open(&self, file: &str) -> Result<File, SysError> {
         open_nonblocking(&self.root, &self.full(file))
+    }
+
+    /// Opens `file` of the instance for writing, such as `trace_marker`.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `open(2)` does.
+    pub fn open_for_writing(&self, file: &str) -> Result<File, SysError> {
+        let full = self.root.full(&self.full(file));
+        let opened = File::options().write(true).open(&full);
+        opened.map_err(|source| SysError::new("open", &full, source))
     }
 
     /// Records only on `cpus`.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punctual_measure::linpack::{self, Linpack};
 
-use super::instrument::{self, Asked, Kind};
+use super::instrument::{self, Asked, Kind, Measured};
 use crate::cli::LinpackArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -22,6 +22,7 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
     let asked = Asked {
         instrument: "linpack",
         kind: Kind::Throughput,
+        measured: Measured::All,
         priority: args.priority,
         duration: None,
         options: BTreeMap::new(),

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Interrupt latency apart from thread latency: the phases of each wake-up.
+//!
+//! A thread sleeps to a deadline as in the wake-up measurement, and the kernel records on the way:
+//!
+//! | phase | from | to |
+//! |---|---|---|
+//! | `delivery` | programmed expiry | the timer interrupt is handled |
+//! | `handler` | | `sched_waking` of the thread |
+//! | `irq-exit` | | the interrupt is handled |
+//! | `switch` | | the thread is at the end of its system call |
+//! | `return` | | the thread has read the clock |
+//!
+//! All are differences of times of one clock. The records go to a tracing instance of our own, which
+//! the kernel fills and [`events`] reads as it stores them, with nanoseconds. Half of the run, in
+//! blocks taken in turn, is measured without tracing: that is what tracing costs.
+//!
+//! Where the kernel has the timerlat tracer, that measures instead ([`timerlat`]): it is made for the
+//! question, costs less and needs no threads of ours.
+
+mod blocks;
+mod events;
+mod judge;
+mod leftover;
+mod marks;
+mod pair;
+mod probe;
+mod timerlat;
+
+use punctual_model::{Finding, Nanos};
+use punctual_sys::tracefs::Tracefs;
+
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+
+pub use self::leftover::sweep;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Irq {
+    /// Time between the deadlines of a thread.
+    pub interval: Nanos,
+    /// What measures.
+    pub source: Source,
+}
+
+/// What measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// The tracer where the kernel has it, else the events.
+    Auto,
+    /// The kernel's timerlat tracer.
+    Timerlat,
+    /// Threads of ours and the kernel's trace events.
+    Events,
+}
+
+/// Measures with one thread a CPU of the frame's set-up.
+///
+/// # Errors
+///
+/// [`MeasureError::Tracing`] where tracing is not to be had; else as a thread cannot be started or
+/// a sleep fails.
+pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
+    let tracefs = Tracefs::open(frame.sys())?;
+    let timerlat = timerlat::is_there(&tracefs)?;
+    match irq.source {
+        Source::Timerlat if !timerlat => Err(MeasureError::Lacks {
+            what: "the timerlat tracer (CONFIG_TIMERLAT_TRACER)",
+        }),
+        Source::Auto if !timerlat => {
+            let mut found = events::run(irq.interval, &tracefs, frame)?;
+            let why = "this kernel has no timerlat tracer: its trace events measured";
+            found
+                .findings
+                .insert(0, Finding::observed("no-timerlat", why));
+            Ok(found)
+        }
+        Source::Auto | Source::Timerlat => timerlat::run(irq.interval, &tracefs, frame),
+        Source::Events => events::run(irq.interval, &tracefs, frame),
+    }
+}

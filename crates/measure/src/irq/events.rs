@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Our own threads, and the kernel's trace events of their wake-ups.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use punctual_model::{Clock, CpuSet, Nanos, Sample, Setup};
+use punctual_sys::clock;
+use punctual_sys::timer::{Errno, Nanosleep};
+use punctual_sys::tracefs::{Instance, Losses, PageLayout, Records, Tracefs, TracefsError};
+use rtrb::{Consumer, RingBuffer};
+
+use super::blocks::Blocks;
+use super::judge::{Judge, Ledger};
+use super::leftover;
+use super::marks::Marks;
+use super::pair::Woken;
+use super::probe::{Kind, Moment, Probe};
+use crate::crew::{Crew, Post};
+use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+use crate::recorder::ring_slots;
+
+/// Time after tracing was switched, in which the kernel patches its code on all CPUs. What is
+/// measured then is in no figure.
+const SETTLE: Nanos = Nanos::from_millis(10);
+
+/// Time from the opening of the gate to the first deadline, at least.
+const HEAD_START: Nanos = Nanos::from_millis(2);
+
+/// Time between two looks at the buffers.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// Bytes of trace buffer for each CPU: seconds of records at an interval of a millisecond.
+const BUFFER_KIB: u32 = 1_024;
+
+/// All trace buffers together.
+const ALL_BUFFERS_KIB: u32 = 256 * 1_024;
+
+/// The measuring threads, as seen from outside.
+struct Sleepers {
+    rings: Vec<Consumer<Sample>>,
+    counts: Vec<Arc<Counts>>,
+    posts: Vec<Post>,
+    shared: Arc<Shared>,
+    origin: Arc<AtomicU64>,
+}
+
+/// Ends the threads whatever ends the run: a crew waits for its members.
+struct StopAtEnd(Arc<Shared>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+type Slept = Result<(), Errno>;
+
+pub(super) fn run(
+    interval: Nanos,
+    tracefs: &Tracefs,
+    frame: &mut Frame<'_>,
+) -> Result<Found, MeasureError> {
+    let setup = frame.setup().clone();
+    let duration = setup.duration_ns.unwrap_or(Nanos::from_secs(10));
+    let blocks = Blocks::plan(duration, interval)?;
+    let (crew, mut sleepers) = assemble(interval, &setup)?;
+    let _stop = StopAtEnd(Arc::clone(&sleepers.shared));
+    let probe = Probe::of(tracefs, &crew.tids())?;
+    let mut tracer = Tracer::new(frame, tracefs, probe)?;
+    let mut judge = Judge::new(&sleepers.posts, interval, tracer.probe.has_syscall_exit());
+    tracer.mark()?;
+    let origin = clock::monotonic() + HEAD_START;
+    sleepers.origin.store(origin.get(), Ordering::Relaxed);
+    frame.start(&crew)?;
+    frame.wait(HEAD_START + SETTLE, || judge.progress());
+    let mut on = false;
+    for traced in blocks.order() {
+        if traced != on {
+            tracer.switch(traced)?;
+            on = traced;
+            frame.wait(SETTLE, || judge.progress());
+        }
+        if !one_block(
+            frame,
+            &blocks,
+            traced,
+            &mut sleepers,
+            &mut tracer,
+            &mut judge,
+        )? {
+            break;
+        }
+    }
+    let ended = frame.ended();
+    sleepers.shared.stop();
+    let results = crew.join()?;
+    let mut threads = Vec::new();
+    for (thread, (slept, report)) in (0..).zip(results) {
+        slept.map_err(|errno| MeasureError::Sleep {
+            thread,
+            source: errno.into(),
+        })?;
+        threads.push(report);
+    }
+    tracer.mark()?;
+    let ledger = Ledger {
+        samples: sleepers.lost(),
+        records: tracer.losses()?.all(),
+        read: tracer.records,
+        marks: tracer.marks.clone(),
+    };
+    let options = [
+        ("block".to_owned(), blocks.length.to_string()),
+        ("events".to_owned(), tracer.probe.events()),
+        ("source".to_owned(), "events".to_owned()),
+    ];
+    let lacking = tracer.probe.lacking();
+    tracer.instance.remove().map_err(TracefsError::Use)?;
+    let mut found = judge.conclude(&ledger);
+    found.findings.splice(0..0, lacking);
+    found.options = options.into();
+    found.ended = ended;
+    found.faults_spoil = true;
+    found.threads = threads;
+    Ok(found)
+}
+
+/// Starts the threads; they wait until the frame lets them work.
+fn assemble(interval: Nanos, setup: &Setup) -> Result<(Crew<Slept>, Sleepers), MeasureError> {
+    let mut sleepers = Sleepers {
+        rings: Vec::new(),
+        counts: Vec::new(),
+        posts: Vec::new(),
+        shared: Arc::default(),
+        origin: Arc::default(),
+    };
+    let mut works = Vec::new();
+    for (thread, cpu) in (0..).zip(setup.cpus.iter()) {
+        let thread: u32 = thread;
+        let post = Post::on(format!("irq/{thread}"), setup.priority, cpu);
+        let (mut ring, taken) = RingBuffer::<Sample>::new(ring_slots(interval));
+        // Makes the memory present. What is written is not committed, so nobody reads it.
+        drop(ring.write_chunk(ring.slots()));
+        let counts = Arc::<Counts>::default();
+        sleepers.rings.push(taken);
+        sleepers.counts.push(Arc::clone(&counts));
+        sleepers.posts.push(post.clone());
+        let (shared, origin) = (Arc::clone(&sleepers.shared), Arc::clone(&sleepers.origin));
+        works.push((post, move || {
+            let cycle = Cycle {
+                clock: Clock::Monotonic,
+                origin: Nanos::new(origin.load(Ordering::Relaxed)),
+                interval,
+                record_from: Nanos::ZERO,
+                end: Nanos::MAX,
+                samples: u64::MAX,
+                threshold: Nanos::MAX,
+                after_threshold: 0,
+                pinned_to: Some(cpu),
+                asked: Asked::Deadline,
+            };
+            let mut sleeper = Nanosleep::new(Clock::Monotonic);
+            cyclic::run(&cycle, &mut sleeper, &mut ring, &shared, &counts)
+        }));
+    }
+    Ok((Crew::assemble(works)?, sleepers))
+}
+
+/// Measures one block. Returns whether it came to its end.
+fn one_block(
+    frame: &mut Frame<'_>,
+    blocks: &Blocks,
+    traced: bool,
+    sleepers: &mut Sleepers,
+    tracer: &mut Tracer,
+    judge: &mut Judge,
+) -> Result<bool, MeasureError> {
+    let from = clock::monotonic();
+    let end = from + blocks.length;
+    let mut samples = vec![Vec::new(); sleepers.rings.len()];
+    while clock::monotonic() < end && !frame.is_stopped() {
+        let left = Duration::from(end.since(clock::monotonic()));
+        std::thread::sleep(left.min(LOOK_EVERY));
+        sleepers.drain(&mut samples);
+        if traced {
+            tracer.read()?;
+        }
+        frame.look(|| judge.progress());
+    }
+    let upto = clock::monotonic();
+    // Whatever was recorded before `upto` is in the buffers now.
+    sleepers.drain(&mut samples);
+    tracer.read()?;
+    let whole = upto >= end;
+    let origin = sleepers.origin.load(Ordering::Relaxed);
+    let windows: Vec<Vec<(Woken, u32)>> = samples
+        .into_iter()
+        .map(|samples| {
+            let taken = samples.len();
+            let of_block: Vec<_> = samples
+                .into_iter()
+                .map(|s: Sample| (woken(&s, origin), s.skipped))
+                .filter(|(s, _)| s.deadline >= from.get() && s.woke <= upto.get())
+                .collect();
+            judge.settled((taken - of_block.len()) as u64);
+            of_block
+        })
+        .collect();
+    if traced {
+        judge.traced_block(from, &windows, &mut tracer.moments, whole);
+    } else {
+        judge.untraced_block(&windows, whole);
+    }
+    tracer.moments.clear();
+    Ok(whole)
+}
+
+fn woken(sample: &Sample, origin: u64) -> Woken {
+    let woke = origin + sample.t_ns;
+    Woken {
+        deadline: woke.saturating_sub(sample.latency_ns),
+        woke,
+        cpu: sample.cpu,
+    }
+}
+
+impl Sleepers {
+    fn drain(&mut self, samples: &mut [Vec<Sample>]) {
+        for (ring, samples) in self.rings.iter_mut().zip(samples) {
+            while let Ok(sample) = ring.pop() {
+                samples.push(sample);
+            }
+        }
+    }
+
+    fn lost(&self) -> Vec<u64> {
+        self.counts
+            .iter()
+            .map(|counts| counts.lost.load(Ordering::Relaxed))
+            .collect()
+    }
+}
+
+/// Our tracing instance and what was read from it.
+struct Tracer {
+    instance: Instance,
+    probe: Probe,
+    layout: PageLayout,
+    page: Vec<u8>,
+    cpus: CpuSet,
+    moments: Vec<Moment>,
+    records: u64,
+    marks: Marks,
+}
+
+impl Tracer {
+    fn new(frame: &Frame<'_>, tracefs: &Tracefs, probe: Probe) -> Result<Self, MeasureError> {
+        let sys = frame.sys();
+        let layout = tracefs.page_layout()?;
+        // A timer of an isolated CPU may expire on another one, so all CPUs are recorded.
+        let cpus: CpuSet = sys
+            .fact("/sys/devices/system/cpu/online")
+            .unwrap_or_else(|| frame.setup().cpus.clone());
+        let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
+        let mut tracer = Self {
+            instance: tracefs
+                .instance(&leftover::name(sys))
+                .map_err(TracefsError::Use)?,
+            probe,
+            layout,
+            page: vec![0; layout.bytes()],
+            cpus,
+            moments: Vec::new(),
+            records: 0,
+            marks: Marks::default(),
+        };
+        let cpus = tracer.cpus.clone();
+        tracer
+            .set_up(&cpus, BUFFER_KIB.min(ALL_BUFFERS_KIB / count).max(64))
+            .map_err(TracefsError::Use)?;
+        Ok(tracer)
+    }
+
+    fn set_up(&mut self, cpus: &CpuSet, kib: u32) -> Result<(), punctual_sys::SysError> {
+        // The clock of the threads' deadlines and readings.
+        self.instance.write("trace_clock", "mono")?;
+        self.instance.trace_only(cpus)?;
+        self.probe.prepare(&self.instance)?;
+        self.instance.open_buffers(cpus, kib)
+    }
+
+    fn switch(&self, on: bool) -> Result<(), MeasureError> {
+        Ok(self
+            .probe
+            .switch(&self.instance, on)
+            .map_err(TracefsError::Use)?)
+    }
+
+    /// Takes in what is in the buffers.
+    fn read(&mut self) -> Result<(), MeasureError> {
+        for buffer in self.instance.buffers() {
+            let cpu = buffer.cpu;
+            while let Some(page) = buffer.read(&mut self.page).map_err(MeasureError::Trace)? {
+                for record in Records::of(page, self.layout).into_iter().flatten() {
+                    self.records += 1;
+                    self.moments.extend(self.probe.read(cpu, &record));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes marks into the trace, between readings of the clock.
+    fn mark(&mut self) -> Result<(), MeasureError> {
+        let brackets = Marks::write(&self.instance)?;
+        self.read()?;
+        let mut marks: Vec<&Moment> = self
+            .moments
+            .iter()
+            .filter(|m| m.kind == Kind::Mark)
+            .collect();
+        marks.sort_by_key(|moment| moment.time);
+        self.marks.add(&brackets, marks.iter().map(|m| m.time));
+        self.moments.clear();
+        Ok(())
+    }
+
+    fn losses(&self) -> Result<Losses, MeasureError> {
+        let mut all = Losses::default();
+        for cpu in self.cpus.iter() {
+            all = all + self.instance.losses(cpu).map_err(TracefsError::Use)?;
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Names of our tracing instances, by which those of programs that were killed are known, and what
+//! they changed.
+//!
+//! `punctual-PROCESS-START`, and `+KEY=OLD:NEW` for each setting of the whole machine that was
+//! changed: the instance is there before the setting is written and goes after it was put back.
+
+use punctual_sys::tracefs::Tracefs;
+use punctual_sys::{SysError, SysRoot};
+
+const PREFIX: &str = "punctual-";
+
+/// The settings that may be changed, by their keys in names.
+const SETTINGS: [(&str, &str); 2] = [("period", PERIOD), ("cpus", CPUS)];
+
+/// The period of the timerlat tracer's threads, in µs.
+pub(super) const PERIOD: &str = "osnoise/timerlat_period_us";
+/// The CPUs of the timerlat tracer's threads.
+pub(super) const CPUS: &str = "osnoise/cpus";
+
+/// A setting with the value that it had and the one that it gets.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Setting {
+    file: &'static str,
+    old: String,
+    new: String,
+}
+
+impl Setting {
+    /// Returns those of `wanted` that are not as wanted yet.
+    pub(super) fn differing(
+        root: &SysRoot,
+        wanted: &[(&'static str, String)],
+    ) -> Result<Vec<Self>, SysError> {
+        let mut settings = Vec::new();
+        for (file, new) in wanted {
+            let old = root.read(file)?.trim().to_owned();
+            if old != *new {
+                let new = new.clone();
+                settings.push(Self { file, old, new });
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Puts the old value back, unless somebody set another one since.
+    fn restore(&self, root: &SysRoot) -> Result<(), SysError> {
+        if root.read(self.file)?.trim() == self.new {
+            root.write(self.file, &self.old)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes settings for a name.
+pub(super) fn encode(settings: &[Setting]) -> String {
+    let key = |file: &str| {
+        SETTINGS
+            .iter()
+            .find(|(_, own)| *own == file)
+            .map_or("", |(k, _)| k)
+    };
+    settings
+        .iter()
+        .map(|s| format!("+{}={}:{}", key(s.file), s.old, s.new))
+        .collect()
+}
+
+fn decode(name: &str) -> Vec<Setting> {
+    let setting = |part: &str| {
+        let (key, values) = part.split_once('=')?;
+        let (_, file) = SETTINGS.iter().find(|(own, _)| *own == key)?;
+        let (old, new) = values.split_once(':')?;
+        Some(Setting {
+            file,
+            old: old.to_owned(),
+            new: new.to_owned(),
+        })
+    };
+    name.split('+').skip(1).filter_map(setting).collect()
+}
+
+/// Settings that are changed as long as this lives.
+#[derive(Debug)]
+pub(super) struct Changed {
+    root: SysRoot,
+    settings: Vec<Setting>,
+}
+
+impl Changed {
+    /// Changes them.
+    pub(super) fn make(root: &SysRoot, settings: Vec<Setting>) -> Result<Self, SysError> {
+        let changed = Self {
+            root: root.clone(),
+            settings,
+        };
+        for setting in &changed.settings {
+            root.write(setting.file, &setting.new)?;
+        }
+        Ok(changed)
+    }
+
+    /// Puts them back.
+    pub(super) fn restore(mut self) -> Result<(), SysError> {
+        std::mem::take(&mut self.settings)
+            .iter()
+            .try_for_each(|setting| setting.restore(&self.root))
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        for setting in &self.settings {
+            // An end by an error, which is told already.
+            drop(setting.restore(&self.root));
+        }
+    }
+}
+
+/// Returns a name for an instance of this process: its number, and the time when it was started.
+pub(super) fn name(sys: &SysRoot) -> String {
+    let process = std::process::id();
+    let started = started(sys, process).unwrap_or(0);
+    format!("{PREFIX}{process}-{started}")
+}
+
+/// Removes the tracing instances that killed runs of this program left behind, puts back what they
+/// had changed, and returns their names. Nothing is said where tracing is not to be had: then
+/// nothing was left either.
+pub fn sweep(sys: &SysRoot) -> Vec<String> {
+    let Ok(tracefs) = Tracefs::open(sys) else {
+        return Vec::new();
+    };
+    let left = |name: &str| is_left(sys, name);
+    let swept = tracefs.sweep(PREFIX, left).unwrap_or_default();
+    for setting in swept.iter().flat_map(|name| decode(name)) {
+        // What cannot be put back now could not be put back by hand either.
+        drop(setting.restore(tracefs.root()));
+    }
+    swept
+}
+
+/// Whether nobody is there any more who made the instance `name`.
+fn is_left(sys: &SysRoot, name: &str) -> bool {
+    let owner = name.strip_prefix(PREFIX).and_then(|rest| {
+        let rest = rest.split('+').next()?;
+        let (process, start) = rest.split_once('-')?;
+        Some((process.parse::<u32>().ok()?, start.parse::<u64>().ok()?))
+    });
+    // A name that is not one of ours is somebody's.
+    owner.is_some_and(|(process, start)| started(sys, process) != Some(start))
+}
+
+/// Reads when a process was started, in clock ticks since boot: field 22 of its `stat` (proc(5)).
+/// It tells the process from a later one with the same number.
+fn started(sys: &SysRoot, process: u32) -> Option<u64> {
+    let stat = sys.read(&format!("/proc/{process}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_is_left_when_its_process_is_gone_or_another() {
+        let sys = SysRoot::live();
+        let own = name(&sys);
+        assert!(!is_left(&sys, &own), "{own}");
+        assert!(!is_left(&sys, &(own.clone() + "+period=1000:250")));
+        let (head, _) = own.rsplit_once('-').unwrap();
+        assert!(is_left(&sys, &format!("{head}-1")));
+        assert!(is_left(&sys, "punctual-4194305-7"));
+        assert!(!is_left(&sys, "punctual-mine"));
+        assert!(!is_left(&sys, "other-4194305-7"));
+    }
+
+    /// A machine with one leftover instance, which had changed two settings.
+    fn machine(period: &str, cpus: &str) -> (tempfile::TempDir, SysRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        let tracing = dir.path().join("sys/kernel/tracing");
+        let name = "punctual-7-8+period=1000:250+cpus=0-3,6:1-2";
+        std::fs::create_dir_all(tracing.join("instances").join(name)).unwrap();
+        std::fs::create_dir_all(tracing.join("osnoise")).unwrap();
+        std::fs::write(tracing.join("available_tracers"), "timerlat nop\n").unwrap();
+        std::fs::write(tracing.join(PERIOD), format!("{period}\n")).unwrap();
+        std::fs::write(tracing.join(CPUS), format!("{cpus}\n")).unwrap();
+        let sys = SysRoot::at(dir.path());
+        (dir, sys)
+    }
+
+    #[test]
+    fn what_a_killed_run_changed_is_put_back_but_not_what_others_set() {
+        let (_dir, sys) = machine("250", "1");
+        assert_eq!(sweep(&sys).len(), 1);
+        let read = |file: &str| sys.read(&format!("/sys/kernel/tracing/{file}")).unwrap();
+        assert_eq!(read(PERIOD), "1000");
+        assert_eq!(read(CPUS), "1", "somebody set that since");
+        assert_eq!(sweep(&sys), Vec::<String>::new());
+    }
+
+    #[test]
+    fn settings_are_changed_while_they_are_needed_and_named_before() {
+        let (_dir, sys) = machine("1000", "0-3");
+        let root = SysRoot::at(sys.full("/sys/kernel/tracing"));
+        let wanted = [(PERIOD, "100".to_owned()), (CPUS, "0-3".to_owned())];
+        let settings = Setting::differing(&root, &wanted).unwrap();
+        assert_eq!(encode(&settings), "+period=1000:100");
+        assert_eq!(
+            decode(&format!("punctual-1-2{}", encode(&settings))),
+            settings
+        );
+        let changed = Changed::make(&root, settings.clone()).unwrap();
+        assert_eq!(root.read(PERIOD).unwrap(), "100");
+        changed.restore().unwrap();
+        assert_eq!(root.read(PERIOD).unwrap(), "1000");
+        drop(Changed::make(&root, settings).unwrap());
+        assert_eq!(root.read(PERIOD).unwrap(), "1000");
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Which moments of a wake-up this kernel records, and how to have only those of our threads.
+
+use punctual_model::{CpuId, Finding};
+use punctual_sys::SysError;
+use punctual_sys::thread::Tid;
+use punctual_sys::tracefs::{EventFormat, Field, Instance, Record, Tracefs, TracefsError};
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// The timer's interrupt begins to be handled.
+    IrqEntry,
+    /// A thread of ours is about to be made runnable.
+    Waking {
+        /// Number of the thread, from 0.
+        thread: usize,
+    },
+    /// The timer's interrupt is handled.
+    IrqExit,
+    /// A thread of ours is at the end of its system call.
+    SyscallExit {
+        /// Number of the thread, from 0.
+        thread: usize,
+    },
+    /// We wrote to `trace_marker`.
+    Mark,
+}
+
+/// A record that matters, on the monotonic clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Moment {
+    pub(super) time: u64,
+    pub(super) cpu: CpuId,
+    pub(super) kind: Kind,
+}
+
+/// The interrupt's two events, best first. `irq_vectors` is x86's; there the local timer is no
+/// interrupt that `irq/` would see. Without either, the run of the timer's function is what is left.
+const INTERRUPTS: [(&str, &str); 3] = [
+    (
+        "irq_vectors/local_timer_entry",
+        "irq_vectors/local_timer_exit",
+    ),
+    ("irq/irq_handler_entry", "irq/irq_handler_exit"),
+    ("timer/hrtimer_expire_entry", "timer/hrtimer_expire_exit"),
+];
+
+const WAKING: &str = "sched/sched_waking";
+const CLOCK_NANOSLEEP: &str = "syscalls/sys_exit_clock_nanosleep";
+const ANY_SYSCALL: &str = "raw_syscalls/sys_exit";
+const MARK: &str = "ftrace/print";
+
+/// One event that is switched on.
+#[derive(Clone, Debug)]
+struct Source {
+    event: &'static str,
+    filter: Option<String>,
+    id: u16,
+    meaning: Meaning,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    IrqEntry,
+    IrqExit,
+    /// The field that names the thread.
+    Waking(Field),
+    SyscallExit(Field),
+}
+
+/// The events to record, and what they mean.
+#[derive(Clone, Debug)]
+pub(super) struct Probe {
+    sources: Vec<Source>,
+    tids: Vec<i32>,
+    mark: u16,
+    interrupt: &'static str,
+    syscall_exit: bool,
+}
+
+impl Probe {
+    /// Chooses among what the kernel has, for threads with these numbers.
+    pub(super) fn of(tracefs: &Tracefs, tids: &[Tid]) -> Result<Self, TracefsError> {
+        let tids: Vec<i32> = tids.iter().map(|tid| tid.get()).collect();
+        let (entry, exit) = INTERRUPTS
+            .into_iter()
+            .find(|(entry, exit)| tracefs.has_event(entry) && tracefs.has_event(exit))
+            .unwrap_or(INTERRUPTS[0]);
+        let mut probe = Self {
+            sources: Vec::new(),
+            mark: tracefs.format(MARK)?.id(),
+            interrupt: entry,
+            syscall_exit: false,
+            tids,
+        };
+        probe.add(tracefs, entry, None, |_| Ok(Meaning::IrqEntry))?;
+        probe.add(tracefs, exit, None, |_| Ok(Meaning::IrqExit))?;
+        let ours = probe.ours("pid");
+        probe.add(tracefs, WAKING, Some(ours), |format| {
+            Ok(Meaning::Waking(field(format, WAKING, "pid")?))
+        })?;
+        let syscall = probe.ours("common_pid");
+        let (event, filter) = if tracefs.has_event(CLOCK_NANOSLEEP) {
+            (CLOCK_NANOSLEEP, syscall)
+        } else if tracefs.has_event(ANY_SYSCALL) {
+            let number = punctual_sys::timer::CLOCK_NANOSLEEP;
+            (ANY_SYSCALL, format!("id=={number}&&{syscall}"))
+        } else {
+            return Ok(probe);
+        };
+        probe.syscall_exit = true;
+        probe.add(tracefs, event, Some(filter), |format| {
+            Ok(Meaning::SyscallExit(field(format, event, "common_pid")?))
+        })?;
+        Ok(probe)
+    }
+
+    fn add(
+        &mut self,
+        tracefs: &Tracefs,
+        event: &'static str,
+        filter: Option<String>,
+        meaning: impl FnOnce(&EventFormat) -> Result<Meaning, TracefsError>,
+    ) -> Result<(), TracefsError> {
+        let format = tracefs.format(event)?;
+        self.sources.push(Source {
+            event,
+            filter,
+            id: format.id(),
+            meaning: meaning(&format)?,
+        });
+        Ok(())
+    }
+
+    /// Writes a filter that lets our threads pass. They were started one after the other, so that a
+    /// range of numbers has few others in it: those are dropped when they are read.
+    fn ours(&self, field: &str) -> String {
+        let first = self.tids.iter().min().copied().unwrap_or(0);
+        let last = self.tids.iter().max().copied().unwrap_or(0);
+        format!("{field}>={first}&&{field}<={last}")
+    }
+
+    /// Whether the kernel records the end of the system call.
+    pub(super) const fn has_syscall_exit(&self) -> bool {
+        self.syscall_exit
+    }
+
+    /// Returns the events.
+    pub(super) fn events(&self) -> String {
+        let events: Vec<&str> = self.sources.iter().map(|source| source.event).collect();
+        events.join(" ")
+    }
+
+    /// Says what this kernel does not record, so that nobody takes a phase for what it is not.
+    pub(super) fn lacking(&self) -> Vec<Finding> {
+        let mut lacking = Vec::new();
+        if self.interrupt == INTERRUPTS[1].0 {
+            lacking.push(Finding::observed(
+                "interrupt-event",
+                "this kernel has no irq_vectors events (x86 alone has): the interrupt begins at \
+                 irq_handler_entry, after what the architecture does first",
+            ));
+        } else if self.interrupt == INTERRUPTS[2].0 {
+            lacking.push(Finding::observed(
+                "interrupt-event",
+                "this kernel records no interrupts: what is called the interrupt's entry here is \
+                 the timer's function, so that `delivery` has a part of the handling in it",
+            ));
+        }
+        if !self.syscall_exit {
+            lacking.push(Finding::observed(
+                "syscall-exit-event",
+                "this kernel records no end of system calls (CONFIG_FTRACE_SYSCALLS): there is no \
+                 phase `switch`, and `return` begins at the end of the interrupt",
+            ));
+        }
+        lacking
+    }
+
+    /// Sets the filters. Nothing is recorded yet.
+    pub(super) fn prepare(&self, instance: &Instance) -> Result<(), SysError> {
+        for source in &self.sources {
+            if let Some(filter) = &source.filter {
+                instance.write(&format!("events/{}/filter", source.event), filter)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Switches the events on or off.
+    pub(super) fn switch(&self, instance: &Instance, on: bool) -> Result<(), SysError> {
+        for source in &self.sources {
+            let value = if on { "1" } else { "0" };
+            instance.write(&format!("events/{}/enable", source.event), value)?;
+        }
+        Ok(())
+    }
+
+    /// Says what a record of `cpu` means to us, if anything.
+    pub(super) fn read(&self, cpu: CpuId, record: &Record<'_>) -> Option<Moment> {
+        let (id, time) = (record.id()?, record.time);
+        if id == self.mark {
+            let kind = Kind::Mark;
+            return Some(Moment { time, cpu, kind });
+        }
+        let source = self.sources.iter().find(|source| source.id == id)?;
+        let thread = |field: Field| {
+            let tid = field.read(record.data)?;
+            self.tids.iter().position(|own| i64::from(*own) == tid)
+        };
+        let kind = match source.meaning {
+            Meaning::IrqEntry => Kind::IrqEntry,
+            Meaning::IrqExit => Kind::IrqExit,
+            Meaning::Waking(field) => Kind::Waking {
+                thread: thread(field)?,
+            },
+            Meaning::SyscallExit(field) => Kind::SyscallExit {
+                thread: thread(field)?,
+            },
+        };
+        Some(Moment { time, cpu, kind })
+    }
+}
+
+fn field(format: &EventFormat, event: &str, name: &'static str) -> Result<Field, TracefsError> {
+    format.field(name).map_err(|source| TracefsError::Format {
+        event: event.to_owned(),
+        source,
+    })
+}

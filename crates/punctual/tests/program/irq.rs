@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `measure irq`: phases that add up, and a tracing instance that does not stay.
+
+use std::time::Duration;
+
+use punctual_sys::SysRoot;
+use punctual_sys::tracefs::Tracefs;
+use serde_json::Value;
+
+use crate::common::{Home, machine, wait_until};
+
+/// Returns the kernel's tracing, if this test may use it; if not, says that it is skipped.
+fn tracefs() -> Option<Tracefs> {
+    if !machine::root() {
+        return None;
+    }
+    match Tracefs::open(&SysRoot::live()) {
+        Ok(tracefs) => Some(tracefs),
+        Err(err) => {
+            machine::skip("tracefs", &err.to_string());
+            None
+        }
+    }
+}
+
+fn instances(tracefs: &Tracefs) -> Vec<String> {
+    let mut names = tracefs.root().names("instances").unwrap();
+    names.retain(|name| name.starts_with("punctual-") && !name.starts_with("punctual-test"));
+    names
+}
+
+fn check<'a>(record: &'a Value, id: &str) -> &'a Value {
+    let checks = record["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["id"] == id).unwrap()
+}
+
+fn count(record: &Value, context: &str) -> u64 {
+    let series = record["series"].as_array().unwrap();
+    let own = series
+        .iter()
+        .filter(|s| s["context"] == context && !s["thread"].is_null());
+    own.map(|s| s["count"].as_u64().unwrap()).sum()
+}
+
+const QUICK: [&str; 8] = [
+    "measure",
+    "irq",
+    "--source=events",
+    "--duration=2s",
+    "--interval=2ms",
+    "--cpus=0",
+    "--quiet",
+    "--json",
+];
+
+#[test]
+fn the_phases_add_up_to_the_latency_of_the_same_sample() {
+    let Some(tracefs) = tracefs() else { return };
+    let home = Home::alone();
+    let answer = home.run(QUICK);
+    let record = answer.json();
+    for id in ["breakdown", "paired", "trace-clock", "trace-records"] {
+        assert_eq!(check(&record, id)["status"], "pass", "{record:#}");
+    }
+    // Half of two seconds with tracing, half without: some 500 deadlines each, less what the
+    // machine skipped.
+    let wake_ups = record["total"]["count"].as_u64().unwrap();
+    assert!((250..=600).contains(&wake_ups), "{wake_ups}");
+    assert_eq!(count(&record, "wake-up"), wake_ups);
+    assert!((250..=600).contains(&count(&record, "untraced")));
+    // Each paired sample has every phase, but for an interrupt's end that it did not wait for.
+    let paired = count(&record, "delivery");
+    assert!(paired * 100 >= wake_ups * 99 && paired <= wake_ups);
+    for phase in ["handler", "switch", "return"] {
+        assert_eq!(count(&record, phase), paired, "{phase}");
+    }
+    let mean = |context: &str| {
+        let series = record["series"].as_array().unwrap();
+        let own = series.iter().find(|s| s["context"] == context);
+        own.map_or((0.0, 0.0), |s| {
+            (s["mean_ns"].as_f64().unwrap(), s["count"].as_f64().unwrap())
+        })
+    };
+    let phases = ["delivery", "handler", "irq-exit", "switch", "return"];
+    let sum: f64 = phases.map(|p| mean(p).0 * mean(p).1).iter().sum();
+    if paired == wake_ups {
+        let whole = mean("wake-up");
+        assert!((sum / whole.1 - whole.0).abs() < 1.0, "{sum} {whole:?}");
+    }
+    let figures = record["figures"].as_array().unwrap();
+    let cost = figures
+        .iter()
+        .find(|f| f["name"] == "tracing_cost")
+        .unwrap();
+    assert_eq!((&cost["unit"], &cost["count"]), (&"ns".into(), &20.into()));
+    assert!(cost["interval"]["low"].as_f64() <= cost["value"].as_f64());
+    assert_eq!(instances(&tracefs), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_instance() {
+    let Some(tracefs) = tracefs() else { return };
+    let home = Home::alone();
+    let run = home.start(["measure", "irq", "--source=events", "--quiet", "--json"]);
+    assert!(wait_until(Duration::from_secs(20), || !instances(&tracefs).is_empty()));
+    // It may have stopped before the first block was whole, which is no valid run.
+    run.signal("INT");
+    let answer = run.wait();
+    assert!([0, 1].contains(&answer.code()), "{answer:#?}");
+    assert_eq!(answer.json()["ended"], "interrupted");
+    assert_eq!(instances(&tracefs), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next() {
+    let Some(tracefs) = tracefs() else { return };
+    let home = Home::alone();
+    let run = home.start(["measure", "irq", "--source=events", "--quiet"]);
+    assert!(wait_until(Duration::from_secs(20), || !instances(&tracefs).is_empty()));
+    run.signal("KILL");
+    run.wait();
+    assert_eq!(instances(&tracefs).len(), 1);
+    let answer = home.run([
+        "measure",
+        "wakeup",
+        "--samples=20",
+        "--threads=1",
+        "--priority=o",
+    ]);
+    assert!(
+        answer.stderr.contains("Removed tracing instance punctual-"),
+        "{answer:#?}"
+    );
+    assert_eq!(instances(&tracefs), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_starts() {
+    let home = Home::new();
+    home.run(["measure", "irq", "--interval", "1us"])
+        .error(2, &["--interval 1 µs", "10us"]);
+    if let Some(tracefs) = tracefs() {
+        home.run(["measure", "irq", "--source=events", "--duration", "50ms"])
+            .error(2, &["--duration 50 ms", "too short"]);
+        if !tracefs.has_tracer("timerlat").unwrap() {
+            home.run(["measure", "irq", "--source=timerlat"])
+                .error(5, &["this kernel lacks the timerlat tracer"]);
+        }
+    }
+}
