@@ -94,7 +94,7 @@ fn the_phases_add_up_to_the_latency_of_the_same_sample() {
         .iter()
         .find(|f| f["name"] == "tracing_cost")
         .unwrap();
-    assert_eq!((&cost["unit"], &cost["count"]), (&"ns".into(), &20.into()));
+    assert_eq!((&cost["unit"], &cost["count"]), (&"ns".into(), &10.into()));
     assert!(cost["interval"]["low"].as_f64() <= cost["value"].as_f64());
     assert_eq!(instances(&tracefs), Vec::<String>::new());
 }
