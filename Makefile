@@ -72,6 +72,7 @@ lint:
 	$(CARGO) xtask schemas --check
 	$(CARGO) xtask man --check
 	$(CARGO) xtask completions --check
+	$(CARGO) xtask rules --check
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 
 clean:

@@ -55,6 +55,20 @@ pub(crate) fn apply(directory: &Path, files: &[Generated], mode: Mode) -> anyhow
     Ok(())
 }
 
+/// Makes a file hold `content`, or fails if it does not. Its directory has other files.
+pub(crate) fn apply_one(path: &Path, content: &str, mode: Mode) -> anyhow::Result<()> {
+    if fs::read(path).is_ok_and(|old| old == content.as_bytes()) {
+        return Ok(());
+    }
+    let name = path.display();
+    if mode == Mode::Check {
+        bail!("not up to date, run `cargo xtask` without --check: {name}");
+    }
+    fs::write(path, content).with_context(|| format!("failed to update {name}"))?;
+    println!("{name}");
+    Ok(())
+}
+
 /// Returns the names that are missing, different, or not generated any more.
 fn differing(directory: &Path, files: &[Generated]) -> anyhow::Result<BTreeSet<String>> {
     let mut stale = BTreeSet::new();
@@ -115,6 +129,17 @@ mod tests {
         apply(directory.path(), &files, Mode::Check).unwrap();
         assert!(!directory.path().join("left-over").exists());
         assert!(directory.path().join("README.md").exists());
+    }
+
+    #[test]
+    fn one_file_is_checked_and_written_beside_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("rules.md");
+        apply_one(&path, "new", Mode::Check).unwrap_err();
+        assert!(!path.exists(), "a check writes nothing");
+        apply_one(&path, "new", Mode::Write).unwrap();
+        apply_one(&path, "new", Mode::Check).unwrap();
+        apply_one(&path, "newer", Mode::Check).unwrap_err();
     }
 
     #[test]

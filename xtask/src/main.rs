@@ -43,6 +43,8 @@ enum Chore {
     Man(Generate),
     /// Write the shell completions to docs/completions
     Completions(Generate),
+    /// Write the rules of doctor to docs/rules.md
+    Rules(Generate),
     /// Write what doctor reads and tune changes on this machine to a file, without private data
     CaptureMachine(machine::Capture),
     /// Make a directory tree of such a file
@@ -97,6 +99,10 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
         Chore::Completions(options) => {
             let scripts = completions::files(&app::command());
             generated::apply(&root.join("docs/completions"), &scripts, options.mode())?;
+        }
+        Chore::Rules(options) => {
+            let page = punctual_report::rules::markdown(&punctual_host::rules());
+            generated::apply_one(&root.join("docs/rules.md"), &page, options.mode())?;
         }
         Chore::CaptureMachine(options) => machine::capture(&options)?,
         Chore::UnpackMachine(options) => machine::unpack(&options)?,

@@ -148,9 +148,9 @@ impl Severity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fixer {
-    /// A setting of the running kernel, which `punctual tune` can change.
+    /// A setting of the running kernel, which `punctual tune` changes and takes back.
     Tune,
-    /// A setting of the running system that is not the kernel's: a service, a limit, a cable.
+    /// Any other setting of the running system: a file to write to, a service, a limit, a cable.
     Setup,
     /// The kernel command line.
     Boot,

@@ -3,11 +3,12 @@
 
 //! Runs as text, CSV, JSON and Parquet. Pure: values in, bytes out.
 //!
-//! [`text`] is for people, [`export`] for programs. The HdrHistogram log of a run is written when
+//! [`text`] is for people, [`export`] for programs, [`rules`] a page of documentation. The HdrHistogram log of a run is written when
 //! the run is, and exported as it is.
 #![forbid(unsafe_code)]
 
 pub mod assessment;
 pub mod export;
 mod order;
+pub mod rules;
 pub mod text;

@@ -21,6 +21,7 @@ mod words;
 use punctual_model::RunRecord;
 
 pub use assessment::assessment;
+pub(crate) use diagnosis::meaning;
 pub use diagnosis::{diagnosis, verdict as rule_verdict};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};

@@ -10,7 +10,7 @@ use super::layout::{clean, paragraph, wrapped};
 use super::words::{self, plural};
 
 /// Columns that the names of rules take.
-const ID: usize = 21;
+const ID: usize = 22;
 
 /// Files that a finding cites; the others are counted.
 const CITED: usize = 2;
@@ -85,8 +85,9 @@ fn judged(diagnosis: &Diagnosis) -> String {
     let count = |outcome| diagnosis.with(outcome).count();
     let all = diagnosis.verdicts.len();
     let text = format!(
-        "{}; of {all} rules {} found something, {} are fine, {} could not look, {} have no meaning here",
+        "{}; {all} rule{}: {} found, {} fine, {} not known, {} without meaning here",
         chosen(diagnosis),
+        plural(all),
         count(RuleOutcome::Found),
         count(RuleOutcome::Fine),
         count(RuleOutcome::Unknown),

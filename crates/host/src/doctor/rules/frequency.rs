@@ -49,7 +49,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The bias register lets the processor trade speed, and the depth of idle states, for energy: \
               0 is performance, 15 is saving.",
         fix: "write 0 to power/energy_perf_bias of these CPUs (x86_energy_perf_policy performance)",
-        by: &[Fixer::Setup, Fixer::Firmware],
+        by: &[Fixer::Tune, Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/intel_epb.rst",
         check: |case| {
             each(

@@ -82,7 +82,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "a node takes back its own memory before it asks another",
         why: "An allocation scans and frees pages although other nodes have free ones.",
         fix: "write 0 to /proc/sys/vm/zone_reclaim_mode",
-        by: &[Fixer::Setup],
+        by: &[Fixer::Tune],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
         check: |case| super::debugging::off(case, "/proc/sys/vm/zone_reclaim_mode"),
     },

@@ -46,7 +46,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and SCHED_RR are \
               refused in it, also to root.",
         fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Rebuild],
+        by: &[Fixer::Setup, Fixer::Rebuild],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: group_denied,
     },
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A thread whose atomic access crosses a cache line is put to sleep by the kernel, as a \
               punishment, real-time or not.",
         fix: "mend the program; or write 0 to /proc/sys/kernel/split_lock_mitigate",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
         check: |case| super::debugging::off(case, "/proc/sys/kernel/split_lock_mitigate"),
     },

@@ -18,7 +18,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The function tracers record every call in the kernel, the latency tracers every section \
               without interrupts; osnoise and timerlat load a CPU on purpose.",
         fix: "write nop to /sys/kernel/tracing/current_tracer",
-        by: &[Fixer::Tune],
+        by: &[Fixer::Setup],
         source: "Linux Documentation/trace/ftrace.rst",
         check: tracer,
     },
@@ -29,7 +29,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Each event writes a record where it happens: at switches, wake-ups, interrupts, with \
               interrupts off.",
         fix: "write 0 to /sys/kernel/tracing/events/enable",
-        by: &[Fixer::Tune],
+        by: &[Fixer::Setup],
         source: "Linux Documentation/trace/events.rst; core-api/real-time/kernel-configuration.rst",
         check: trace_events,
     },
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the stack tracer is on",
         why: "Every function call of the kernel measures its stack.",
         fix: "write 0 to /proc/sys/kernel/stack_tracer_enabled",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/trace/ftrace.rst (stack trace)",
         check: |case| super::debugging::off(case, "/proc/sys/kernel/stack_tracer_enabled"),
     },

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The rules of `doctor` as a page of documentation.
+
+use punctual_model::{Fixer, Rule, Severity};
+
+use crate::text::meaning;
+
+/// Writes the rules as Markdown: a table of all, and then each with its reason, fix and source.
+pub fn markdown(rules: &[Rule]) -> String {
+    let severities: String = Severity::ALL
+        .iter()
+        .map(|severity| format!("| {severity} | {} |\n", escaped(meaning(*severity))))
+        .collect();
+    let fixers: String = Fixer::ALL
+        .iter()
+        .map(|fixer| format!("| {fixer} | {} |\n", who(*fixer)))
+        .collect();
+    let rows: String = rules.iter().map(row).collect();
+    let chapters: String = rules.iter().map(chapter).collect();
+    format!(
+        "# The rules of `punctual doctor`\n\n\
+         Written by `cargo xtask rules` from the rules themselves; [the guide](guide/doctor.md) says how to \
+         use them. There are {}.\n\n## Severities\n\n\
+         What a finding can cost, after the rule's source. What it costs on a machine, a measurement says.\n\n\
+         | severity | |\n|---|---|\n{severities}\n\
+         ## Who can fix it\n\n| | |\n|---|---|\n{fixers}\n\
+         ## All rules\n\n| rule | severity | finds | fixed by |\n|---|---|---|---|\n{rows}{chapters}",
+        rules.len()
+    )
+}
+
+fn row(rule: &Rule) -> String {
+    format!(
+        "| [{id}](#{id}) | {} | {} | {} |\n",
+        rule.severity,
+        escaped(&rule.title),
+        fixers(rule),
+        id = rule.id,
+    )
+}
+
+fn chapter(rule: &Rule) -> String {
+    format!(
+        "\n### {}\n\n{}. Severity {}, fixed by {}.\n\n- Why: {}\n- Fix: {}\n- Source: {}\n",
+        rule.id,
+        sentence(&rule.title),
+        rule.severity,
+        fixers(rule),
+        escaped(&rule.why),
+        escaped(&rule.fix),
+        escaped(&rule.source),
+    )
+}
+
+const fn who(fixer: Fixer) -> &'static str {
+    match fixer {
+        Fixer::Tune => {
+            "a setting of the running kernel, which `punctual tune` changes and takes back"
+        }
+        Fixer::Setup => {
+            "any other setting of the running system: a file to write to, a service, a limit, a cable"
+        }
+        Fixer::Boot => "the kernel command line",
+        Fixer::Firmware => "the firmware's settings, or the hardware",
+        Fixer::Rebuild => "another kernel, or another configuration of it",
+        Fixer::Hypervisor => "whoever runs the hypervisor",
+    }
+}
+
+fn fixers(rule: &Rule) -> String {
+    let names: Vec<_> = rule.fixed_by.iter().map(|fixer| fixer.name()).collect();
+    names.join(", ")
+}
+
+fn sentence(title: &str) -> String {
+    let mut letters = title.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    escaped(&(first.unwrap_or_default() + letters.as_str()))
+}
+
+/// Keeps Markdown from taking characters for its own.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '|' | '<' | '[' | ']' | '`' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_has_a_row_and_a_chapter() {
+        let rule = Rule {
+            id: "toy".to_owned(),
+            severity: Severity::Low,
+            title: "the toy is on".to_owned(),
+            why: "It plays with a|b*.".to_owned(),
+            fix: "take it away".to_owned(),
+            fixed_by: vec![Fixer::Tune, Fixer::Boot],
+            source: "toys(7)".to_owned(),
+        };
+        let text = markdown(&[rule]);
+        assert!(
+            text.contains("| [toy](#toy) | low | the toy is on | tune, boot |\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n### toy\n\nThe toy is on. Severity low, fixed by tune, boot.\n"),
+            "{text}"
+        );
+        assert!(text.contains("a\\|b\\*"), "{text}");
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A diagnosis as people read it, compared whole. `PUNCTUAL_TEST_BLESS=1` writes what is compared
+//! with.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use std::path::Path;
+
+use punctual_model::{
+    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
+};
+use punctual_report::text::{self, Detail, WIDTH};
+
+fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("PUNCTUAL_TEST_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
+    assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
+        assert_eq!(line, line.trim_end());
+        assert!(!line.contains(char::is_control), "{line}");
+    }
+}
+
+fn rule(id: &str, severity: Severity) -> Rule {
+    Rule {
+        id: id.to_owned(),
+        severity,
+        title: format!("the {id} is wrong"),
+        why: "A reason of a sentence or two. This is the second.".to_owned(),
+        fix: "write performance to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor, one after the \
+              other, or do something else"
+            .to_owned(),
+        fixed_by: vec![Fixer::Tune, Fixer::Boot],
+        source: "Linux Documentation/admin-guide/pm/cpufreq.rst".to_owned(),
+    }
+}
+
+fn verdict(id: &str, severity: Severity, outcome: RuleOutcome, files: usize) -> Verdict {
+    let evidence = (0..files).map(|n| Evidence {
+        path: format!("/sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor"),
+        value: (outcome != RuleOutcome::Unknown).then(|| "power\x1b[31msave".to_owned()),
+        problem: (outcome == RuleOutcome::Unknown).then(|| "permission denied".to_owned()),
+    });
+    Verdict {
+        rule: rule(id, severity),
+        outcome,
+        says: "powersave on CPUs 2-3".to_owned(),
+        evidence: evidence.collect(),
+    }
+}
+
+fn diagnosis() -> Diagnosis {
+    use RuleOutcome::{Fine, Found, NotApplicable, Unknown};
+    use Severity::{High, Info, Low, Medium};
+    Diagnosis {
+        format: DIAGNOSIS_FORMAT.to_owned(),
+        host: common::run().host,
+        cpus: "2-3".parse().unwrap(),
+        cpus_chosen: CpuChoice::Isolated,
+        verdicts: vec![
+            verdict("first", High, Found, 1),
+            verdict("twenty-letters-long1", High, Found, 5),
+            verdict("unseen", High, Unknown, 3),
+            verdict("third", Medium, Found, 2),
+            verdict("healthy", Medium, Fine, 2),
+            verdict("small", Low, Found, 1),
+            verdict("smaller", Low, Found, 0),
+            verdict("smallest", Low, Found, 4),
+            verdict("elsewhere", Low, NotApplicable, 0),
+            verdict("circumstance", Info, Found, 1),
+        ],
+    }
+}
+
+#[test]
+fn a_diagnosis_reads_as_it_did() {
+    compare("diagnosis", &text::diagnosis(&diagnosis(), Detail::Summary));
+    compare(
+        "diagnosis-full",
+        &text::diagnosis(&diagnosis(), Detail::Full),
+    );
+}
+
+#[test]
+fn a_rule_is_explained_as_it_was() {
+    let diagnosis = diagnosis();
+    compare(
+        "rule",
+        &text::rule_verdict(&diagnosis, &diagnosis.verdicts[1]),
+    );
+}
+
+#[test]
+fn nothing_found_says_so_in_numbers() {
+    let mut diagnosis = diagnosis();
+    diagnosis
+        .verdicts
+        .retain(|v| v.outcome == RuleOutcome::Fine);
+    let text = text::diagnosis(&diagnosis, Detail::Summary);
+    assert!(text.contains("1 rule: 0 found, 1 fine"), "{text}");
+    assert!(!text.contains("High:"), "{text}");
+}
