@@ -263,7 +263,7 @@ pub fn jitterdebugger(
     if let Value::Object(info) = &mut info {
         info.remove("realtime");
         info.insert("cpus_online".to_owned(), json!(run.host.cpu_count()));
-        info.insert("resolution_in_ns".to_owned(), json!(0));
+        info.insert("resolution_in_ns".to_owned(), json!(1_000));
     }
     two_decimals(
         &json!({ "version": 3, "sysinfo": info, "cpu": threads }),

@@ -52,11 +52,12 @@ pub(crate) fn read_results(input: impl BufRead) -> Result<Imported, ImportError>
         return Err(ImportError::file(reason));
     }
     let unit_ns = match file.sysinfo.resolution_in_ns {
-        None | Some(0) => 1_000,
+        // 0 is what rt-tests writes for µs.
+        None | Some(0 | 1_000) => 1_000,
         Some(1) => 1,
         Some(n) => {
             return Err(ImportError::file(format!(
-                "resolution_in_ns is {n}, not 0 or 1"
+                "resolution_in_ns is {n}, not 1 or 1000"
             )));
         }
     };

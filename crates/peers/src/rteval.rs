@@ -5,7 +5,8 @@
 //!
 //! Only the histograms and the extremes are taken: rteval's median is not one, and what else it
 //! computes follows from the buckets. It leaves out what its histogram had no room for and does not
-//! say how many samples that were.
+//! say how many samples that were; newer versions then leave out all figures. Of timerlat it puts
+//! the latencies of interrupt, thread and user space into one histogram.
 
 use std::io::BufRead;
 
@@ -98,7 +99,18 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         .hinted("import the whole file"));
     }
     let mut imported = state.imported;
+    if imported.series.is_empty() {
+        let reason = "there are no figures of any core in it";
+        return Err(ImportError::file(reason).hinted(
+            "rteval leaves them out where a latency was longer than its histogram: measure again \
+             with more buckets",
+        ));
+    }
     imported.resolution_ns = Some(US);
+    if imported.instrument == "timerlat" {
+        let text = "the latencies of interrupt, thread and user space are in one histogram";
+        imported.stated.push(text.to_owned());
+    }
     imported.stated.push(
         "figures are of the samples in the buckets: how many were above them rteval does not say"
             .to_owned(),
@@ -271,11 +283,12 @@ impl State {
         if core.entries.array_windows().any(|[a, b]| a.0 == b.0) {
             return Err(wrong("a bucket comes twice"));
         }
+        // Empty ones are announced too, and left out.
         if core
             .announced
-            .is_some_and(|n| n != core.entries.len() as u64)
+            .is_some_and(|n| n < core.entries.len() as u64)
         {
-            return Err(wrong("the buckets are not as many as nbuckets says"));
+            return Err(wrong("the buckets are more than nbuckets says"));
         }
         core.entries.retain(|(_, count)| *count > 0);
         let ns = |us| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
@@ -302,6 +315,11 @@ impl State {
             || last.is_some_and(|b| core.maximum.is_some_and(|max| max < b.0))
         {
             return Err(wrong("the extremes do not agree with the buckets"));
+        }
+        // rteval counts those in the buckets; only ours counts others, which are above them.
+        let above = last.is_none_or(|b| core.maximum.is_some_and(|max| max > b.0));
+        if count > counted && !above {
+            return Err(wrong("it counts more samples than its buckets have"));
         }
         let some = count > 0;
         self.imported.series.push(SourceSeries {

@@ -49,6 +49,8 @@ fn every_golden_file_is_detected_and_imported() {
             n if n.ends_with("-hist.txt") => Format::RtlaHist,
             n if n.contains("timerlat-top") => Format::RtlaTimerlatTop,
             n if n.starts_with("rtla") => Format::RtlaNoiseTop,
+            n if n.starts_with("jitter") && n.ends_with(".json") => Format::JitterdebuggerJson,
+            n if n.starts_with("jitter") => Format::JitterdebuggerRaw,
             _ => Format::OslatJson,
         };
         assert_eq!(imported.format, expected, "{name}");
@@ -209,4 +211,47 @@ fn oslat_claims_two_microseconds_and_no_mean() {
     assert_eq!(series.mean_ns, None);
     assert_eq!(series.quantiles_ns["p50"], Some(1_999));
     assert_eq!(record.origin.unwrap().resolution_ns, Some(2_000));
+}
+
+#[test]
+fn jitterdebugger() {
+    let (_, results) = read("jitterdebugger-0.3.1.json");
+    assert_eq!(
+        rows(&results),
+        [
+            (0, 500, Some(12_000), Some(1_937_999), Some(39_830.0)),
+            (1, 500, Some(9_000), Some(54_999), Some(23_006.0)),
+        ]
+    );
+    // The one of 1937 µs is not in its histogram, which ends at 1 ms, nor are two others.
+    assert_eq!(results.series[0].clamped, Some(3));
+    assert_eq!(results.origin.as_ref().unwrap().resolution_ns, Some(1_000));
+    assert_eq!(results.host.architecture.as_deref(), Some("x86_64"));
+    // The samples of the same run, but for the last of thread 1, which it did not write.
+    let (_, samples) = read("jitterdebugger-0.3.1.raw");
+    let of = |record: &RunRecord| {
+        rows(record)
+            .iter()
+            .map(|r| (r.1, r.2, r.3))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&samples)[0], of(&results)[0]);
+    assert_eq!(of(&samples)[1].0, 499);
+    let median = |record: &RunRecord| record.series[0].quantiles_ns["p50"];
+    assert_eq!(median(&samples), median(&results));
+
+    let (_, results) = read("jitterdebugger-0.3.1-nsecs.json");
+    let origin = results.origin.as_ref().unwrap();
+    assert_eq!(origin.resolution_ns, Some(1));
+    let bytes = fs::read(path("jitterdebugger-0.3.1-nsecs.raw")).unwrap();
+    let unit = Some(Unit::Nanoseconds);
+    let samples = import(&bytes[..], Format::JitterdebuggerRaw, unit, &mut NoSamples).unwrap();
+    let samples = samples.record(Labels::default()).unwrap();
+    assert_eq!(of(&samples)[0], of(&results)[0]);
+    assert_eq!(median(&samples), median(&results));
+    assert_eq!(origin.sample_times, None);
+    assert_eq!(
+        samples.origin.unwrap().sample_times,
+        Some(SampleTimes::Clock)
+    );
 }

@@ -228,7 +228,7 @@ fn jitterdebugger() {
     );
 }
 
-/// As rteval writes it: the median is not one.
+/// As rteval writes it: the median is not one, and buckets without samples are announced only.
 const SUMMARY: &str = r#"<?xml version="1.0"?>
 <rteval version="3.8">
   <run_info days="0" hours="0" minutes="1" seconds="5"><date>2026-11-20</date><time>10:00:00</time></run_info>
@@ -238,7 +238,7 @@ const SUMMARY: &str = r#"<?xml version="1.0"?>
       <system description="x"><statistics><samples>5</samples><median unit="us">9</median></statistics></system>
       <core id="0" priority="95"><statistics><samples>5</samples><minimum unit="us">3</minimum>
         <maximum unit="us">9</maximum><median unit="us">6</median></statistics>
-        <histogram nbuckets="3"><bucket index="3" value="3"/><bucket index="8" value="1"/><bucket index="9" value="1"/></histogram>
+        <histogram nbuckets="3500"><bucket index="3" value="3"/><bucket index="8" value="1"/><bucket index="9" value="1"/></histogram>
       </core>
     </cyclictest>
   </Measurements>
@@ -266,18 +266,28 @@ fn rteval() {
         );
     }
     for (from, to) in [
-        ("nbuckets=\"3\"", "nbuckets=\"4\""),
+        ("nbuckets=\"3500\"", "nbuckets=\"2\""),
         ("<samples>5", "<samples>4"),
+        ("<samples>5", "<samples>6"),
         ("index=\"8\"", "index=\"9\""),
         ("unit=\"us\">3", "unit=\"ns\">3"),
         ("unit=\"us\">3", "unit=\"us\">4"),
     ] {
         assert!(
-            read(SUMMARY.replace(from, to).as_bytes(), Format::Rteval).is_err()
-                || from.starts_with("<samples"),
+            read(SUMMARY.replace(from, to).as_bytes(), Format::Rteval).is_err(),
             "{from}"
         );
     }
+}
+
+#[test]
+fn a_summary_without_figures_says_why() {
+    let start = SUMMARY.find("      <system").unwrap();
+    let end = SUMMARY.find("    </cyclictest>").unwrap();
+    let without = [&SUMMARY[..start], &SUMMARY[end..]].concat();
+    let err = read(without.as_bytes(), Format::Rteval).unwrap_err();
+    assert!(err.to_string().contains("no figures of any core"), "{err}");
+    assert!(err.hint().unwrap().contains("more buckets"));
 }
 
 #[test]
