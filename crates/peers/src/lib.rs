@@ -9,6 +9,8 @@
 //! 37.999 µs. So a minimum is the lower end, a maximum and a quantile are the upper end.
 #![forbid(unsafe_code)]
 
+mod asked;
+pub mod command;
 mod cyclictest;
 mod decimals;
 mod error;

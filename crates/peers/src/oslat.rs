@@ -81,6 +81,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     imported.command_line = file.cmdline;
     imported.started = json::time(file.start_time.as_deref());
     imported.host = file.sysinfo.host();
+    imported.ask_oslat();
     imported.stated.push(
         "bucket k is taken for more than k - 1 and less than k + 1 µs; the stated means are those \
          of bucket numbers and are left out"

@@ -107,6 +107,11 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         ));
     }
     imported.resolution_ns = Some(US);
+    if imported.instrument == "cyclictest" {
+        imported.ask_cyclictest();
+    } else {
+        imported.ask_rtla();
+    }
     if imported.instrument == "timerlat" {
         let text = "the latencies of interrupt, thread and user space are in one histogram";
         imported.stated.push(text.to_owned());

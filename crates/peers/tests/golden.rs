@@ -135,6 +135,12 @@ fn the_json_of_cyclictest() {
     let origin = record.origin.unwrap();
     assert_eq!(origin.version.as_deref(), Some("2.40"));
     assert!(origin.command_line.unwrap().contains("-h 100"));
+    // -h takes the distance between the threads' intervals away; both were asked for only.
+    let asked = |s: &punctual_model::Series| (s.policy.clone(), s.interval_ns.map(|ns| ns.get()));
+    let expected = (Some("f:80".to_owned()), Some(1_000_000));
+    assert_eq!(asked(&record.series[0]), expected);
+    assert_eq!(asked(&record.series[1]), expected);
+    assert!(origin.stated.iter().any(|s| s.contains("not read back")));
 
     let (_, record) = read("cyclictest-2.4-nsecs.json");
     assert_eq!(rows(&record)[0].4, Some(41_881.26));

@@ -10,6 +10,8 @@ use std::io::BufRead;
 use punctual_stats::Bucket;
 use serde::Deserialize;
 
+use crate::asked;
+use crate::command::Affinity;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
@@ -72,7 +74,9 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         }
     };
     // Where rt-tests 2.4 has no CPU it writes the number of the thread.
-    let cpus = file.cmdline.as_deref().is_some_and(pins);
+    let threads = u32::try_from(file.num_threads).unwrap_or(u32::MAX);
+    let options = asked::cyclictest(file.cmdline.as_deref(), threads);
+    let cpus = options.is_some_and(|options| options.affinity != Affinity::Unbound);
     let mut imported = Imported::new(Format::CyclictestJson, "cyclictest");
     for (number, thread) in file.thread.0 {
         let mut series = series(number, &thread, unit_ns)?;
@@ -89,22 +93,11 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     imported.command_line = file.cmdline;
     imported.started = json::time(file.start_time.as_deref());
     imported.host = file.sysinfo.host();
+    imported.ask_cyclictest();
     if let Some(code) = file.return_code.filter(|code| *code != 0) {
         imported.stated.push(format!("return code {code}"));
     }
     Ok(imported)
-}
-
-/// Whether a command line binds the threads.
-fn pins(line: &str) -> bool {
-    line.split_ascii_whitespace().any(|word| {
-        word.starts_with("--affinity")
-            || word == "--smp"
-            || (!word.starts_with("--")
-                && word
-                    .strip_prefix('-')
-                    .is_some_and(|flags| flags.starts_with('a') || flags.starts_with('S')))
-    })
 }
 
 fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, ImportError> {

@@ -4,16 +4,13 @@
 //! `punctual cyclictest`, the drop-in for cyclictest: its command line, its output, its exit
 //! statuses, on our sampling engine.
 //!
-//! `getopt` takes the line apart, `options` understands it, `plan` turns it into a run, `live`
-//! listens to that run and shows it, `text` and `json` render what is printed.
+//! `punctual_peers::command` understands the line, `plan` turns it into a run, `live` listens to that
+//! run and shows it, `text` and `json` render what is printed.
 
 mod asked;
-mod getopt;
 mod idle;
 mod json;
 mod live;
-mod number;
-mod options;
 mod plan;
 mod run;
 mod tally;
@@ -26,9 +23,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use punctual_peers::command::{self, Refused};
 use punctual_sys::SysRoot;
 
-use self::options::Refused;
 use crate::commands::measure::cpus;
 use crate::output::{print, remark};
 
@@ -55,7 +52,7 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
         }
     };
     let count = u32::try_from(cpus.allowed.len()).unwrap_or(u32::MAX);
-    let options = match options::parse(&args, count) {
+    let options = match command::parse(&args, count) {
         Ok(options) => options,
         Err(refused) => return refuse(refused).into(),
     };

@@ -5,9 +5,9 @@
 
 use punctual_measure::pacing::{Begin, EndWith, Pacing};
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, RunSpec, TimerKind};
+use punctual_peers::command::{Affinity, Class, IdleStates, Options};
 use std::time::Duration;
 
-use super::options::{Affinity, Class, IdleStates, Options};
 use super::tally::Resolution;
 use crate::commands::measure::plan::Cpus;
 
@@ -165,7 +165,6 @@ fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cyclictest::options;
 
     fn planned(line: &str) -> Result<RunSpec, String> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -173,7 +172,7 @@ mod tests {
             online: "0-3".parse().unwrap(),
             allowed: "0-3".parse().unwrap(),
         };
-        spec(&options::parse(&args, 4).unwrap(), &cpus)
+        spec(&punctual_peers::command::parse(&args, 4).unwrap(), &cpus)
     }
 
     #[test]

@@ -128,18 +128,23 @@ known! {
 
 /// The policies that can be named.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Class {
+pub enum Class {
+    /// `SCHED_OTHER`.
     #[default]
     Other,
+    /// `SCHED_BATCH`.
     Batch,
+    /// `SCHED_IDLE`.
     Idle,
+    /// `SCHED_FIFO`.
     Fifo,
+    /// `SCHED_RR`.
     RoundRobin,
 }
 
 impl Class {
     /// Whether it has priorities.
-    pub(super) const fn is_real_time(self) -> bool {
+    pub const fn is_real_time(self) -> bool {
         matches!(self, Self::Fifo | Self::RoundRobin)
     }
 
@@ -154,7 +159,7 @@ impl Class {
     }
 
     /// Returns the name in the status line.
-    pub(super) const fn shown(self) -> &'static str {
+    pub const fn shown(self) -> &'static str {
         match self {
             Self::Other => "other/other",
             Self::Batch => "batch/other",
@@ -167,7 +172,7 @@ impl Class {
 
 /// Which CPUs the threads are bound to.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) enum Affinity {
+pub enum Affinity {
     /// To none.
     #[default]
     Unbound,
@@ -179,7 +184,7 @@ pub(super) enum Affinity {
 
 /// What is done about idle states.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum IdleStates {
+pub enum IdleStates {
     /// `/dev/cpu_dma_latency` is held at this many µs.
     Bound(u32),
     /// Nothing: `--laptop`.
@@ -196,48 +201,87 @@ pub(super) enum IdleStates {
     clippy::struct_excessive_bools,
     reason = "as many switches as cyclictest has"
 )]
-pub(super) struct Options {
-    pub(super) affinity: Affinity,
-    pub(super) aligned_us: Option<u64>,
-    pub(super) secaligned_us: Option<u64>,
-    pub(super) break_above: i64,
-    pub(super) realtime_clock: bool,
-    pub(super) debug: bool,
-    pub(super) distance_us: u64,
-    pub(super) duration_s: u64,
-    pub(super) fifo: Option<PathBuf>,
-    pub(super) histfile: Option<PathBuf>,
-    pub(super) histogram: Option<usize>,
-    pub(super) hist_sum: bool,
-    pub(super) hist_compact: bool,
-    pub(super) idle: IdleStates,
-    pub(super) interval_us: u64,
-    pub(super) json: Option<PathBuf>,
-    pub(super) loops: u64,
-    pub(super) main_affinity: Option<String>,
-    pub(super) mlock: bool,
-    pub(super) nsecs: bool,
-    pub(super) oscope: u64,
-    pub(super) class: Class,
-    pub(super) posix_timers: bool,
-    pub(super) priority: u8,
-    pub(super) priospread: bool,
-    pub(super) quiet: bool,
-    pub(super) record: bool,
-    pub(super) refresh_on_max: bool,
-    pub(super) relative: bool,
-    pub(super) resolution: bool,
-    pub(super) smi: bool,
-    pub(super) smp: bool,
-    pub(super) spike: u64,
-    pub(super) spike_nodes: usize,
-    pub(super) strict_exit: bool,
-    pub(super) system: bool,
-    pub(super) threads: u32,
-    pub(super) tracemark: bool,
-    pub(super) verbose: bool,
+pub struct Options {
+    /// CPUs that the threads are bound to: `-a`, `-S`.
+    pub affinity: Affinity,
+    /// µs from the start of a thread to that of the next: `-A`.
+    pub aligned_us: Option<u64>,
+    /// µs from a full second to the start: `--secaligned`.
+    pub secaligned_us: Option<u64>,
+    /// A latency above this ends the run, in µs or ns as `nsecs` says; 0: none does. `-b`.
+    pub break_above: i64,
+    /// `CLOCK_REALTIME` instead of `CLOCK_MONOTONIC`: `-c`.
+    pub realtime_clock: bool,
+    /// `--dbg_cyclictest`.
+    pub debug: bool,
+    /// µs by which a thread's interval is longer than that of the one before: `-d`.
+    pub distance_us: u64,
+    /// Seconds to measure; 0: no limit. `-D`.
+    pub duration_s: u64,
+    /// Where the named pipe is made: `-F`.
+    pub fifo: Option<PathBuf>,
+    /// Where the histogram is written: `--histfile`.
+    pub histfile: Option<PathBuf>,
+    /// Rows of the histogram: `-h`, `-H`.
+    pub histogram: Option<usize>,
+    /// Whether it has a column for all threads together: `-H`.
+    pub hist_sum: bool,
+    /// Whether rows without samples are left out: `--hist-compact`, which is ours.
+    pub hist_compact: bool,
+    /// `--laptop`, `--default-system`, `--latency`, `--deepest-idle-state`.
+    pub idle: IdleStates,
+    /// The first thread's interval in µs: `-i`.
+    pub interval_us: u64,
+    /// Where the results are written as JSON: `--json`.
+    pub json: Option<PathBuf>,
+    /// Samples of a thread that end the run; 0: no number does. `-l`.
+    pub loops: u64,
+    /// CPUs of all but the measuring threads: `--mainaffinity`.
+    pub main_affinity: Option<String>,
+    /// Whether memory is locked: `-m`.
+    pub mlock: bool,
+    /// Whether latencies are in ns: `-N`.
+    pub nsecs: bool,
+    /// Samples of which one is printed: `-o`.
+    pub oscope: u64,
+    /// `--policy`, or what a priority makes of it.
+    pub class: Class,
+    /// `-x`.
+    pub posix_timers: bool,
+    /// The first thread's priority: `-p`.
+    pub priority: u8,
+    /// Whether each thread has a priority one below that of the one before: `--priospread`.
+    pub priospread: bool,
+    /// `-q`.
+    pub quiet: bool,
+    /// Whether the run is kept in the store: `--record`, which is ours.
+    pub record: bool,
+    /// `-M`.
+    pub refresh_on_max: bool,
+    /// `-r`.
+    pub relative: bool,
+    /// `-R`.
+    pub resolution: bool,
+    /// `--smi`.
+    pub smi: bool,
+    /// `-S`.
+    pub smp: bool,
+    /// Latencies above this are listed; 0: none is. `--spike`.
+    pub spike: u64,
+    /// Most of these that are listed: `--spike-nodes`.
+    pub spike_nodes: usize,
+    /// `--strict-exit`, which is ours.
+    pub strict_exit: bool,
+    /// `-s`.
+    pub system: bool,
+    /// Number of threads: `-t`, `-S`.
+    pub threads: u32,
+    /// `--tracemark`.
+    pub tracemark: bool,
+    /// `-v`.
+    pub verbose: bool,
     /// Remarks for standard error.
-    pub(super) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 impl Default for Options {
@@ -289,7 +333,7 @@ impl Default for Options {
 
 /// A command line that is not carried out.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Refused {
+pub enum Refused {
     /// Help was asked for.
     Help,
     /// There is no such option, or its value is missing: remark, strictness.
@@ -307,8 +351,13 @@ struct Draft {
     odd_priority: Option<String>,
 }
 
-/// Understands a command line on a machine where `cpus` CPUs may be used.
-pub(super) fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
+/// Understands a command line, without the program's name, on a machine where `cpus` CPUs may be
+/// used.
+///
+/// # Errors
+///
+/// [`Refused`]: help is wanted, an option is unknown, or a value cannot be.
+pub fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
     let strict = args.iter().any(|arg| arg == "--strict-exit");
     let given =
         getopt::scan(KNOWN, args).map_err(|err| Refused::Unknown(err.to_string(), strict))?;
