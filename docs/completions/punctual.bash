@@ -115,8 +115,8 @@ _punctual() {
             punctual__subcmd__help__subcmd__experiment,sweep)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__sweep"
                 ;;
-            punctual__subcmd__help__subcmd__measure,irq)
-                cmd="punctual__subcmd__help__subcmd__measure__subcmd__irq"
+            punctual__subcmd__help__subcmd__measure,linpack)
+                cmd="punctual__subcmd__help__subcmd__measure__subcmd__linpack"
                 ;;
             punctual__subcmd__help__subcmd__measure,release)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__release"
@@ -142,8 +142,8 @@ _punctual() {
             punctual__subcmd__measure,help)
                 cmd="punctual__subcmd__measure__subcmd__help"
                 ;;
-            punctual__subcmd__measure,irq)
-                cmd="punctual__subcmd__measure__subcmd__irq"
+            punctual__subcmd__measure,linpack)
+                cmd="punctual__subcmd__measure__subcmd__linpack"
                 ;;
             punctual__subcmd__measure,release)
                 cmd="punctual__subcmd__measure__subcmd__release"
@@ -154,8 +154,8 @@ _punctual() {
             punctual__subcmd__measure__subcmd__help,help)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__help"
                 ;;
-            punctual__subcmd__measure__subcmd__help,irq)
-                cmd="punctual__subcmd__measure__subcmd__help__subcmd__irq"
+            punctual__subcmd__measure__subcmd__help,linpack)
+                cmd="punctual__subcmd__measure__subcmd__help__subcmd__linpack"
                 ;;
             punctual__subcmd__measure__subcmd__help,release)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__release"
@@ -736,7 +736,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure)
-            opts="wakeup irq release"
+            opts="wakeup release linpack"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -749,7 +749,7 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__help__subcmd__measure__subcmd__irq)
+        punctual__subcmd__help__subcmd__measure__subcmd__linpack)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -910,7 +910,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --home --help --version wakeup irq release help"
+            opts="-h -V --home --help --version wakeup release linpack help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -928,7 +928,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help)
-            opts="wakeup irq release help"
+            opts="wakeup release linpack help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -955,7 +955,7 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__measure__subcmd__help__subcmd__irq)
+        punctual__subcmd__measure__subcmd__help__subcmd__linpack)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -997,22 +997,18 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --name --note --json --quiet --home --help --version"
+        punctual__subcmd__measure__subcmd__linpack)
+            opts="-p -c -q -h -V --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --name --note --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --source)
-                    COMPREPLY=($(compgen -W "auto timerlat events" -- "${cur}"))
-                    return 0
-                    ;;
-                --interval)
+                --order)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -i)
+                --repeats)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1021,14 +1017,6 @@ _punctual() {
                     return 0
                     ;;
                 -p)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --duration)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
