@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Other programs that work for us: bound as our own threads are, and gone when we are.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use punctual_model::{CpuSet, Policy};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::{sched, thread};
+
+/// Time between two looks whether a program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Where and how a program runs; what is missing it has from the thread that starts it.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// CPUs that it is bound to.
+    pub cpus: Option<CpuSet>,
+    /// Scheduling policy of its first thread, which others that it starts inherit.
+    pub policy: Option<Policy>,
+}
+
+/// A program in a process group of its own.
+///
+/// Dropping it kills the whole group. When the thread that started it ends, by whatever, the kernel kills the
+/// program itself; what it has started by then is its own affair.
+#[derive(Debug)]
+pub struct TiedChild {
+    child: Child,
+    group: Pid,
+    /// Whether it was waited for: its number may belong to another one since.
+    reaped: bool,
+}
+
+impl TiedChild {
+    /// Starts `command`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `ENOENT` when there is no such program, with `EINVAL` when none of the CPUs can be used, and
+    /// with `EPERM` when the policy is refused.
+    pub fn start(command: &mut Command, bounds: &Bounds) -> io::Result<Self> {
+        let parent = std::process::id();
+        let Bounds { cpus, policy } = bounds.clone();
+        let prepare = move || {
+            thread::die_with_parent(parent)?;
+            if let Some(cpus) = &cpus {
+                sched::set_affinity(cpus)?;
+            }
+            policy.map_or(Ok(()), sched::set_policy)
+        };
+        command.process_group(0);
+        // SAFETY: the closure runs between fork and exec, where another thread may have held any lock: it makes
+        // system calls on plain values that were prepared before, and allocates nothing. Only where the parent
+        // is gone does it make an error that allocates, and then nobody waits for the answer.
+        unsafe { command.pre_exec(prepare) };
+        let child = command.spawn()?;
+        let group = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self {
+            child,
+            group,
+            reaped: false,
+        })
+    }
+
+    /// Returns the program, for its input and output.
+    pub const fn process(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Returns how the program ended, if it has.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `waitpid(2)` does, for no reason that is known.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        let status = self.child.try_wait()?;
+        self.reaped |= status.is_some();
+        Ok(status)
+    }
+
+    /// Waits until the program ends, for `patience` at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`TiedChild::ended`].
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let end = Instant::now() + patience;
+        loop {
+            let status = self.ended()?;
+            if status.is_some() || Instant::now() >= end {
+                return Ok(status);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for TiedChild {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        // The number is still ours: nobody else can have it before it was waited for.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        drop(self.child.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use std::process::Stdio;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+
+    #[test]
+    fn a_program_runs_where_and_as_it_was_told() {
+        let one: CpuSet = sched::affinity().unwrap().iter().take(1).collect();
+        let bounds = Bounds {
+            cpus: Some(one.clone()),
+            policy: Some(Policy::Batch),
+        };
+        let script = "grep Cpus_allowed_list /proc/self/status; cut -d' ' -f41 /proc/self/stat";
+        let mut child = TiedChild::start(&mut shell(script), &bounds).unwrap();
+        let mut text = String::new();
+        let mut out = child.process().stdout.take().unwrap();
+        out.read_to_string(&mut text).unwrap();
+        let mut lines = text.lines();
+        let cpus = lines.next().unwrap().split_whitespace().nth(1).unwrap();
+        assert_eq!(cpus, one.to_string());
+        // SCHED_BATCH is policy 3 in field 41 (proc(5)).
+        assert_eq!(lines.next(), Some("3"));
+        assert!(child.wait(PATIENCE).unwrap().unwrap().success());
+    }
+
+    #[test]
+    fn dropping_it_ends_what_it_started_too() {
+        let mut command = shell("sleep 600 & echo started; wait");
+        let mut child = TiedChild::start(&mut command, &Bounds::default()).unwrap();
+        let mut out = child.process().stdout.take().unwrap();
+        let mut text = [0; 8];
+        out.read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"started\n");
+        drop(child);
+        // The grandchild holds the other end of the pipe until it is gone.
+        assert_eq!(out.read(&mut text).unwrap(), 0);
+    }
+
+    #[test]
+    fn it_ends_with_the_thread_that_started_it() {
+        let mut out = std::thread::spawn(|| {
+            let mut child = TiedChild::start(&mut shell("exec sleep 600"), &Bounds::default());
+            let out = child.as_mut().unwrap().process().stdout.take().unwrap();
+            // As if this program were killed: nothing is dropped.
+            std::mem::forget(child);
+            out
+        })
+        .join()
+        .unwrap();
+        assert_eq!(out.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_started_says_why() {
+        let mut command = Command::new("/no/such/program");
+        let err = TiedChild::start(&mut command, &Bounds::default()).unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::NotFound);
+        let bounds = Bounds {
+            cpus: Some(std::iter::once(punctual_model::CPU_LIMIT - 1).collect()),
+            policy: None,
+        };
+        let err = TiedChild::start(&mut shell("true"), &bounds).unwrap_err();
+        assert_eq!(err.raw_os_error(), Some(libc::EINVAL));
+    }
+
+    #[test]
+    fn waiting_ends_when_patience_does() {
+        let mut child = TiedChild::start(&mut shell("exec sleep 600"), &Bounds::default()).unwrap();
+        assert_eq!(child.wait(Duration::from_millis(20)).unwrap(), None);
+    }
+}
