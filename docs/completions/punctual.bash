@@ -1301,7 +1301,7 @@ _punctual() {
                     return 0
                     ;;
                 --data)
-                    COMPREPLY=($(compgen -W "samples summary histogram events" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "samples summary histogram events spikes" -- "${cur}"))
                     return 0
                     ;;
                 --output)

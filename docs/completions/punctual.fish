@@ -224,7 +224,8 @@ rteval\t'A `summary.xml` like rteval\'s'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
 summary\t'The figures of each thread and of all together'
 histogram\t'The histogram\'s buckets'
-events\t'What the run said while it went on'"
+events\t'What the run said while it went on'
+spikes\t'The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l force -d 'Overwrite the file'

@@ -41,6 +41,19 @@ pub struct Imported {
     pub ended: Option<Ended>,
     /// The threads.
     pub series: Vec<SourceSeries>,
+    /// Long latencies that the source lists by themselves, in its order.
+    pub spikes: Vec<Spike>,
+}
+
+/// A latency that a source lists with its time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Spike {
+    /// Number of the thread, from 0.
+    pub thread: u32,
+    /// When it was taken, on the source's clock.
+    pub t_ns: u64,
+    /// The latency; the lower end of what its unit allows.
+    pub latency_ns: u64,
 }
 
 /// What the user says of a run.
@@ -74,6 +87,7 @@ impl Imported {
             duration: None,
             ended: None,
             series: Vec::new(),
+            spikes: Vec::new(),
         }
     }
 
@@ -202,6 +216,14 @@ impl Imported {
             }
         }
         any.then_some(text)
+    }
+
+    /// Writes the latencies that the source lists by themselves as `thread,t_ns,latency_ns`. `None`
+    /// if it lists none.
+    pub fn spike_table(&self) -> Option<String> {
+        let row = |s: &Spike| format!("{},{},{}\n", s.thread, s.t_ns, s.latency_ns);
+        let rows: String = self.spikes.iter().map(row).collect();
+        (!rows.is_empty()).then(|| format!("thread,t_ns,latency_ns\n{rows}"))
     }
 
     /// Returns a histogram a thread that has buckets, with its number: every sample at the upper

@@ -33,7 +33,7 @@ use punctual_model::Sample;
 pub use decimals::two_decimals;
 pub use error::{ImportError, Place};
 pub use format::{DETECT_BYTES, Format, UnknownFormatName, detect};
-pub use imported::{Imported, Labels};
+pub use imported::{Imported, Labels, Spike};
 pub use series::{Buckets, SourceSeries};
 
 use lines::Lines;

@@ -92,6 +92,41 @@ fn the_lines_of_cyclictest() {
 }
 
 #[test]
+fn the_spikes_of_cyclictest() {
+    for version in ["2.4", "2.6", "2.10"] {
+        let (imported, record) = read(&format!("cyclictest-{version}-spike.out"));
+        assert_eq!(imported.spikes.len(), 8, "{version}");
+        let stated = record.origin.unwrap().stated;
+        assert!(
+            stated.contains(&"100 spikes, of which 8 are listed with their times".to_owned()),
+            "{stated:?}"
+        );
+    }
+    // In front of a histogram, of a run that -b ended behind it.
+    let (imported, record) = read("cyclictest-2.4-hist-break-spike.out");
+    assert_eq!(imported.spikes.len(), 7);
+    assert_eq!(record.ended, Some(Ended::Threshold));
+    assert_eq!(
+        (
+            record.total.count,
+            record.total.clamped,
+            record.total.max_ns
+        ),
+        (10, Some(1), Some(112_999))
+    );
+    let stated = record.origin.unwrap().stated;
+    assert!(stated.contains(&"break value 112".to_owned()), "{stated:?}");
+
+    let (imported, _) = read("cyclictest-2.10-spike.out");
+    let table = imported.spike_table().unwrap();
+    assert!(
+        table.starts_with("thread,t_ns,latency_ns\n0,2220165803000,26000\n0,2220166806000,29000\n"),
+        "{table}"
+    );
+    assert_eq!(read("cyclictest-2.10-quiet.out").0.spike_table(), None);
+}
+
+#[test]
 fn the_histograms_of_cyclictest() {
     let (imported, record) = read("cyclictest-2.4-histofall.out");
     let series = &record.series;
@@ -109,6 +144,14 @@ fn the_histograms_of_cyclictest() {
     // 498 of 500 are in the buckets: the rank of p99.9 is not, and p99 is the 495th.
     assert_eq!(series[1].quantiles_ns["p99.9"], None);
     assert!(series[1].quantiles_ns["p99"].is_some());
+    // The live lines before a histogram say what it does not.
+    let (_, live) = read("cyclictest-2.4-hist-live.out");
+    assert_eq!(live.series[1].policy.as_deref(), Some("f:80"));
+    assert_eq!(live.series[1].interval_ns.unwrap().get(), 1_000_000);
+    assert_eq!(
+        (live.series[1].count, live.series[1].clamped),
+        (50, Some(11))
+    );
     let table = imported.bucket_table().unwrap();
     assert!(table.starts_with("thread,from_ns,to_ns,count\n0,20000,20999,1\n0,23000,23999,1\n"));
 

@@ -281,6 +281,52 @@ fn rteval() {
 }
 
 #[test]
+fn a_list_of_spikes_agrees_with_the_figures() {
+    let all = golden();
+    let (_, bytes) = all
+        .iter()
+        .find(|(n, _)| n == "cyclictest-2.10-spike.out")
+        .unwrap();
+    let good = String::from_utf8(bytes.clone()).unwrap();
+    for (from, to, reason) in [
+        (
+            "T: 0 Spike:      33",
+            "T: 0 Spike:      50",
+            "line 6: the spike is above the maximum of thread 0",
+        ),
+        (
+            "T: 0 Spike:      33",
+            "T: 1 Spike:      33",
+            "line 6: the spike is above the maximum of thread 1",
+        ),
+        (
+            "TS:   2220167810",
+            "TS:   222016781x",
+            "line 6: TS: `222016781x` is not a number from 0 to 2^64 - 1",
+        ),
+        (
+            "spikes = 100",
+            "spikes = 7",
+            "7 spikes, and 8 are listed of 100 samples",
+        ),
+        (
+            "spikes = 100",
+            "spikes = 101",
+            "101 spikes, and 8 are listed of 100 samples",
+        ),
+        (
+            "spikes = 100\n",
+            "",
+            "line 12: the file ends before `spikes = ` and their number",
+        ),
+    ] {
+        assert!(good.contains(from));
+        let altered = good.replacen(from, to, 1);
+        assert_eq!(text(altered.as_bytes(), Format::CyclictestText), reason);
+    }
+}
+
+#[test]
 fn a_summary_without_figures_says_why() {
     let start = SUMMARY.find("      <system").unwrap();
     let end = SUMMARY.find("    </cyclictest>").unwrap();

@@ -299,6 +299,8 @@ pub enum ExportData {
     Histogram,
     /// What the run said while it went on
     Events,
+    /// The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`
+    Spikes,
 }
 
 /// A value of `--dma-latency`

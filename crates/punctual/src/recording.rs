@@ -44,6 +44,9 @@ pub(crate) const RUN_ID: &str = "PUNCTUAL_RUN_ID";
 /// Environment variable with the process that a measurement must not outlive.
 pub(crate) const PARENT: &str = "PUNCTUAL_PARENT";
 
+/// The name of the latencies that an imported run's source lists with their times.
+pub(crate) const SPIKE_TABLE: &str = "spikes.csv";
+
 /// Bytes that a stored sample takes before compression.
 const SAMPLE_BYTES: u64 = 28;
 

@@ -92,6 +92,20 @@ fn an_imported_run_says_so_first_and_works_everywhere() {
 }
 
 #[test]
+fn the_spikes_of_a_file_are_exported() {
+    let home = Home::new();
+    let id = home.import(&golden("cyclictest-2.4-spike.out"));
+    let csv = home.ok(&["runs", "export", &id, "-f", "csv", "--data", "spikes"]);
+    assert_eq!(csv.lines().count(), 9);
+    assert!(csv.contains("\n0,2209601418000,54000\n"), "{csv}");
+    let none = home.import(&golden("cyclictest-2.4-quiet.out"));
+    let output = home.run(&["runs", "export", &none, "-f", "csv", "--data", "spikes"]);
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("has no list of spikes"), "{err}");
+}
+
+#[test]
 fn the_samples_of_a_log_have_no_time_and_no_cpu() {
     let home = Home::new();
     let id = home.import(&golden("cyclictest-2.4-verbose.out"));

@@ -67,6 +67,17 @@ pub fn read(bytes: &[u8], format: &str) {
     } else {
         assert!(samples.0.is_empty(), "samples are announced");
     }
+    for spike in &imported.spikes {
+        let of = imported
+            .series
+            .iter()
+            .find(|s| s.thread == spike.thread)
+            .expect("its thread");
+        assert!(
+            of.max_ns.is_some_and(|max| spike.latency_ns <= max),
+            "none is above the maximum"
+        );
+    }
     let table = imported.bucket_table();
     assert_eq!(
         table.is_some(),

@@ -8,6 +8,7 @@
 
 use std::io::BufRead;
 
+use punctual_model::Ended;
 use punctual_stats::Bucket;
 
 use super::{ASSUMED_US, text::Said};
@@ -38,6 +39,8 @@ struct Below {
     overflows: Option<Vec<u64>>,
     /// Threads whose overflows are listed, where they are.
     listed: Option<usize>,
+    /// What ended the run, where something did.
+    broken_by: Option<String>,
 }
 
 /// Reads what follows `# Histogram`.
@@ -133,6 +136,10 @@ pub(crate) fn read<R: BufRead>(
     if unit.is_none() {
         imported.stated.push(ASSUMED_US.to_owned());
     }
+    if let Some(value) = &below.broken_by {
+        imported.ended = Some(Ended::Threshold);
+        imported.stated.push(format!("break value {value}"));
+    }
     if let (true, Some(last)) = (rows.whole, rows.last) {
         let width = last.saturating_add(1);
         imported.stated.push(format!("histogram of {width} rows"));
@@ -216,8 +223,14 @@ impl Below {
                 self.listed = Some(0);
                 return Ok(());
             }
+            "Break value" => {
+                self.broken_by = Some(values.trim().to_owned());
+                return Ok(());
+            }
             _ => {
-                if name.starts_with("Thread ") {
+                // Not the `# Thread Ids:` of a run that was broken off.
+                let of_thread = name.strip_prefix("Thread ");
+                if of_thread.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) {
                     self.listed = self.listed.map(|n| n + 1);
                 }
                 return Ok(());

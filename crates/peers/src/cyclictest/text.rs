@@ -11,9 +11,9 @@ use super::{hist, interval_line, is_remark};
 use crate::Unit;
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::imported::Imported;
+use crate::imported::{Imported, Spike};
 use crate::lines::{Lines, nanos, number};
-use crate::series::{MOST_THREADS, SourceSeries};
+use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 /// One `T:` line.
 #[derive(Clone, Debug)]
@@ -36,6 +36,24 @@ pub(crate) struct Said {
     pub(crate) intervals: Vec<(u32, Nanos)>,
 }
 
+impl Said {
+    /// Returns the policy of a thread as a record has it.
+    fn policy(&self, row: &Row) -> Option<String> {
+        self.class.map(|class| format!("{class}:{}", row.priority))
+    }
+
+    /// Gives the threads of a histogram what the lines before it say of them.
+    fn tell(&self, frame: &[Row], imported: &mut Imported) {
+        if frame.len() != imported.series.len() {
+            return;
+        }
+        for (row, series) in frame.iter().zip(&mut imported.series) {
+            series.policy = self.policy(row);
+            series.interval = row.interval.checked_mul(1_000).map(Nanos::new);
+        }
+    }
+}
+
 pub(crate) fn read<R: BufRead>(
     lines: &mut Lines<R>,
     unit: Option<Unit>,
@@ -45,12 +63,17 @@ pub(crate) fn read<R: BufRead>(
     let mut threads = 0;
     let mut stated = Vec::new();
     let mut ended = None;
-    let mut spikes = false;
+    let mut spikes = List::default();
     while let Some(line) = lines.next()? {
         // Live output goes up again for each frame.
         let line = without_escapes(line).trim_end();
         if line == "# Histogram" {
-            return hist::read(lines, unit, &said);
+            spikes.ended(lines)?;
+            let mut imported = hist::read(lines, unit, &said)?;
+            said.tell(&frame, &mut imported);
+            imported.stated.extend(stated);
+            spikes.into(&mut imported)?;
+            return Ok(imported);
         }
         if let Some(value) = line.strip_prefix("# Break value: ") {
             ended = Some(Ended::Threshold);
@@ -60,7 +83,11 @@ pub(crate) fn read<R: BufRead>(
         } else if let Some(interval) = interval_line(line) {
             said.intervals.push(interval);
         } else if line.starts_with("T:") && line.contains(" Spike:") {
-            spikes = true;
+            let line = line.to_owned();
+            spikes.push(lines.number(), &line)?;
+        } else if let Some(count) = line.strip_prefix("spikes = ") {
+            let count = count.to_owned();
+            spikes.count = Some(number(lines.number(), "the number of spikes", &count)?);
         } else if line.starts_with("T:") {
             let line = line.to_owned();
             let row = row(lines.number(), &line)?;
@@ -78,17 +105,94 @@ pub(crate) fn read<R: BufRead>(
             if threads > MOST_THREADS {
                 return Err(lines.error(format!("more than {MOST_THREADS} threads")));
             }
-        } else if !is_remark(line) && !line.starts_with("spikes = ") {
+        } else if !is_remark(line) {
             return Err(lines.error("this is no line that cyclictest prints"));
         }
     }
     if frame.len() < threads || frame.is_empty() {
         return Err(lines.ended("the lines of all threads"));
     }
-    if spikes {
-        stated.push("a list of spikes, which is not imported".to_owned());
+    spikes.ended(lines)?;
+    let mut imported = summary(&frame, unit, &said, stated, ended)?;
+    spikes.into(&mut imported)?;
+    Ok(imported)
+}
+
+/// The list of `--spike`: `T: 0 Spike:      26: TS:   2220165803`, and how many there were, also of
+/// those that did not fit the list.
+#[derive(Debug, Default)]
+struct List {
+    /// Line, thread, value, time in µs.
+    rows: Vec<(u64, u32, u64, u64)>,
+    count: Option<u64>,
+}
+
+impl List {
+    /// Fails where the list is not whole.
+    fn ended<R: BufRead>(&self, lines: &Lines<R>) -> Result<(), ImportError> {
+        if self.count.is_none() && !self.rows.is_empty() {
+            return Err(lines.ended("`spikes = ` and their number"));
+        }
+        Ok(())
     }
-    summary(&frame, unit, &said, stated, ended)
+
+    fn push(&mut self, at: u64, text: &str) -> Result<(), ImportError> {
+        let wrong = || ImportError::at_line(at, "this is no spike");
+        let (thread, rest) = text
+            .strip_prefix("T:")
+            .and_then(|rest| rest.split_once(" Spike:"))
+            .ok_or_else(wrong)?;
+        let (value, time) = rest.split_once(": TS:").ok_or_else(wrong)?;
+        let thread = number(at, "T", thread.trim())?;
+        let row = (
+            at,
+            u32::try_from(thread).map_err(|_| wrong())?,
+            number(at, "Spike", value.trim())?,
+            number(at, "TS", time.trim())?,
+        );
+        if self.rows.len() == MOST_BUCKETS {
+            return Err(ImportError::at_line(at, "more spikes than can be kept"));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn into(self, imported: &mut Imported) -> Result<(), ImportError> {
+        let Some(count) = self.count else {
+            return Ok(());
+        };
+        let unit_ns = imported.resolution_ns.unwrap_or(1);
+        for (at, thread, value, us) in &self.rows {
+            let latency_ns = nanos(*at, *value, unit_ns)?;
+            let most = imported.series.get(*thread as usize).and_then(|s| s.max_ns);
+            if most.is_none_or(|most| latency_ns > most) {
+                let reason = format!("the spike is above the maximum of thread {thread}");
+                return Err(ImportError::at_line(*at, reason));
+            }
+            imported.spikes.push(Spike {
+                thread: *thread,
+                t_ns: nanos(*at, *us, 1_000)?,
+                latency_ns,
+            });
+        }
+        let samples: u64 = imported
+            .series
+            .iter()
+            .map(|s| s.count)
+            .fold(0, u64::saturating_add);
+        if count < self.rows.len() as u64 || count > samples {
+            let reason = format!(
+                "{count} spikes, and {} are listed of {samples} samples",
+                self.rows.len()
+            );
+            return Err(ImportError::file(reason));
+        }
+        imported.stated.push(format!(
+            "{count} spikes, of which {} are listed with their times",
+            self.rows.len()
+        ));
+        Ok(())
+    }
 }
 
 fn summary(
@@ -128,7 +232,7 @@ fn summary(
         }
         imported.series.push(SourceSeries {
             thread: row.thread,
-            policy: said.class.map(|class| format!("{class}:{}", row.priority)),
+            policy: said.policy(row),
             interval: Some(Nanos::new(nanos(row.line, row.interval, 1_000)?)),
             count: row.cycles,
             min_ns: some.then_some(min),

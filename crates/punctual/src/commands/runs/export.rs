@@ -17,7 +17,7 @@ use crate::cli::{ExportData, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
-use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG};
+use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
 /// Writes `run` to `output` in `format`.
 pub(super) fn run(
@@ -68,6 +68,7 @@ fn choose(
         ExportData::Summary => matches!(format, ExportFormat::Csv | ExportFormat::Json),
         ExportData::Histogram => !matches!(format, ExportFormat::Json | ExportFormat::Parquet),
         ExportData::Events => format == ExportFormat::Json,
+        ExportData::Spikes => format == ExportFormat::Csv,
     };
     if !possible {
         return Err(CliError::usage(format!(
@@ -76,7 +77,7 @@ fn choose(
             name(&format)
         ))
         .hint(
-            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; events: json",
+            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; events: json; spikes: csv",
         ));
     }
     if data == ExportData::Samples && !had_samples(run) && !run.has_samples() {
@@ -183,6 +184,13 @@ fn write(
             peers::write(run, format, out)?;
         }
         (ExportData::Histogram, _) => out.write_all(&histogram_log(run)?).map_err(any)?,
+        (ExportData::Spikes, _) => {
+            let missing =
+                "the run has no list of spikes: only imported runs have, if their file had";
+            let table = run.artifact(SPIKE_TABLE).map_err(any)?;
+            let table = table.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing));
+            out.write_all(&table.map_err(any)?).map_err(any)?;
+        }
         (ExportData::Events, _) => {
             for event in run.events().map_err(any)? {
                 let event = event.map_err(any)?;

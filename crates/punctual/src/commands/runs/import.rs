@@ -22,7 +22,7 @@ use crate::cli::ImportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, print};
-use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG};
+use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
 /// Imports each file into a run of its own. One that fails imports nothing and stops no other.
 pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
@@ -116,6 +116,9 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
     if let Some(table) = imported.bucket_table() {
         writer.artifact(BUCKET_TABLE, table.as_bytes())?;
         writer.artifact(HISTOGRAM_LOG, &histogram_log(&imported))?;
+    }
+    if let Some(table) = imported.spike_table() {
+        writer.artifact(SPIKE_TABLE, table.as_bytes())?;
     }
     writer.finish(&record)?;
     Ok((id, imported.format))
