@@ -247,6 +247,9 @@ fn start_load(loads: &[LoadSpec]) -> Result<Option<LoadProcess>, CliError> {
         .args(["--report-to", &std::process::id().to_string()])
         .args(&names)
         .process_group(0);
+    if loads.iter().any(LoadSpec::reaches_consoles) {
+        command.arg("--allow-console");
+    }
     let load =
         LoadProcess::start(command, loads.to_vec()).map_err(|source| MeasureError::Load {
             load: names.join(","),

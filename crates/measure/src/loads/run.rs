@@ -263,6 +263,7 @@ fn prepare(sys: &SysRoot, load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
             .map(|number| compute::memory(block, number))
             .collect(),
         LoadKind::Ping(ref ping) => ping.prepare(sys)?,
+        LoadKind::Printk(printk) => vec![printk.prepare(sys)?],
         LoadKind::Sched { .. } => sched::prepare(load.threads(cpus) / (2 * sched::GROUP))?,
         LoadKind::Tmpfs { size } => threads
             .map(|_| tmpfs::prepare(size))

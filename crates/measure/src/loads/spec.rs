@@ -16,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::ping::{self, Ping};
+use super::printk::Printk;
 use super::sched;
 use super::settings::Settings;
 
@@ -49,6 +50,8 @@ pub enum LoadKind {
     },
     /// Floods of ICMP echo requests.
     Ping(Ping),
+    /// Lines for the kernel's log and the consoles.
+    Printk(Printk),
     /// Groups of threads that send each other messages through sockets.
     Sched {
         /// Number of groups.
@@ -68,6 +71,7 @@ impl LoadSpec {
             LoadKind::Cpu { .. } => "cpu",
             LoadKind::Memory { .. } => "memory",
             LoadKind::Ping(_) => "ping",
+            LoadKind::Printk(_) => "printk",
             LoadKind::Sched { .. } => "sched",
             LoadKind::Tmpfs { .. } => "tmpfs",
         }
@@ -79,9 +83,15 @@ impl LoadSpec {
             LoadKind::Cpu { .. } => "additions",
             LoadKind::Memory { .. } => "accesses",
             LoadKind::Ping(_) => "replies",
+            LoadKind::Printk(_) => "lines",
             LoadKind::Sched { .. } => "messages",
             LoadKind::Tmpfs { .. } => "bytes",
         }
+    }
+
+    /// Whether it may write to the consoles, which only who asks for it should have.
+    pub const fn reaches_consoles(&self) -> bool {
+        matches!(self.kind, LoadKind::Printk(_))
     }
 
     /// Returns the number of its threads where the program may use `cpus` CPUs.
@@ -90,6 +100,7 @@ impl LoadSpec {
         match self.kind {
             LoadKind::Cpu { threads } => threads.unwrap_or(cpus),
             LoadKind::Ping(ping) => 2 * ping.floods,
+            LoadKind::Printk(_) => 1,
             LoadKind::Sched { groups } => groups.unwrap_or(cpus).saturating_mul(2 * sched::GROUP),
             LoadKind::Memory { .. } | LoadKind::Tmpfs { .. } => cpus,
         }
@@ -98,7 +109,10 @@ impl LoadSpec {
     /// Returns the memory that it takes where the program may use `cpus` CPUs, in bytes.
     pub(super) fn memory(&self, cpus: u32) -> u64 {
         match self.kind {
-            LoadKind::Cpu { .. } | LoadKind::Ping(_) | LoadKind::Sched { .. } => 0,
+            LoadKind::Cpu { .. }
+            | LoadKind::Ping(_)
+            | LoadKind::Printk(_)
+            | LoadKind::Sched { .. } => 0,
             LoadKind::Memory { block } | LoadKind::Tmpfs { size: block } => {
                 block.saturating_mul(self.threads(cpus).into())
             }
@@ -124,6 +138,7 @@ impl fmt::Display for LoadSpec {
             LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
             LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
             LoadKind::Ping(ping) => ping.fmt(f)?,
+            LoadKind::Printk(printk) => printk.fmt(f)?,
             LoadKind::Sched { groups: None } => {}
             LoadKind::Sched { groups: Some(n) } => write!(f, ":{n}")?,
             LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
@@ -171,18 +186,20 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
             to: own.take("to").map(ping::address).transpose()?,
             rate: own.take("rate").map(ping::rate).transpose()?,
         }),
+        "printk" => LoadKind::Printk(Printk::parse(size, own.take("level"))?),
         "sched" => LoadKind::Sched {
             groups: size.map(|n| count(n, 1..=100, "groups")).transpose()?,
         },
         "tmpfs" => LoadKind::Tmpfs {
             size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
         },
-        _ => return Err("not a load; use cpu, memory, ping, sched or tmpfs".to_owned()),
+        _ => return Err("not a load; use cpu, memory, ping, printk, sched or tmpfs".to_owned()),
     };
     if let Some((key, _)) = own.0.first() {
         let keys = Settings::KEYS.join(", ");
         return Err(match name {
             "ping" => format!("`ping` has no setting `{key}`; it has to, rate, {keys}"),
+            "printk" => format!("`printk` has no setting `{key}`; it has level, {keys}"),
             _ => format!("`{name}` has no setting `{key}`; it has {keys}"),
         });
     }
@@ -271,6 +288,8 @@ mod tests {
             "cpu@policy=i",
             "ping",
             "ping:4@to=127.0.0.7@rate=50@cpus=1",
+            "printk",
+            "printk:7@level=6@intensity=3%",
             "sched",
             "sched:3@policy=o:1",
             "tmpfs",
@@ -314,6 +333,10 @@ mod tests {
             ("ping@to=::1", "an IPv4 address"),
             ("ping@rate=0", "1 to 1000000"),
             ("ping@rate=5@rate=6", "no setting `rate`"),
+            ("printk:0", "from 1 to 1000"),
+            ("printk:1001", "from 1 to 1000"),
+            ("printk@level=8", "from 0 (emergency)"),
+            ("cpu@level=3", "no setting `level`"),
             ("ping@from=127.0.0.1", "it has to, rate, cpus"),
             ("cpu@", "no setting"),
             ("cpu@fast", "`@fast` is no setting"),

@@ -41,6 +41,10 @@ pub struct LoadReach {
     #[arg(long, value_name = "N", help_heading = "Loads",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub ping_rate: Option<u32>,
+
+    /// Let the load printk write to the kernel's log and the consoles
+    #[arg(long, help_heading = "Loads")]
+    pub allow_console: bool,
 }
 
 impl LoadReach {
@@ -60,7 +64,17 @@ impl LoadReach {
                 "--ping-to and --ping-rate: no load pings; add the load ping",
             ));
         }
-        Ok(loads)
+        let console = loads.iter().find(|load| load.reaches_consoles());
+        match (console, self.allow_console) {
+            (Some(load), false) => Err(CliError::usage(format!(
+                "{load}: it writes to the kernel's log and the consoles, which only \
+                 --allow-console lets it do"
+            ))),
+            (None, true) => Err(CliError::usage(
+                "--allow-console: no load writes to the consoles; add the load printk",
+            )),
+            _ => Ok(loads),
+        }
     }
 }
 
@@ -70,6 +84,8 @@ Loads, by default one thread a CPU:
   memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
   ping[:N]         N floods of ICMP echo requests, each both ways [default: 1];
                    @to=ADDR and @rate=N as --ping-to and --ping-rate
+  printk[:RATE]    RATE lines a second for the kernel's log [default: 100], with --allow-console;
+                   @level=N is their severity [default: 3]
   sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
   tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
 

@@ -9,16 +9,32 @@ use std::time::Duration;
 use crate::common::{Home, machine, wait_until};
 
 /// Every load, and what its work is counted in.
-const LOADS: [(&str, &str); 5] = [
+const LOADS: [(&str, &str); 6] = [
     ("cpu:1", "additions"),
     ("memory:1M", "accesses"),
     ("ping", "replies"),
+    ("printk:20@level=7", "lines"),
     ("sched:1", "messages"),
     ("tmpfs:256K", "bytes"),
 ];
 
 const MEASURE: &str = "measure wakeup --quiet --json --threads 1 --priority o --dma-latency off \
                        --mlock off";
+
+fn measure<'a>(duration: &'a str, load: &'a str) -> Vec<&'a str> {
+    let args = ["--duration", duration, "--load", load];
+    let args = MEASURE.split_whitespace().chain(args);
+    args.chain(allowances(load)).collect()
+}
+
+fn alone<'a>(duration: &'a str, load: &'a str) -> Vec<&'a str> {
+    let args = ["load", "--duration", duration, load];
+    args.into_iter().chain(allowances(load)).collect()
+}
+
+fn allowances(load: &str) -> Option<&'static str> {
+    load.starts_with("printk").then_some("--allow-console")
+}
 
 /// Returns the loads, unless one of them lacks something here.
 fn loads() -> &'static [(&'static str, &'static str)] {
@@ -32,8 +48,7 @@ fn loads() -> &'static [(&'static str, &'static str)] {
 fn every_load_works_beside_a_measurement() {
     let home = Home::new();
     for (load, unit) in loads() {
-        let args = format!("{MEASURE} --duration 700ms --load");
-        let answer = home.run(args.split_whitespace().chain([*load]));
+        let answer = home.run(measure("700ms", load));
         let record = answer.json();
         let did = &record["loads"][0];
         assert_eq!(did["load"], *load, "{did:#}");
@@ -52,9 +67,7 @@ fn every_load_works_beside_a_measurement() {
 fn nothing_of_any_load_is_left_when_the_measurement_is_killed() {
     let home = Home::new();
     for (load, _) in loads() {
-        let args = format!("{MEASURE} --duration 1m --load");
-        let args = args.split_whitespace().chain([*load]);
-        let running = home.start(args).measuring();
+        let running = home.start(measure("1m", load)).measuring();
         running.signal("KILL");
         drop(running);
         let gone = || machine::processes_of(&home.store()).is_empty();
@@ -66,9 +79,7 @@ fn nothing_of_any_load_is_left_when_the_measurement_is_killed() {
 fn nothing_of_any_load_is_left_when_it_is_killed_itself() {
     let home = Home::new();
     for (load, _) in loads() {
-        let args = format!("{MEASURE} --duration 3s --load");
-        let args = args.split_whitespace().chain([*load]);
-        let running = home.start(args).measuring();
+        let running = home.start(measure("3s", load)).measuring();
         let parent = running.id().to_string();
         let led = |pid: &u32| machine::status(format!("/proc/{pid}/status"), "PPid") == parent;
         let leader = machine::processes_of(&home.store()).into_iter().find(led);
@@ -91,7 +102,7 @@ fn nothing_of_any_load_is_left_when_it_is_killed_itself() {
 fn nothing_of_any_load_is_left_when_loads_alone_end_or_are_killed() {
     let home = Home::new();
     for (load, unit) in loads() {
-        let answer = home.run(["load", "--duration", "1200ms", load]);
+        let answer = home.run(alone("1200ms", load));
         answer.fine();
         assert!(
             answer.stdout.contains(&format!("{unit}/s  {load}")),
@@ -99,7 +110,7 @@ fn nothing_of_any_load_is_left_when_loads_alone_end_or_are_killed() {
         );
         let gone = || machine::processes_of(&home.store()).is_empty();
         assert!(wait_until(Duration::from_secs(2), gone), "{load} goes on");
-        let running = home.start(["load", "--duration", "1m", load]);
+        let running = home.start(alone("1m", load));
         std::thread::sleep(Duration::from_millis(500));
         running.signal("KILL");
         drop(running);

@@ -322,3 +322,15 @@ fn another_host_is_pinged_at_the_rate_that_was_asked_for() {
     let sent = interface[0]["stats64"]["tx"]["packets"].as_u64().unwrap();
     assert!(sent <= 300, "{sent} packets");
 }
+
+#[test]
+fn only_who_allows_it_gets_lines_on_the_consoles() {
+    let home = Home::new();
+    home.run(["load", "cpu,printk"])
+        .error(2, &["printk: it writes to", "--allow-console"]);
+    let args = format!("{MEASURE} --samples 5 --load printk:5");
+    home.run(args.split_whitespace())
+        .error(2, &["printk:5: it writes to", "--allow-console"]);
+    home.run(["load", "cpu", "--allow-console"])
+        .error(2, &["no load writes to the consoles"]);
+}

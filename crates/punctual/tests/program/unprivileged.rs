@@ -198,6 +198,8 @@ fn a_user_who_may_not_ping_learns_that_before_anything_starts() {
     user.run(&["load", "cpu:1,ping"]).error(5, &parts);
     let measure = [&QUICK[..], &["--load=ping"]].concat();
     user.run(&measure).error(5, &parts);
+    user.run(&["load", "printk", "--allow-console"])
+        .error(5, &["/dev/kmsg", "sudo"]);
     user.run(&["load", "cpu:1@policy=f:1"])
         .error(5, &["cpu:1@policy=f:1: SCHED_FIFO (f:1) was refused"]);
 }

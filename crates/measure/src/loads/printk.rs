@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The load `printk`: lines for the kernel's log, and so for the consoles.
+//!
+//! A line counts as work when it is found in the log again: the kernel may drop lines, and then
+//! nothing was loaded.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use punctual_sys::kernel_log::{KernelLog, write_line};
+use punctual_sys::{SysError, SysRoot};
+
+use super::shift::{Shift, Task};
+
+/// Lines a second if nothing is said: a serial console of 115200 baud takes about as many.
+const DEFAULT_RATE: u32 = 100;
+
+/// What consoles show also where the kernel was started with `quiet`: an error.
+const DEFAULT_LEVEL: u8 = 3;
+
+/// Lines for the kernel's log.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Printk {
+    /// Lines a second, from 1 to 1000.
+    pub rate: u32,
+    /// Severity, from 0 (emergency) to 7 (debugging).
+    pub level: u8,
+}
+
+impl Printk {
+    /// Reads the rate and the severity, where they are given.
+    pub(super) fn parse(rate: Option<&str>, level: Option<&str>) -> Result<Self, String> {
+        Ok(Self {
+            rate: match rate.map_or(Ok(DEFAULT_RATE), str::parse) {
+                Ok(rate @ 1..=1_000) => rate,
+                _ => return Err("the number of lines a second must be from 1 to 1000".to_owned()),
+            },
+            level: match level.map_or(Ok(DEFAULT_LEVEL), str::parse) {
+                Ok(level @ 0..=7) => level,
+                _ => return Err("level: must be from 0 (emergency) to 7 (debugging)".to_owned()),
+            },
+        })
+    }
+
+    /// Opens the log, and returns the task.
+    pub(super) fn prepare(self, sys: &SysRoot) -> io::Result<Task> {
+        let setting = sys.fact::<String>("/proc/sys/kernel/printk_devkmsg");
+        if setting.as_deref() == Some("off") {
+            let what = "kernel.printk_devkmsg is off: the kernel takes no lines from programs";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let log = KernelLog::follow(sys).map_err(refused)?;
+        let sys = sys.clone();
+        Ok(Box::new(move |shift| self.work(shift, &sys, log)))
+    }
+
+    fn work(self, shift: &mut Shift<'_>, sys: &SysRoot, mut log: KernelLog) -> io::Result<()> {
+        let mark = format!("punctual load of process {}", std::process::id());
+        let every = Duration::from_secs(1) / self.rate;
+        let mut next = Instant::now();
+        let mut number = 0_u64;
+        while !shift.is_over() {
+            number += 1;
+            write_line(sys, self.level, &format!("{mark}: line {number}")).map_err(refused)?;
+            let found = log.count_new(&mark)?;
+            if found > 0 {
+                shift.did(found);
+            }
+            // What could not be written in time is not made up for.
+            next = Instant::now().max(next + every);
+            shift.pause(next.saturating_duration_since(Instant::now()));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Printk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rate != DEFAULT_RATE {
+            write!(f, ":{}", self.rate)?;
+        }
+        if self.level != DEFAULT_LEVEL {
+            write!(f, "@level={}", self.level)?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(err: SysError) -> io::Error {
+    let kind = match err.is_denied() || err.is_missing() {
+        true => io::ErrorKind::Unsupported,
+        false => io::ErrorKind::Other,
+    };
+    let cause = std::error::Error::source(&err);
+    let cause = cause.map(ToString::to_string).unwrap_or_default();
+    let hint = if err.is_denied() {
+        "; run it with sudo"
+    } else {
+        ""
+    };
+    io::Error::new(kind, format!("{err}: {cause}{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_takes_no_lines_is_told_before_anything_starts() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("proc/sys/kernel");
+        std::fs::create_dir_all(&path).unwrap();
+        let sys = SysRoot::at(dir.path());
+        let printk = Printk::parse(None, None).unwrap();
+        let told = |part: &str| {
+            let err = printk.prepare(&sys).map(|_| ()).unwrap_err();
+            assert_eq!(err.kind(), io::ErrorKind::Unsupported);
+            assert!(err.to_string().contains(part), "{err}");
+        };
+        told("/dev/kmsg: No such file");
+        std::fs::write(path.join("printk_devkmsg"), "off\n").unwrap();
+        told("printk_devkmsg is off");
+    }
+}
