@@ -17,6 +17,9 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
+        ("plan.schema", schema_for!(punctual_model::Plan)),
+        ("tuning.schema", schema_for!(punctual_model::TuningReport)),
+        ("knobs.schema", schema_for!(punctual_model::KnobList)),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

@@ -119,9 +119,9 @@ fn write_from(
             new: &new,
         };
         let outcome = write.make(hand);
-        let fine = outcome.is_fine();
+        let failed = outcome.is_failure_of(&entry.knob);
         journal.note(Record::Done { seq, outcome })?;
-        if !fine && hand.on_failure == OnFailure::RollBack {
+        if failed && hand.on_failure == OnFailure::RollBack {
             return Ok(Applied::Failed);
         }
     }
@@ -175,6 +175,31 @@ fn gone_or_hung(err: AccessError) -> StepOutcome {
         Fault::Hung => StepOutcome::Hung,
         Fault::Refused => StepOutcome::Refused { reason: err.reason },
     }
+}
+
+/// Lists the settings that were applied and now read differently.
+pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet) -> Vec<String> {
+    let applied = journal.entries().iter().filter_map(|(entry, progress)| {
+        let given = match progress.outcome.as_ref()? {
+            StepOutcome::Applied => entry.new.clone()?,
+            StepOutcome::Normalised { value } => value.clone(),
+            _ => return None,
+        };
+        Some((entry, given))
+    });
+    // The last step of a setting that has several is the one that counts.
+    let mut last: Vec<(&crate::journal::Entry, String)> = Vec::new();
+    for (entry, given) in applied {
+        last.retain(|(other, _)| other.target != entry.target);
+        last.push((entry, given));
+    }
+    let differing = last.into_iter().filter_map(|(entry, given)| {
+        let now = value(access, &entry.target, entry.codec).ok()?;
+        let same = agree(&entry.target, entry.codec, &now, &given, online);
+        let name = entry.full_name();
+        (!same).then(|| format!("{name} reads {now} now, not {given}: someone else set it"))
+    });
+    differing.collect()
 }
 
 /// Reads a setting in canonical form.

@@ -154,7 +154,23 @@ impl Journal {
     ///
     /// Fails where the journal cannot be read, or its first line not be understood.
     pub fn find(dir: PrivateDir) -> Result<Found, JournalError> {
-        let Some(bytes) = dir.read(ACTIVE)? else {
+        Self::find_named(dir, ACTIVE)
+    }
+
+    /// Looks for the session that ended last.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Journal::find`] does.
+    pub fn find_last(dir: PrivateDir) -> Result<Option<Self>, JournalError> {
+        match Self::find_named(dir, LAST)? {
+            Found::Session(journal) => Ok(Some(*journal)),
+            Found::Nothing | Found::Empty(_) => Ok(None),
+        }
+    }
+
+    fn find_named(dir: PrivateDir, name: &str) -> Result<Found, JournalError> {
+        let Some(bytes) = dir.read(name)? else {
             return Ok(Found::Nothing);
         };
         if bytes
@@ -165,7 +181,7 @@ impl Journal {
         }
         let place = dir.path().display().to_string();
         let lines = record::lines(&bytes, &place)?;
-        let file = dir.append(ACTIVE)?;
+        let file = dir.append(name)?;
         let whole = bytes.len()
             - bytes
                 .rsplit(|byte| *byte == b'\n')

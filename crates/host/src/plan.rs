@@ -16,7 +16,7 @@ mod settings;
 mod threads;
 
 use punctual_model::{
-    Codec, CpuSet, PLAN_FORMAT, Plan, PlanStep, Reversibility, SkipReason, Skipped, Target,
+    Codec, CpuSet, KnobNote, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
 };
 
 use crate::knob::{Kind, Survey, find};
@@ -87,6 +87,7 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
     planner.plan.steps.sort_by_key(phase);
     planner.guards();
     planner.safety();
+    planner.notes();
     Ok(planner.plan)
 }
 
@@ -155,6 +156,27 @@ impl Planner<'_> {
         }
     }
 
+    /// Says of each knob that is used what it does.
+    fn notes(&mut self) {
+        let held = self.plan.held.iter().map(|held| &held.knob);
+        let steps = self.plan.steps.iter().map(|step| &step.knob);
+        let mut names: Vec<&String> = Vec::new();
+        for name in held.chain(steps) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let notes = names.into_iter().filter_map(|name| find(name));
+        self.plan.notes = notes
+            .map(|knob| KnobNote {
+                knob: knob.name.to_owned(),
+                about: knob.about.to_owned(),
+                effect: knob.effect.to_owned(),
+                reversibility: knob.reversibility,
+            })
+            .collect();
+    }
+
     /// Adds a step of a knob that is known by name.
     fn step(
         &mut self,
@@ -165,7 +187,6 @@ impl Planner<'_> {
         [old, new]: [String; 2],
     ) {
         self.plan.steps.push(PlanStep {
-            reversibility: find(knob).map_or(Reversibility::Exact, |knob| knob.reversibility),
             knob: knob.to_owned(),
             instance,
             target,

@@ -191,8 +191,8 @@ impl Profile {
     }
 }
 
-/// Whether `pattern` stands for the knob `name`.
-fn names(pattern: &str, name: &str) -> bool {
+/// Whether `pattern` stands for the knob `name`: `*` is anything, and `vm` all that begins with `vm.`.
+pub fn names(pattern: &str, name: &str) -> bool {
     let below = name
         .strip_prefix(pattern)
         .is_some_and(|rest| rest.starts_with('.'));

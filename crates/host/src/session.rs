@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use punctual_model::{
     CpuSet, KeptSession, Nanos, Plan, PlanStep, StepReport, TUNING_FORMAT, TuningAction,
-    TuningReport,
+    TuningReport, Undone,
 };
 use punctual_sys::SysRoot;
 
@@ -233,6 +233,43 @@ impl Tuner {
         take_back(journal, &self.access(), &self.sys).map(Some)
     }
 
+    /// Lists the settings of a session that do not read as it left them: someone else set them.
+    pub fn deviations(&self, journal: &Journal) -> Vec<String> {
+        let access = self.access();
+        let online = online(&self.sys);
+        apply::deviations(journal, &access, &online)
+    }
+
+    /// Lists what the last session could not put back, if it was of this boot.
+    ///
+    /// # Errors
+    ///
+    /// Fails where its journal cannot be read.
+    pub fn last_faults(&self) -> Result<Vec<String>, SessionError> {
+        let Some(dir) = PrivateDir::open(&self.dir)? else {
+            return Ok(Vec::new());
+        };
+        let Some(journal) = Journal::find_last(dir)? else {
+            return Ok(Vec::new());
+        };
+        if journal.session().boot_id != self.boot_id {
+            return Ok(Vec::new());
+        }
+        let faults = journal.report().into_iter().filter_map(|step| {
+            let name = step.full_name();
+            match step.undone {
+                Some(Undone::Conflict { value }) => Some(format!(
+                    "the last session ({}) left {name} at {value}, which someone else had set; it \
+                     was {} before",
+                    journal.session().profile,
+                    step.old
+                )),
+                _ => None,
+            }
+        });
+        Ok(faults.collect())
+    }
+
     fn access(&self) -> Patient<Live> {
         Patient::new(Live::new(self.sys.clone()), PATIENCE)
     }
@@ -350,10 +387,7 @@ impl Session {
     /// Reports what has become of every setting.
     pub fn report(&self) -> TuningReport {
         let mut report = report(&self.journal, TuningAction::Apply);
-        let fine = |step: &StepReport| {
-            step.new.is_none() || step.outcome.as_ref().is_some_and(|o| o.is_fine())
-        };
-        report.complete = report.steps.iter().all(fine);
+        report.complete = !report.steps.iter().any(StepReport::is_failure);
         report
     }
 
@@ -378,9 +412,7 @@ fn take_back(
     sys: &SysRoot,
 ) -> Result<TuningReport, SessionError> {
     // Those that are online now: a CPU that someone else took offline is no difference of ours.
-    let online: CpuSet = sys
-        .fact("/sys/devices/system/cpu/online")
-        .unwrap_or_default();
+    let online = online(sys);
     let Reverted {
         steps,
         complete,
@@ -402,6 +434,11 @@ fn take_back(
         journal.close()?;
     }
     Ok(report)
+}
+
+fn online(sys: &SysRoot) -> CpuSet {
+    sys.fact("/sys/devices/system/cpu/online")
+        .unwrap_or_default()
 }
 
 /// Reports a journal as it is.

@@ -48,9 +48,9 @@ pub use run::{
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
-    Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobReading,
-    PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome,
-    StepReport, TUNING_FORMAT, Target, ThreadId, TuningAction, TuningReport, Undone, Writable,
-    masks_agree,
+    Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote,
+    KnobReading, PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped,
+    StepOutcome, StepReport, TUNING_FORMAT, Target, ThreadId, TuningAction, TuningReport, Undone,
+    Writable, masks_agree,
 };
 pub use units::{Nanos, ParseNanosError};

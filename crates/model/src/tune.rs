@@ -15,7 +15,9 @@ pub use codec::{Codec, CodecError, masks_agree};
 pub use outcome::{
     KeptSession, StepOutcome, StepReport, TUNING_FORMAT, TuningAction, TuningReport, Undone,
 };
-pub use plan::{Hold, KnobGuard, PLAN_FORMAT, Plan, PlanStep, Refusal, SkipReason, Skipped};
+pub use plan::{
+    Hold, KnobGuard, KnobNote, PLAN_FORMAT, Plan, PlanStep, Refusal, SkipReason, Skipped,
+};
 
 /// Value of `format` in a [`KnobList`].
 pub const KNOB_LIST_FORMAT: &str = "punctual.knobs/1";

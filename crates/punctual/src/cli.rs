@@ -14,6 +14,7 @@ mod irq;
 mod loads;
 mod measure;
 mod throughput;
+mod tune;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, ReleaseArgs, WakeupArgs};
 pub use self::throughput::LinpackArgs;
+pub use self::tune::{CareArgs, KeepArgs, TuneAction, TuneArgs, WishArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Severity};
@@ -83,6 +85,8 @@ pub enum Command {
         #[command(subcommand)]
         action: ExperimentAction,
     },
+    /// Change the settings of this machine so that every change can be taken back
+    Tune(TuneArgs),
     /// List, show, import, export and remove recorded runs
     Runs {
         /// What to do with them

@@ -9,6 +9,7 @@ mod experiment;
 mod load;
 pub(crate) mod measure;
 mod runs;
+mod tune;
 
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Runs { action } => runs::run(home, action),
     }
 }

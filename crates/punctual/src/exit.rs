@@ -8,22 +8,32 @@ use std::process::ExitCode;
 /// What the program's exit status says. Listed in `punctual --help`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
-    /// All is well.
-    Fine = 0,
-    /// It failed, or the run is invalid.
-    Failed = 1,
-    /// The command line is wrong.
-    Usage = 2,
-    /// A threshold was passed, or a requirement or comparison was not met.
-    Verdict = 3,
-    /// The machine could not be put back completely.
-    NotRestored = 4,
-    /// This kernel, privilege or hardware cannot do it.
-    Unsupported = 5,
+    /// All is well: 0.
+    Fine,
+    /// It failed, or the run is invalid: 1.
+    Failed,
+    /// The command line is wrong: 2.
+    Usage,
+    /// A threshold was passed, or a requirement or comparison was not met: 3.
+    Verdict,
+    /// The machine could not be put back completely: 4.
+    NotRestored,
+    /// This kernel, privilege or hardware cannot do it: 5.
+    Unsupported,
+    /// What a command that we ran said.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Verdict => 3,
+            Exit::NotRestored => 4,
+            Exit::Unsupported => 5,
+            Exit::Command(status) => status,
+        })
     }
 }

@@ -15,6 +15,7 @@ mod home;
 mod output;
 mod recording;
 mod signals;
+mod tuning;
 mod view;
 
 use std::ffi::{OsStr, OsString};

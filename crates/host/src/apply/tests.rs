@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{KeptSession, KnobGuard, Plan, PlanStep, Reversibility, StepReport, Undone};
+use punctual_model::{KeptSession, KnobGuard, Plan, PlanStep, StepReport, Undone};
 use punctual_sys::SysRoot;
 use tempfile::TempDir;
 
@@ -94,7 +94,6 @@ fn plan(steps: &[(&str, &str, &str)]) -> Plan {
         codec: Codec::Integer,
         old: (*old).to_owned(),
         new: (*new).to_owned(),
-        reversibility: Reversibility::Exact,
     };
     Plan {
         steps: steps.iter().map(step).collect(),

@@ -150,6 +150,11 @@ impl Entry {
         self.knob.is_empty()
     }
 
+    /// Returns the knob with its instance: `irq.affinity@24`.
+    pub fn full_name(&self) -> String {
+        self.report(&Progress::default()).full_name()
+    }
+
     /// Reports it.
     pub fn report(&self, progress: &Progress) -> StepReport {
         StepReport {

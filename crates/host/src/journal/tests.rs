@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_model::Reversibility;
 use tempfile::TempDir;
 
 use super::*;
@@ -47,7 +46,6 @@ fn plan() -> Plan {
         codec: Codec::Mask,
         old: "0-1".to_owned(),
         new: "0".to_owned(),
-        reversibility: Reversibility::Value,
     };
     Plan {
         steps: vec![step("a"), step("b")],

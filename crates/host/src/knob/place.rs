@@ -147,9 +147,11 @@ fn matches(kind: &str, name: &str) -> bool {
             .iter()
             .any(|prefix| name.starts_with(prefix)),
         "net" => name != "lo",
+        // Where version 1 is mounted there is no group of version 2.
+        "group" => name != "cpuset",
         "rx" => name.starts_with("rx-"),
         "tx" => name.starts_with("tx-"),
-        _ => !name.contains('.') || kind == "group",
+        _ => true,
     }
 }
 

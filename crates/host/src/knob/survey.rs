@@ -4,6 +4,7 @@
 //! Reads all settings of a machine, and what a plan needs to know beside them.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 
 use punctual_model::{Codec, CpuId, CpuSet, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
@@ -13,6 +14,9 @@ use super::registry::{self, Kind, Knob};
 use super::threads::{self, Thread};
 
 const CPU: &str = "/sys/devices/system/cpu";
+
+/// What a setting may take to read.
+const MOST_BYTES: usize = 65_536;
 
 /// Programs that change settings by themselves, so that what is set here does not last.
 const TUNERS: [&str; 7] = [
@@ -179,11 +183,13 @@ impl Surveyor<'_> {
         let raw = if barred {
             Err("the kernel is locked down".to_owned())
         } else {
-            self.sys.read(&found.path).map_err(|err| {
-                use std::error::Error as _;
-                err.source()
-                    .map_or_else(|| err.to_string(), ToString::to_string)
-            })
+            // Neither a pipe in a captured tree nor a file without an end may stop the survey.
+            let read = self.sys.read_up_to(&found.path, MOST_BYTES);
+            read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(|err| {
+                    let source = err.source().map(ToString::to_string);
+                    source.unwrap_or_else(|| err.to_string())
+                })
         };
         let value = raw
             .as_ref()
@@ -246,12 +252,9 @@ impl Surveyor<'_> {
         match self.sys.probe_write(path) {
             Ok(()) => Writable::Yes,
             Err(err) if !self.privileged && err.is_denied() => Writable::NeedsRoot,
-            Err(err) => {
-                use std::error::Error as _;
-                Writable::No {
-                    reason: err.source().map(ToString::to_string).unwrap_or_default(),
-                }
-            }
+            Err(err) => Writable::No {
+                reason: err.source().map(ToString::to_string).unwrap_or_default(),
+            },
         }
     }
 }

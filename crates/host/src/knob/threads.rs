@@ -64,7 +64,7 @@ pub fn list(sys: &SysRoot) -> Vec<Thread> {
 }
 
 /// Reads one thread, or `None` where there is none of that number.
-pub(crate) fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
+pub fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
     // A thread is found under its own number too, though it is not listed there.
     let status = sys.read(&format!("/proc/{tid}/status")).ok()?;
     let process = field(&status, "Tgid")?.parse().ok()?;

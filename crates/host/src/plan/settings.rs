@@ -3,7 +3,7 @@
 
 //! The knobs that are files, and what is held.
 
-use punctual_model::{Codec, CpuSet, Hold, PlanStep, Reversibility, SkipReason, Target, Writable};
+use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::Planner;
 use crate::knob::{Kind, Reading};
@@ -257,7 +257,6 @@ impl Planner<'_> {
             instance: None,
             target: Target::file(path),
             codec,
-            reversibility: Reversibility::Exact,
             old: values[0].clone(),
             new: values[1].clone(),
         });

@@ -88,6 +88,13 @@ impl StepReport {
     pub fn full_name(&self) -> String {
         full_name(&self.knob, self.instance.as_deref())
     }
+
+    /// Whether the change was tried and did not come about. That an interrupt or a thread cannot be
+    /// moved is a fact of the machine, and no failure.
+    pub fn is_failure(&self) -> bool {
+        let outcome = self.outcome.as_ref();
+        outcome.is_some_and(|outcome| outcome.is_failure_of(&self.knob))
+    }
 }
 
 /// What became of a write.
@@ -133,6 +140,14 @@ pub enum StepOutcome {
 }
 
 impl StepOutcome {
+    /// Whether this is a failure to set `knob`.
+    pub fn is_failure_of(&self, knob: &str) -> bool {
+        const MOVED: [&str; 3] = ["irq.affinity", "threads.affinity", "kthreads.affinity"];
+        let fact = matches!(self, Self::Refused { .. } | Self::Vanished | Self::Ignored)
+            && MOVED.contains(&knob);
+        !self.is_fine() && !fact
+    }
+
     /// Whether the setting is as wanted, as far as the kernel allows.
     pub const fn is_fine(&self) -> bool {
         matches!(

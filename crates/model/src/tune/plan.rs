@@ -34,6 +34,8 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
     /// What is not written but held, by a process that lives as long as the change.
     pub held: Vec<Hold>,
+    /// What the knobs of the steps and holds decide, and what else they do.
+    pub notes: Vec<KnobNote>,
     /// Settings that the kernel may change because of the steps, so their values are kept too.
     pub guards: Vec<KnobGuard>,
     /// Number of settings that already are as wanted.
@@ -62,8 +64,6 @@ pub struct PlanStep {
     pub old: String,
     /// The value wanted.
     pub new: String,
-    /// How completely it can be taken back.
-    pub reversibility: Reversibility,
 }
 
 impl PlanStep {
@@ -71,6 +71,20 @@ impl PlanStep {
     pub fn full_name(&self) -> String {
         full_name(&self.knob, self.instance.as_deref())
     }
+}
+
+/// What one should know of a knob.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KnobNote {
+    /// The knob.
+    pub knob: String,
+    /// What it decides.
+    pub about: String,
+    /// What else a change does, or costs.
+    pub effect: String,
+    /// How completely a change can be taken back.
+    pub reversibility: Reversibility,
 }
 
 /// A bound that a process holds; the kernel lifts it when that process ends.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `tune`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use punctual_model::{CpuSet, Nanos};
+
+/// Options of all of `tune`
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub action: TuneAction,
+
+    /// Directory of the journal, root's alone [default: /var/lib/punctual/tune]
+    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_TUNE_STATE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub state: Option<PathBuf>,
+
+    /// Work on the files of a captured machine in DIR, not on this one
+    #[arg(long, global = true, value_name = "DIR",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub root: Option<PathBuf>,
+}
+
+/// What to do with the machine's settings
+#[derive(Debug, Subcommand)]
+pub enum TuneAction {
+    /// Show what a profile would change here; change nothing
+    Plan {
+        /// The profile and its changes
+        #[command(flatten)]
+        wish: WishArgs,
+
+        /// Say of each knob what it decides, and what a change costs
+        #[arg(long, conflicts_with = "json")]
+        explain: bool,
+
+        /// Print the plan as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change the settings; they stay until `punctual tune revert`, or for a time
+    Apply {
+        /// The profile and its changes
+        #[command(flatten)]
+        wish: WishArgs,
+
+        /// Revert by itself after this time, also when the terminal is gone
+        #[arg(
+            long = "for",
+            value_name = "TIME",
+            allow_hyphen_values = true,
+            help_heading = "Safety"
+        )]
+        duration: Option<Nanos>,
+
+        /// How far to go
+        #[command(flatten)]
+        care: CareArgs,
+
+        /// Show the plan only, as `punctual tune plan` does
+        #[arg(long, help_heading = "Safety")]
+        dry_run: bool,
+
+        /// Print what was done as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change the settings, run a command, put everything back, whatever the end
+    Run {
+        /// The profile and its changes
+        #[command(flatten)]
+        wish: WishArgs,
+
+        /// How far to go
+        #[command(flatten)]
+        care: CareArgs,
+
+        /// The command and its arguments
+        #[arg(required = true, last = true, value_name = "COMMAND")]
+        command: Vec<OsString>,
+    },
+    /// Show what is changed now
+    Status {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put everything back
+    Revert {
+        /// Print what was done as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the settings that are known, with their values here
+    Knobs {
+        /// Only those whose names match, `*` standing for anything: vm.*, irq.affinity
+        #[arg(value_name = "KNOB")]
+        patterns: Vec<String>,
+
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the profiles that come with the program, or print one
+    Profiles {
+        /// The profile to print
+        name: Option<String>,
+    },
+    /// Keep watch over a session
+    #[command(hide = true)]
+    Keep(KeepArgs),
+}
+
+/// A profile, and what is different from it
+#[derive(Args, Clone, Debug, Default)]
+pub struct WishArgs {
+    /// A built-in profile (latency, isolate, raju, throughput), or a TOML file [default: latency; isolate with --isolate; none with --set]
+    #[arg(value_name = "PROFILE")]
+    pub profile: Option<String>,
+
+    /// Keep these CPUs for real-time work, and move all else to the others: profile isolate
+    #[arg(
+        long,
+        value_name = "LIST",
+        help_heading = "Settings",
+        conflicts_with = "cpus"
+    )]
+    pub isolate: Option<CpuSet>,
+
+    /// CPUs for real-time work, instead of the profile's
+    #[arg(long, short = 'c', value_name = "LIST", help_heading = "Settings")]
+    pub cpus: Option<CpuSet>,
+
+    /// Set one more knob, such as vm.swappiness=10 or cpufreq.governor@2-3=performance (can be repeated)
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "Settings")]
+    pub set: Vec<String>,
+
+    /// Only these knobs of the profile, such as irq or vm.* (can be repeated)
+    #[arg(long, value_name = "KNOB", help_heading = "Settings")]
+    pub only: Vec<String>,
+
+    /// Not these knobs of the profile (can be repeated)
+    #[arg(long, value_name = "KNOB", help_heading = "Settings")]
+    pub skip: Vec<String>,
+}
+
+/// How far to go
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct CareArgs {
+    /// Do what is refused for safety's sake
+    #[arg(long, help_heading = "Safety")]
+    pub yes: bool,
+
+    /// All settings or none: when one cannot be had, put the others back
+    #[arg(long, help_heading = "Safety")]
+    pub atomic: bool,
+}
+
+/// Options of the process that keeps watch
+#[derive(Args, Debug)]
+pub struct KeepArgs {
+    /// The session
+    #[arg(long, value_name = "ID")]
+    pub session: String,
+
+    /// Revert after this time
+    #[arg(long = "for", value_name = "TIME")]
+    pub duration: Option<Nanos>,
+
+    /// Hold this bound on the latency of idle states
+    #[arg(long, value_name = "TIME")]
+    pub hold: Option<Nanos>,
+
+    /// CPUs to run on
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<CpuSet>,
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual tune`: changes of the machine that can be taken back.
+
+mod keep;
+mod run;
+
+use std::time::Duration;
+
+use punctual_host::knob::{Scope, Survey};
+use punctual_host::session::{self, Left};
+use punctual_model::{
+    KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TUNING_FORMAT, TuningAction, TuningReport,
+};
+use punctual_report::text::{self, Detail};
+use serde::Serialize;
+
+use crate::cli::{CareArgs, TuneAction, TuneArgs, WishArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, print};
+use crate::signals::StopRequest;
+use crate::tuning::{self, Begun, Keep, Place, Watch};
+
+/// How long a revert waits for another tuner that is just ending.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Does what the options of `tune` say.
+pub(crate) fn run(args: &TuneArgs) -> Result<Exit, CliError> {
+    let place = Place::new(args.root.as_deref(), args.state.as_deref());
+    match &args.action {
+        TuneAction::Plan {
+            wish,
+            explain,
+            json,
+        } => {
+            let detail = if *explain {
+                Detail::Full
+            } else {
+                Detail::Summary
+            };
+            plan(&place, wish, detail, *json)
+        }
+        TuneAction::Apply {
+            wish,
+            duration,
+            care,
+            dry_run,
+            json,
+        } => {
+            if *dry_run {
+                return plan(&place, wish, Detail::Summary, *json);
+            }
+            apply(&place, wish, *care, *duration, *json)
+        }
+        TuneAction::Run {
+            wish,
+            care,
+            command,
+        } => run::run(&place, wish, *care, command),
+        TuneAction::Status { json } => status(&place, *json),
+        TuneAction::Revert { json } => revert(&place, *json),
+        TuneAction::Knobs { patterns, json } => knobs(&place, patterns, *json),
+        TuneAction::Profiles { name } => {
+            print(&tuning::listed(name.as_deref())?)?;
+            Ok(Exit::Fine)
+        }
+        TuneAction::Keep(args) => keep::run(&place, args),
+    }
+}
+
+fn plan(place: &Place, wish: &WishArgs, detail: Detail, json: bool) -> Result<Exit, CliError> {
+    tuning::remark_on_left(place);
+    let prepared = tuning::prepare(place, wish)?;
+    show(&prepared.plan, json, |plan| text::plan(plan, detail))?;
+    Ok(Exit::Fine)
+}
+
+fn show<T: Serialize>(
+    value: &T,
+    json: bool,
+    text: impl FnOnce(&T) -> String,
+) -> Result<(), CliError> {
+    if json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            writeln!(out)
+        })
+    } else {
+        print(&text(value))
+    }
+}
+
+fn apply(
+    place: &Place,
+    wish: &WishArgs,
+    care: CareArgs,
+    duration: Option<Nanos>,
+    json: bool,
+) -> Result<Exit, CliError> {
+    if duration.is_some_and(Nanos::is_zero) {
+        return Err(CliError::usage(
+            "--for 0: the changes would be over at once",
+        ));
+    }
+    place.require_privilege()?;
+    let prepared = tuning::prepare(place, wish)?;
+    tuning::refuse(&prepared.plan, care.yes)?;
+    if prepared.plan.is_empty() {
+        return nothing(&prepared.plan, json);
+    }
+    let stop = StopRequest::on_signals()?;
+    let hold = prepared.plan.held.first().map(|held| held.latency_ns);
+    let mut session = tuning::begin(place, prepared.plan.clone(), "apply", duration)?;
+    let watch = if duration.is_some() || hold.is_some() {
+        let keep = Keep::for_session(&session, place)
+            .lasting(duration)
+            .holding(hold);
+        match Watch::start(&keep) {
+            Ok(watch) => {
+                session.kept_by(watch.keeper())?;
+                Some(watch)
+            }
+            Err(err) => {
+                session.revert()?;
+                return Err(err);
+            }
+        }
+    } else {
+        None
+    };
+    match tuning::write(session, &prepared, care, &|| stop.is_set())? {
+        Begun::Applied(session, report) => {
+            session.keep();
+            if let Some(watch) = watch {
+                watch.stay();
+            }
+            show(&report, json, text::tuning)?;
+            if !json {
+                print("\n`punctual tune revert` puts everything back.\n")?;
+            }
+            Ok(if report.complete {
+                Exit::Fine
+            } else {
+                Exit::Failed
+            })
+        }
+        Begun::TakenBack(report) => {
+            if let Some(watch) = watch {
+                watch.done();
+            }
+            show(&report, json, text::tuning)?;
+            Ok(taken_back(&report, Exit::Failed))
+        }
+    }
+}
+
+/// Says that there is nothing to do.
+fn nothing(plan: &Plan, json: bool) -> Result<Exit, CliError> {
+    if json {
+        let report = TuningReport {
+            format: TUNING_FORMAT.to_owned(),
+            action: TuningAction::Apply,
+            session: None,
+            steps: Vec::new(),
+            held: Vec::new(),
+            complete: true,
+            remarks: vec!["nothing to change".to_owned()],
+        };
+        show(&report, json, text::tuning)?;
+    } else {
+        print(&text::plan(plan, Detail::Summary))?;
+    }
+    Ok(if tuning::nothing_to_be_had(plan) {
+        Exit::Unsupported
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Returns the exit status after a revert: `otherwise`, if it succeeded.
+fn taken_back(report: &TuningReport, otherwise: Exit) -> Exit {
+    if report.complete {
+        otherwise
+    } else {
+        Exit::NotRestored
+    }
+}
+
+fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
+    let tuner = place.tuner()?;
+    let mut report = match tuner.left()? {
+        Left::Nothing => TuningReport {
+            format: TUNING_FORMAT.to_owned(),
+            action: TuningAction::Status,
+            session: None,
+            steps: Vec::new(),
+            held: Vec::new(),
+            complete: true,
+            remarks: vec!["nothing is changed".to_owned()],
+        },
+        Left::OtherBoot(journal) => {
+            let mut report = session::report(&journal, TuningAction::Status);
+            report.steps.clear();
+            report.held.clear();
+            report.remarks.push(
+                "the machine was booted since: these changes went with that, nothing is changed"
+                    .to_owned(),
+            );
+            report
+        }
+        Left::Changes(journal) => {
+            let mut report = session::report(&journal, TuningAction::Status);
+            report.complete = journal.is_complete();
+            report.remarks.push(tuning::said_of(&journal));
+            report.remarks.extend(tuner.deviations(&journal));
+            report
+        }
+    };
+    if let Some(holder) = tuner.at_work()? {
+        report.remarks.push(format!("at work now: {holder}"));
+    }
+    if report.session.is_none() {
+        report.remarks.extend(tuner.last_faults()?);
+    }
+    show(&report, json, text::tuning)?;
+    Ok(Exit::Fine)
+}
+
+fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
+    place.require_privilege()?;
+    let tuner = place.tuner()?;
+    let keeper = match tuner.left()? {
+        Left::Changes(journal) => journal.keeper().cloned(),
+        _ => None,
+    };
+    let report = tuner.revert(None, PATIENCE)?;
+    if let Some(keeper) = keeper {
+        tuning::release(&keeper);
+    }
+    let Some(report) = report else {
+        if json {
+            let nothing = TuningReport {
+                format: TUNING_FORMAT.to_owned(),
+                action: TuningAction::Revert,
+                session: None,
+                steps: Vec::new(),
+                held: Vec::new(),
+                complete: true,
+                remarks: vec!["nothing to revert".to_owned()],
+            };
+            show(&nothing, json, text::tuning)?;
+        } else {
+            print("Nothing to revert\n")?;
+        }
+        return Ok(Exit::Fine);
+    };
+    show(&report, json, text::tuning)?;
+    Ok(taken_back(&report, Exit::Fine))
+}
+
+fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliError> {
+    let survey = Survey::read(&place.sys, Scope::Settings, place.privileged());
+    let wanted = |name: &str| {
+        patterns.is_empty()
+            || patterns
+                .iter()
+                .any(|p| punctual_host::profile::names(p, name))
+    };
+    let list = KnobList {
+        format: KNOB_LIST_FORMAT.to_owned(),
+        knobs: survey
+            .readings
+            .into_iter()
+            .map(|reading| reading.shown)
+            .filter(|knob| wanted(&knob.knob))
+            .collect(),
+    };
+    if list.knobs.is_empty() && !patterns.is_empty() {
+        let known = punctual_host::knob::KNOBS.iter().copied().flatten();
+        if !known.into_iter().any(|knob| wanted(knob.name)) {
+            return Err(
+                CliError::usage(format!("{}: no such knob", patterns.join(" ")))
+                    .hint("`punctual tune knobs` lists all that there are"),
+            );
+        }
+    }
+    show(&list, json, text::knobs)?;
+    Ok(Exit::Fine)
+}

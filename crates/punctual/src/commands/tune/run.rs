@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual tune run`: a command in a tuned machine.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use punctual_model::{CpuSet, Plan, Target};
+use punctual_report::text;
+use punctual_sys::{SysRoot, process, sched};
+
+use super::taken_back;
+use crate::cli::{CareArgs, WishArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::remark;
+use crate::signals::StopRequest;
+use crate::tuning::{self, Begun, Place, Tuned};
+
+/// Every how often it is looked whether the end was asked for.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a command may take after Ctrl-C, which it gets too, before it is asked to end.
+const GRACE: Duration = Duration::from_secs(1);
+/// What shells add to the number of the signal that ended a command.
+const BY_SIGNAL: i32 = 128;
+
+/// Runs a command in the tuned machine, and returns its exit status.
+pub(super) fn run(
+    place: &Place,
+    wish: &WishArgs,
+    care: CareArgs,
+    command: &[OsString],
+) -> Result<Exit, CliError> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(CliError::usage("name a command after --"));
+    };
+    place.require_privilege()?;
+    let stop = StopRequest::on_signals()?;
+    let prepared = tuning::prepare(place, wish)?;
+    let plan = prepared.plan.clone();
+    let begun = Tuned::begin(place, prepared, "run", care, &|| stop.is_set())?;
+    let mut tuned = match begun {
+        Begun::Applied(tuned, report) => {
+            remark(text::tuning(&report).trim_end());
+            tuned
+        }
+        Begun::TakenBack(report) => {
+            remark(text::tuning(&report).trim_end());
+            return Ok(taken_back(&report, Exit::Failed));
+        }
+    };
+    let ended = Command::new(program)
+        .args(arguments)
+        .spawn()
+        .and_then(|child| {
+            tuned.command(child.id());
+            join_partition(&place.sys, &plan, child.id());
+            wait(child, &plan.cpus_housekeeping, &stop)
+        });
+    let report = tuned.end()?;
+    if !report.complete {
+        remark(text::tuning(&report).trim_end());
+        return Ok(Exit::NotRestored);
+    }
+    let status = ended.map_err(|err| {
+        CliError::failed_to(format!("run {}", program.to_string_lossy())).because(err)
+    })?;
+    Ok(exit_of(status))
+}
+
+/// A command's own exit status is ours.
+fn exit_of(status: ExitStatus) -> Exit {
+    let code = status
+        .code()
+        .or_else(|| Some(BY_SIGNAL + status.signal()?))
+        .unwrap_or(1);
+    Exit::Command(u8::try_from(code).unwrap_or(1))
+}
+
+/// Puts a command into the partition: of version 2, whose CPUs nobody outside may use.
+fn join_partition(sys: &SysRoot, plan: &Plan, pid: u32) {
+    let group = plan.steps.iter().find_map(|step| match &step.target {
+        Target::Directory { path } if path.ends_with("/punctual") => Some(path),
+        _ => None,
+    });
+    let Some(group) = group.filter(|group| !group.contains("/cpuset/")) else {
+        return;
+    };
+    if let Err(err) = sys.write(&format!("{group}/cgroup.procs"), &pid.to_string()) {
+        remark(&format!(
+            "The command could not be put into the partition: {err}"
+        ));
+    }
+}
+
+/// Waits for a command, and asks it to end when we are asked.
+fn wait(
+    mut child: Child,
+    housekeeping: &CpuSet,
+    stop: &StopRequest,
+) -> std::io::Result<ExitStatus> {
+    if !housekeeping.is_empty() {
+        // We need no CPU of those for real-time work.
+        drop(sched::set_affinity(housekeeping));
+    }
+    let pid = child.id();
+    let (send, ended): (_, Receiver<_>) = mpsc::channel();
+    std::thread::spawn(move || drop(send.send(child.wait())));
+    let mut asked: Option<Instant> = None;
+    loop {
+        match ended.recv_timeout(LOOK) {
+            Ok(status) => return status,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(std::io::Error::other("nobody waits for it"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if stop.is_set() {
+            let since = asked.get_or_insert_with(Instant::now);
+            if since.elapsed() >= GRACE {
+                // It may have ended this very moment.
+                drop(process::ask_to_end(pid));
+                asked = Some(Instant::now() + Duration::from_secs(3_600));
+            }
+        }
+    }
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Tuning for every verb that tunes: from options to a plan, from a plan to a session that is
+//! reverted whatever happens.
+//!
+//! A session that is scoped, around a command or a measurement, has a keeper: a process of its own
+//! that waits at a pipe. If we are killed, the pipe closes, and the keeper reverts.
+
+mod keeper;
+mod profile;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use punctual_host::apply::{Applied, OnFailure};
+use punctual_host::journal::Journal;
+use punctual_host::knob::{Scope, Survey};
+use punctual_host::plan::{PlanError, PlanOptions, plan};
+use punctual_host::profile::Profile;
+use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
+use punctual_model::{Nanos, Plan, TuningReport};
+use punctual_sys::{HeldDmaLatency, SysRoot};
+use uuid::Uuid;
+
+pub(crate) use self::keeper::{Keep, Watch, end_process, is_alive, release};
+pub(crate) use self::profile::listed;
+use crate::cli::{CareArgs, WishArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::remark;
+
+/// Where the journal is, unless another place is named.
+const STATE: &str = "/var/lib/punctual/tune";
+
+/// The machine, and where its journal is.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) sys: SysRoot,
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) state: PathBuf,
+}
+
+impl Place {
+    /// Returns the place that the options name: this machine, or the files in `root`.
+    pub(crate) fn new(root: Option<&Path>, state: Option<&Path>) -> Self {
+        let sys = root.map_or_else(SysRoot::live, SysRoot::at);
+        Self {
+            state: state.map_or_else(|| sys.full(STATE), Path::to_owned),
+            root: root.map(Path::to_owned),
+            sys,
+        }
+    }
+
+    /// Prepares to tune.
+    pub(crate) fn tuner(&self) -> Result<Tuner, CliError> {
+        Ok(Tuner::new(&self.sys, &self.state)?)
+    }
+
+    /// Whether what root may do may be done here.
+    pub(crate) fn privileged(&self) -> bool {
+        self.root.is_some() || punctual_sys::thread::is_root()
+    }
+
+    /// Fails without the privilege to change the machine.
+    pub(crate) fn require_privilege(&self) -> Result<(), CliError> {
+        if self.privileged() {
+            return Ok(());
+        }
+        Err(
+            CliError::failed_to("change the machine: that takes root's privileges")
+                .exiting(Exit::Unsupported)
+                .hint(
+                    "run it with sudo, or `punctual tune plan` to see the changes without making \
+                     them",
+                ),
+        )
+    }
+}
+
+/// A profile and what it means here.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    profile: Profile,
+    pub(crate) plan: Plan,
+    options: PlanOptions,
+}
+
+/// Reads the profile, looks at the machine, and makes the plan.
+pub(crate) fn prepare(place: &Place, wish: &WishArgs) -> Result<Prepared, CliError> {
+    let profile = profile::wanted(wish)?;
+    prepare_profile(place, profile, wish)
+}
+
+/// Makes the plan of a profile.
+pub(crate) fn prepare_profile(
+    place: &Place,
+    profile: Profile,
+    wish: &WishArgs,
+) -> Result<Prepared, CliError> {
+    let options = PlanOptions {
+        cpus: wish.isolate.clone().or_else(|| wish.cpus.clone()),
+        leave: i32::try_from(std::process::id()).into_iter().collect(),
+    };
+    let survey = Survey::read(&place.sys, Scope::WithThreads, place.privileged());
+    let plan = plan(&profile, &survey, &options)?;
+    Ok(Prepared {
+        profile,
+        plan,
+        options,
+    })
+}
+
+impl From<PlanError> for CliError {
+    fn from(err: PlanError) -> Self {
+        let hint = match err {
+            PlanError::NoCpus { .. } => "name them with --isolate LIST or --cpus LIST",
+            PlanError::NoHousekeeping { .. } => "leave at least one CPU to everything else",
+            _ => "look at /sys/devices/system/cpu/online",
+        };
+        Self::usage(err.to_string()).hint(hint)
+    }
+}
+
+impl From<SessionError> for CliError {
+    fn from(err: SessionError) -> Self {
+        let (exit, hint) = match &err {
+            SessionError::Unreverted(_) => (
+                Exit::Failed,
+                Some("`punctual tune status` shows them, `punctual tune revert` takes them back"),
+            ),
+            SessionError::State(err)
+            | SessionError::Journal(punctual_host::journal::JournalError::State(err)) => {
+                if err.is_full() {
+                    (
+                        Exit::Failed,
+                        Some(
+                            "nothing was changed: what could not be undone is not done; make room, or name another --state",
+                        ),
+                    )
+                } else if err.is_denied() {
+                    (Exit::Unsupported, Some("run it with sudo"))
+                } else {
+                    (Exit::Failed, None)
+                }
+            }
+            _ => (Exit::Failed, None),
+        };
+        let error = Self::failed_to("tune").because(err).exiting(exit);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// Says what stands in the way of a plan, if anything does.
+pub(crate) fn refuse(plan: &Plan, yes: bool) -> Result<(), CliError> {
+    let reasons: Vec<String> = plan
+        .obstacles(yes)
+        .map(|refusal| format!("{}: {}", refusal.knob, refusal.reason))
+        .collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let error =
+        CliError::failed_to("tune: it is refused for safety's sake").because(reasons.join("; "));
+    let final_word = plan.obstacles(true).next().is_some();
+    Err(if final_word {
+        error.hint("leave the setting out with --skip")
+    } else {
+        error.hint("leave the setting out with --skip, or insist with --yes")
+    })
+}
+
+/// Whether nothing of what is wanted can be had here.
+pub(crate) fn nothing_to_be_had(plan: &Plan) -> bool {
+    plan.is_empty() && plan.satisfied == 0 && !plan.skipped.is_empty()
+}
+
+/// A session around something: reverted when that ends, also if it ends us.
+#[derive(Debug)]
+pub(crate) struct Tuned {
+    session: Option<Session>,
+    watch: Watch,
+    _held: Vec<HeldDmaLatency>,
+}
+
+/// What applying a plan has come to.
+#[derive(Debug)]
+pub(crate) enum Begun<T> {
+    /// It is applied, as far as the report says.
+    Applied(T, TuningReport),
+    /// It was taken back: because one setting could not be had, or because the end was asked for.
+    TakenBack(TuningReport),
+}
+
+impl Tuned {
+    /// Applies a plan for as long as this lives.
+    pub(crate) fn begin(
+        place: &Place,
+        prepared: Prepared,
+        purpose: &str,
+        care: CareArgs,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Begun<Self>, CliError> {
+        refuse(&prepared.plan, care.yes)?;
+        let held = prepared
+            .plan
+            .held
+            .iter()
+            .map(|hold| HeldDmaLatency::hold(&place.sys, hold.latency_ns))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|err| CliError::failed_to("hold the latency of idle states").because(err))?;
+        let mut session = begin(place, prepared.plan.clone(), purpose, None)?;
+        let keep = Keep::for_session(&session, place);
+        let watch = match Watch::start(&keep) {
+            Ok(watch) => watch,
+            Err(err) => {
+                session.revert()?;
+                return Err(err);
+            }
+        };
+        session.kept_by(watch.keeper())?;
+        let begun = write(session, &prepared, care, stop)?;
+        Ok(match begun {
+            Begun::Applied(session, report) => {
+                let tuned = Self {
+                    session: Some(session),
+                    watch,
+                    _held: held,
+                };
+                Begun::Applied(tuned, report)
+            }
+            Begun::TakenBack(report) => {
+                watch.done();
+                Begun::TakenBack(report)
+            }
+        })
+    }
+
+    /// Tells the keeper which process is to end with us.
+    pub(crate) fn command(&mut self, pid: u32) {
+        self.watch.command(pid);
+    }
+
+    /// Takes everything back.
+    pub(crate) fn end(mut self) -> Result<TuningReport, CliError> {
+        let Some(session) = self.session.take() else {
+            return Err(CliError::failed_to("revert: it was done already"));
+        };
+        let report = session.revert();
+        // If it failed, the keeper tries once more: it is not told that all is done.
+        if report.is_ok() {
+            self.watch.done();
+        }
+        Ok(report?)
+    }
+}
+
+/// Begins a session.
+pub(crate) fn begin(
+    place: &Place,
+    plan: Plan,
+    purpose: &str,
+    duration: Option<Nanos>,
+) -> Result<Session, CliError> {
+    let now = Timestamp::now();
+    let until = duration.and_then(|span| now.checked_add(std::time::Duration::from(span)).ok());
+    let purpose = Purpose {
+        id: Uuid::now_v7().to_string(),
+        name: purpose.to_owned(),
+        started: seconds(now),
+        until: until.map(seconds),
+        program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    Ok(place.tuner()?.begin(plan, purpose)?)
+}
+
+fn seconds(at: Timestamp) -> String {
+    at.round(jiff::Unit::Second).unwrap_or(at).to_string()
+}
+
+/// Makes the writes of a session, or takes them back where they are not to stay.
+pub(crate) fn write(
+    mut session: Session,
+    prepared: &Prepared,
+    care: CareArgs,
+    stop: &dyn Fn() -> bool,
+) -> Result<Begun<Session>, CliError> {
+    let on_failure = if care.atomic {
+        OnFailure::RollBack
+    } else {
+        OnFailure::GoOn
+    };
+    let applied = session.apply(on_failure, stop).and_then(|applied| {
+        if applied == Applied::Complete {
+            session.follow_threads(&prepared.profile, &prepared.options, stop)?;
+        }
+        Ok(applied)
+    });
+    match applied {
+        Ok(Applied::Complete) if !stop() => {
+            let report = session.report();
+            Ok(Begun::Applied(session, report))
+        }
+        Ok(Applied::Failed) => {
+            let failed = session.report();
+            let mut report = session.revert()?;
+            let fault = failed.steps.iter().find(|step| step.is_failure());
+            let name = fault.map(punctual_model::StepReport::full_name);
+            report.remarks.push(format!(
+                "{} could not be had, and with --atomic then nothing is changed",
+                name.unwrap_or_default()
+            ));
+            Ok(Begun::TakenBack(report))
+        }
+        Ok(_) => {
+            let mut report = session.revert()?;
+            report
+                .remarks
+                .push("interrupted: everything was put back".to_owned());
+            Ok(Begun::TakenBack(report))
+        }
+        Err(err) => {
+            let report = session.revert()?;
+            let error = CliError::from(err);
+            Err(if report.complete {
+                error.hint("everything was put back")
+            } else {
+                error
+                    .exiting(Exit::NotRestored)
+                    .hint("not everything could be put back: see `punctual tune status`")
+            })
+        }
+    }
+}
+
+/// Says, before anything else is done, that an earlier session's changes are still there.
+pub(crate) fn remark_on_left(place: &Place) {
+    // Whoever may not look into the journal gets no remark; a broken one is told when it matters.
+    let left = place.tuner().map(|tuner| tuner.left());
+    match left {
+        Ok(Ok(Left::Changes(journal))) => remark(&said_of(&journal)),
+        Ok(Ok(Left::OtherBoot(journal))) => remark(&format!(
+            "The journal of profile {} is of an earlier boot: its changes went with that.",
+            journal.session().profile
+        )),
+        _ => {}
+    }
+}
+
+/// Says what a journal means for whoever comes now.
+pub(crate) fn said_of(journal: &Journal) -> String {
+    let session = journal.session();
+    let scoped = session.purpose != "apply";
+    let gone = scoped && !is_alive(session.pid, None);
+    let torn = !journal.is_complete() && !is_alive(session.pid, None);
+    let how = if gone || torn {
+        "was interrupted, and its changes are not reverted: `punctual tune revert` takes them back"
+    } else if scoped {
+        "is at work"
+    } else {
+        "is applied; `punctual tune revert` takes it back"
+    };
+    format!(
+        "Tuned: profile {} ({}, since {}) {how}.",
+        session.profile, session.purpose, session.started
+    )
+}

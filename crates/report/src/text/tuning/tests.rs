@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+use punctual_model::{
+    Codec, KeptSession, KnobNote, Nanos, PlanStep, Refusal, SkipReason, TUNING_FORMAT, Target,
+};
+
+use super::*;
+
+fn step(knob: &str, instance: Option<&str>, old: &str, new: &str) -> PlanStep {
+    PlanStep {
+        knob: knob.to_owned(),
+        instance: instance.map(str::to_owned),
+        target: Target::file("/x"),
+        codec: Codec::Word,
+        old: old.to_owned(),
+        new: new.to_owned(),
+    }
+}
+
+#[test]
+fn a_plan_says_what_changes_what_not_and_what_it_costs() {
+    let made = Plan {
+        profile: "mine".to_owned(),
+        hostname: Some("box".to_owned()),
+        kernel_release: Some("6.12".to_owned()),
+        cpus_online: "0-3".parse().unwrap(),
+        cpus_rt: "3".parse().unwrap(),
+        cpus_housekeeping: "0-2".parse().unwrap(),
+        steps: vec![
+            step("irq.affinity", Some("24"), "0-3", "0-2"),
+            step("irq.affinity", Some("25"), "0-3", "0-2"),
+            step("vm.swappiness", None, "60", "10"),
+        ],
+        held: vec![Hold {
+            knob: "dma_latency".to_owned(),
+            path: "/dev/cpu_dma_latency".to_owned(),
+            latency_ns: Nanos::ZERO,
+        }],
+        notes: vec![KnobNote {
+            knob: "vm.swappiness".to_owned(),
+            about: "how readily".to_owned(),
+            effect: "less cache".to_owned(),
+            reversibility: Reversibility::Value,
+        }],
+        satisfied: 4,
+        skipped: vec![Skipped {
+            knob: "smt".to_owned(),
+            instances: Vec::new(),
+            reason: SkipReason::Absent,
+            detail: "the kernel says notsupported".to_owned(),
+        }],
+        refusals: vec![Refusal {
+            knob: "cpu.online".to_owned(),
+            reason: "no".to_owned(),
+            yes_overrides: true,
+        }],
+        warnings: vec!["irqbalance is running".to_owned()],
+        ..Plan::default()
+    };
+    let text = plan(&made, Detail::Full);
+    let expected = "\
+Profile   mine
+Machine   box, 6.12, CPUs 0-3 online
+CPUs      3 for real-time work, 0-2 for all else
+REFUSED   cpu.online: no (--yes does it all the same)
+
+ Setting        Which  Now  Then
+ irq.affinity   24-25  0-3  0-2
+ vm.swappiness         60   10
+ dma_latency                0 µs, held
+
+ vm.swappiness: how readily; less cache; revert brings the value back, not all that it did meanwhile
+
+ Not to be had here  Which  Why
+ smt                        the kernel says notsupported
+
+Counted   3 writes, 1 held, 4 as wanted already
+Note      irqbalance is running
+";
+    assert_eq!(text, expected);
+    assert!(!plan(&made, Detail::Summary).contains("how readily"));
+    assert!(plan(&Plan::default(), Detail::Full).contains("Nothing to change"));
+}
+
+fn report(action: TuningAction, outcomes: Vec<(StepOutcome, Option<Undone>)>) -> TuningReport {
+    let steps = outcomes.into_iter().map(|(outcome, undone)| StepReport {
+        knob: "vm.x".to_owned(),
+        instance: None,
+        target: Target::file("/x"),
+        old: "1".to_owned(),
+        new: Some("2".to_owned()),
+        outcome: Some(outcome),
+        undone,
+    });
+    TuningReport {
+        format: TUNING_FORMAT.to_owned(),
+        action,
+        session: Some(KeptSession {
+            id: "1".to_owned(),
+            profile: "mine".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            until: Some("2026-01-01T00:10:00Z".to_owned()),
+            boot_id: "b".to_owned(),
+            purpose: "apply".to_owned(),
+            pid: 1,
+        }),
+        steps: steps.collect(),
+        held: Vec::new(),
+        complete: false,
+        remarks: vec!["remark".to_owned()],
+    }
+}
+
+#[test]
+fn what_was_applied_is_listed_and_counted() {
+    let refused = StepOutcome::Refused {
+        reason: "Operation not permitted".to_owned(),
+    };
+    let text = tuning(&report(
+        TuningAction::Apply,
+        vec![(StepOutcome::Applied, None), (refused, None)],
+    ));
+    assert!(text.contains("as wanted"), "{text}");
+    assert!(text.contains("refused: Operation not permitted"), "{text}");
+    assert!(
+        text.contains("Counted   1 applied, 1 not to be had"),
+        "{text}"
+    );
+    assert!(text.ends_with("Note      remark\n"), "{text}");
+}
+
+#[test]
+fn a_revert_lists_only_what_is_not_back() {
+    let conflict = Undone::Conflict {
+        value: "5".to_owned(),
+    };
+    let text = tuning(&report(
+        TuningAction::Revert,
+        vec![
+            (StepOutcome::Applied, Some(Undone::Restored)),
+            (StepOutcome::Applied, Some(conflict)),
+        ],
+    ));
+    assert!(text.contains("\nNOT BACK  not everything"), "{text}");
+    assert!(
+        text.contains("5: someone else set it, left alone"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 put back, 1 set by someone else and left alone"),
+        "{text}"
+    );
+    assert_eq!(text.matches("vm.x").count(), 1);
+}
+
+#[test]
+fn settings_are_listed_with_whether_they_can_be_written() {
+    let knob = |value: Option<&str>, writable: Writable| KnobReading {
+        knob: "vm.x".to_owned(),
+        instance: None,
+        target: Target::file("/x"),
+        value: value.map(str::to_owned),
+        choices: None,
+        fault: value.is_none().then(|| "unreadable".to_owned()),
+        writable,
+    };
+    let no = Writable::No {
+        reason: "read-only".to_owned(),
+    };
+    let list = KnobList {
+        format: "punctual.knobs/1".to_owned(),
+        knobs: vec![knob(Some("1"), Writable::Yes), knob(None, no)],
+    };
+    let text = knobs(&list);
+    assert!(
+        text.contains("(unreadable)") && text.contains("no: read-only"),
+        "{text}"
+    );
+}
