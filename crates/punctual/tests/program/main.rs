@@ -13,6 +13,7 @@ mod bad_input;
 mod bad_store;
 mod deadline;
 mod disk;
+mod doctor;
 mod ends;
 mod every_load;
 mod experiment;

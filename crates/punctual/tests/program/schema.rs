@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::machine;
 use crate::common::{Home, QUICK, assert_sound};
 
-fn schema(name: &str) -> jsonschema::Validator {
+pub(crate) fn schema(name: &str) -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs/schemas")
         .join(name);
@@ -19,7 +19,7 @@ fn schema(name: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-fn assert_valid(schema: &jsonschema::Validator, document: &Value) {
+pub(crate) fn assert_valid(schema: &jsonschema::Validator, document: &Value) {
     let errors: Vec<String> = schema
         .iter_errors(document)
         .map(|err| format!("{}: {err}", err.instance_path()))

@@ -121,6 +121,20 @@ fn a_user_without_privilege_can_measure_an_ordinary_thread() {
 }
 
 #[test]
+fn a_user_without_privilege_is_told_what_could_not_be_read() {
+    let Some(user) = User::nobody() else { return };
+    let answer = user.run(&["doctor"]);
+    let text = &answer.fine().stdout;
+    for part in [
+        "rt-priority-limit",
+        "/dev/cpu_dma_latency: permission denied",
+        "Not known",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn a_store_of_somebody_else_can_be_read_if_its_mode_allows_and_only_read() {
     let Some(user) = User::nobody() else { return };
     let store = user.home.store();
