@@ -23,6 +23,7 @@ mod conditions;
 mod error;
 mod hold;
 mod pool;
+mod program;
 mod rates;
 mod recorder;
 mod repeats;

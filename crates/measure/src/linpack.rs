@@ -4,12 +4,16 @@
 //! LINPACK: how fast dense systems of linear equations are solved.
 
 mod bench;
+mod command;
+mod engine;
 mod kernel;
+mod library;
 mod lu;
 mod panel;
 mod run;
 mod system;
 
+pub use engine::{Engine, Library, ParseEngineError};
 pub use run::{Linpack, run};
 
 use std::io;

@@ -57,28 +57,33 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Starts a thread a CPU of the frame's set-up, and takes memory for systems of up to `largest` equations.
-    pub(super) fn new(frame: &Frame<'_>, largest: usize) -> Result<Self, MeasureError> {
+    /// Starts a thread a CPU of the frame's set-up.
+    pub(super) fn new(frame: &Frame<'_>) -> Result<Self, MeasureError> {
         let setup = frame.setup();
         let post = |(number, cpu): (usize, u32)| {
             Post::on(format!("linpack/{number}"), setup.priority, cpu)
         };
         let posts: Vec<Post> = setup.cpus.iter().enumerate().map(post).collect();
+        Ok(Self {
+            threads: posts.len(),
+            pool: Pool::assemble(posts)?,
+            memory: None,
+            seed: 1,
+        })
+    }
+
+    /// Takes memory for systems of up to `largest` equations.
+    pub(super) fn reserve(&mut self, largest: usize) -> Result<(), MeasureError> {
         let system = System {
             order: largest,
             seed: 0,
         };
-        let memory = system
+        let numbers = system
             .numbers()
-            .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))
-            .and_then(|numbers| Pages::map(numbers, HugePages::Ask))
-            .map_err(MeasureError::Memory)?;
-        Ok(Self {
-            threads: posts.len(),
-            pool: Pool::assemble(posts)?,
-            memory: Some(memory),
-            seed: 1,
-        })
+            .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory));
+        let memory = numbers.and_then(|numbers| Pages::map(numbers, HugePages::Ask));
+        self.memory = Some(memory.map_err(MeasureError::Memory)?);
+        Ok(())
     }
 
     /// Returns the number of threads.

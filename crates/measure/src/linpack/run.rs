@@ -9,8 +9,10 @@ use punctual_model::{Better, Check, Figure, Progress};
 use punctual_sys::dense;
 
 use super::bench::{Bench, Product, Solved};
+use super::engine::Engine;
+use super::library::Solver;
 use super::system::{RESIDUAL_LIMIT, System};
-use super::{kernel, memory_of};
+use super::{command, kernel, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 use crate::{repeats, room};
@@ -18,12 +20,16 @@ use crate::{repeats, room};
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Linpack {
-    /// Numbers of equations.
+    /// What solves the systems.
+    pub engine: Engine,
+    /// Numbers of equations. A command decides on its own.
     pub orders: Vec<usize>,
-    /// How often each is solved.
+    /// How often each is solved, or the command run.
     pub repeats: u32,
     /// Whether a product of matrices of the same order is measured too.
     pub product: bool,
+    /// The user's own choice of the code that `OpenBLAS` runs, `OPENBLAS_CORETYPE`.
+    pub openblas_core: Option<String>,
 }
 
 /// What was observed of one order.
@@ -43,14 +49,22 @@ struct Log {
     orders: BTreeMap<usize, Observed>,
 }
 
+/// Who solves.
+enum Who {
+    Own,
+    Library(Solver),
+    Command(String),
+}
+
 /// Measures with one thread a CPU of the frame's set-up.
 ///
 /// # Errors
 ///
-/// Fails when the memory or a thread cannot be had, and where the processor lacks what comes with its vector
-/// instructions everywhere else.
+/// Fails when the memory, a thread or the engine cannot be had, and where the processor lacks what comes with its
+/// vector instructions everywhere else.
 pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
-    if !dense::product_is_supported() {
+    let own = what.engine == Engine::Own;
+    if !dense::product_is_supported() && (own || what.product) {
         return Err(MeasureError::Unsupported {
             what: "this processor lacks instructions that come with its vectors everywhere else"
                 .to_owned(),
@@ -68,22 +82,47 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
         &format!("--order {largest}"),
         memory_of(largest).saturating_add(product),
     )?;
-    let mut bench = Bench::new(frame, largest)?;
+    let mut found = Found::default();
+    let mut bench = Bench::new(frame)?;
+    let mut who = match &what.engine {
+        Engine::Own => {
+            bench.reserve(largest)?;
+            Who::Own
+        }
+        Engine::Library { kind, path } => {
+            let core = what.openblas_core.as_deref();
+            let (solver, findings) = Solver::start(frame, *kind, path.as_ref(), core)?;
+            found.findings = findings;
+            Who::Library(solver)
+        }
+        Engine::Command(command) => Who::Command(command.clone()),
+    };
     let mut log = Log::default();
     // The first touch of memory and of the threads' own buffers is in no figure.
-    bench.solve(frame, largest, || said("warming up".to_owned(), 0.0))?;
-    rounds(what, frame, &mut bench, &mut log)?;
-    let threads = bench.threads();
-    let mut found = Found {
-        ended: frame.ended(),
-        figures: log.figures(threads),
-        checks: vec![log.residual_check()],
-        threads: bench.finish()?,
-        ..Found::default()
-    };
+    let warm_up = || said("warming up".to_owned(), 0.0);
+    match &mut who {
+        Who::Own => drop(bench.solve(frame, largest, warm_up)?),
+        Who::Library(solver) => drop(solver.solve(frame, largest, warm_up)?),
+        Who::Command(_) => {}
+    }
+    rounds(what, frame, &mut bench, &mut who, &mut log)?;
+    found.checks.push(log.residual_check());
+    if let Who::Library(mut solver) = who {
+        let setup = frame.setup();
+        let check = solver.check(frame.sys(), setup.priority, &setup.cpus);
+        found.checks.push(check);
+        found.options.extend(solver.about());
+        if !frame.is_stopped() {
+            solver.finish()?;
+        }
+    }
+    found.ended = frame.ended();
+    found.figures = log.figures(bench.threads());
+    found.threads = bench.finish()?;
+    let instructions = kernel::instructions().to_owned();
     found
         .options
-        .insert("instructions".to_owned(), kernel::instructions().to_owned());
+        .insert("instructions".to_owned(), instructions);
     Ok(found)
 }
 
@@ -91,6 +130,7 @@ fn rounds(
     what: &Linpack,
     frame: &mut Frame<'_>,
     bench: &mut Bench,
+    who: &mut Who,
     log: &mut Log,
 ) -> Result<(), MeasureError> {
     let mut products = BTreeMap::new();
@@ -103,25 +143,37 @@ fn rounds(
     for round in 1..=what.repeats {
         for order in what.orders.iter().copied() {
             let part = done / (all * f64::from(what.repeats));
-            let doing = format!("n = {order}, round {round} of {}", what.repeats);
+            let doing = match who {
+                Who::Command(_) => format!("round {round} of {}", what.repeats),
+                _ => format!("n = {order}, round {round} of {}", what.repeats),
+            };
             let progress = || said(doing.clone(), part);
             if frame.is_stopped() {
                 return Ok(());
             }
             let peak = bench.peak(frame, progress)?;
             // In turn, so that what disturbs the machine for a while does not always meet the same one.
-            let swapped = round % 2 == 0;
-            let mut product = None;
-            if let Some(matrices) = products.get(&order).filter(|_| swapped) {
-                product = Some(matrices.measure(bench, frame, progress)?);
-            }
-            let Some(solved) = bench.solve(frame, order, progress)? else {
+            let before = round % 2 == 0;
+            let matrices = products.get(&order);
+            let mut product = match matrices.filter(|_| before) {
+                Some(matrices) => Some(matrices.measure(bench, frame, progress)?),
+                None => None,
+            };
+            let solved = match who {
+                Who::Own => bench.solve(frame, order, progress)?.map(|one| vec![one]),
+                Who::Library(solver) => solver.solve(frame, order, progress)?.map(|one| vec![one]),
+                Who::Command(command) => command::solve(frame, command, progress)?,
+            };
+            let Some(solved) = solved else {
                 return Ok(());
             };
-            if let Some(matrices) = products.get(&order).filter(|_| !swapped) {
+            if let Some(matrices) = matrices.filter(|_| !before) {
                 product = Some(matrices.measure(bench, frame, progress)?);
             }
-            log.note(peak, &solved, product);
+            log.peaks.push(peak);
+            for solved in solved {
+                log.note(peak, &solved, product);
+            }
             done += cost(order);
         }
     }
@@ -138,7 +190,6 @@ fn said(doing: String, done: f64) -> Progress {
 
 impl Log {
     fn note(&mut self, peak: f64, solved: &Solved, product: Option<f64>) {
-        self.peaks.push(peak);
         let observed = self.orders.entry(solved.order).or_default();
         let gflops = solved.gflops();
         observed.gflops.push(gflops);
@@ -214,12 +265,21 @@ mod tests {
     use super::*;
     use crate::frame::testing;
 
+    fn linpack(orders: &[usize], repeats: u32) -> Linpack {
+        Linpack {
+            engine: Engine::Own,
+            orders: orders.to_vec(),
+            repeats,
+            product: false,
+            openblas_core: None,
+        }
+    }
+
     #[test]
     fn every_order_is_solved_as_often_as_asked_and_checked() {
         let what = Linpack {
-            orders: vec![60, 130],
-            repeats: 3,
             product: true,
+            ..linpack(&[60, 130], 3)
         };
         let outcome = testing::run(|frame| run(&what, frame)).unwrap();
         let found = outcome.found;
@@ -246,16 +306,46 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_is_refused_before_anything_starts() {
-        let what = Linpack {
-            orders: vec![100, 1_000_000],
-            repeats: 1,
-            product: false,
-        };
+        let what = linpack(&[100, 1_000_000], 1);
         let err = testing::run(|frame| run(&what, frame)).unwrap_err();
         assert!(err.is_usage(), "{err}");
         assert!(
             err.to_string().starts_with("--order 1000000: takes 8000"),
             "{err}"
+        );
+    }
+
+    #[test]
+    fn a_command_is_an_engine_and_its_failed_check_is_ours() {
+        let line = "WR11C2R4 4000 128 1 2 0.50 8.54e+01";
+        let residual = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.5 ......";
+        for (word, passed) in [("PASSED", true), ("FAILED", false)] {
+            let command = format!("echo '{line}'; echo '{residual} {word}'");
+            let what = Linpack {
+                engine: Engine::Command(command),
+                ..linpack(&[1], 2)
+            };
+            let found = testing::run(|frame| run(&what, frame)).unwrap().found;
+            let gflops = found.figures.iter().find(|f| f.name == "gflops").unwrap();
+            assert_eq!((gflops.count, gflops.labels["n"].as_str()), (2, "4000"));
+            let check = found.checks.iter().find(|c| c.id == "residual").unwrap();
+            assert_eq!(check.passed(), passed, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_unsupported() {
+        let what = Linpack {
+            engine: "openblas:/no/such/library.so".parse().unwrap(),
+            ..linpack(&[10], 1)
+        };
+        let err = testing::run(|frame| run(&what, frame)).unwrap_err();
+        assert!(err.is_unsupported(), "{err}");
+        // Where there is no Python either, that is said first.
+        let said = err.to_string();
+        assert!(
+            said.contains("/no/such/library.so") || said.contains("python3"),
+            "{said}"
         );
     }
 

@@ -4,6 +4,7 @@
 //! Options of the instruments that measure how much is done, not how late it is.
 
 use clap::Args;
+use punctual_measure::linpack::Engine;
 use punctual_model::Policy;
 
 use super::CommonArgs;
@@ -11,12 +12,20 @@ use super::CommonArgs;
 /// Options of `measure linpack`
 #[derive(Args, Debug)]
 pub struct LinpackArgs {
-    /// Numbers of equations (comma-separated)
+    /// What solves them: own, openblas[:PATH], mkl[:PATH], command:PROGRAM that prints what HPL prints
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        default_value = "own",
+        help_heading = "Sampling"
+    )]
+    pub engine: Engine,
+
+    /// Numbers of equations (comma-separated) [default: 1000,2000,4000; what a command solves is its own affair]
     #[arg(
         long,
         value_name = "N",
         value_delimiter = ',',
-        default_value = "1000,2000,4000",
         help_heading = "Sampling",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
@@ -26,7 +35,7 @@ pub struct LinpackArgs {
     #[arg(long, help_heading = "Sampling")]
     pub product: bool,
 
-    /// Solve each order this often
+    /// Solve each order, or run the command, this often
     #[arg(
         long,
         value_name = "N",

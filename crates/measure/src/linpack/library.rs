@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Systems solved by the LAPACK of a shared library, which Python calls.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use punctual_model::{Check, CpuSet, Finding, Policy, Progress};
+use punctual_sys::child::Bounds;
+use punctual_sys::{SysRoot, sched};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::bench::Solved;
+use super::engine::Library;
+use super::{kernel, system::System};
+use crate::error::MeasureError;
+use crate::frame::Frame;
+use crate::program::{Answer, Program};
+
+const SCRIPT: &str = include_str!("engine.py");
+
+/// The variable by which a user, or we, choose the code that `OpenBLAS` runs.
+const CORE_TYPE: &str = "OPENBLAS_CORETYPE";
+
+/// A library at work in a process of its own.
+#[derive(Debug)]
+pub(super) struct Solver {
+    program: Program,
+    kind: Library,
+    about: About,
+    seed: u64,
+}
+
+/// What the process says of its library.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+struct About {
+    library: Option<String>,
+    version: Option<String>,
+    core: Option<String>,
+    /// Why there is none.
+    missing: Option<String>,
+}
+
+/// What it says of a system.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Told {
+    seconds: f64,
+    info: i32,
+    residual: Option<f64>,
+}
+
+impl Solver {
+    /// Starts the process on the CPUs and with the policy of the frame's set-up; also returns what is to be said
+    /// of how the library sees this processor. `given` is the user's own `OPENBLAS_CORETYPE`.
+    pub(super) fn start(
+        frame: &mut Frame<'_>,
+        kind: Library,
+        path: Option<&PathBuf>,
+        given: Option<&str>,
+    ) -> Result<(Self, Vec<Finding>), MeasureError> {
+        let solver = Self::launch(frame, kind, path, None)?;
+        let Some(core) = solver.about.core.clone() else {
+            return Ok((solver, Vec::new()));
+        };
+        let instructions = kernel::instructions();
+        let Some(better) = better_core(&core, instructions) else {
+            return Ok((solver, Vec::new()));
+        };
+        if let Some(given) = given {
+            let detail = format!(
+                "{CORE_TYPE}={given} makes OpenBLAS run its code for {core}, which has less than the {instructions} of \
+                 this processor; left as it is"
+            );
+            return Ok((solver, vec![Finding::observed("openblas-core", detail)]));
+        }
+        drop(solver);
+        let solver = Self::launch(frame, kind, path, Some(better))?;
+        let now = solver.about.core.as_deref().unwrap_or("none");
+        let detail = if now == core {
+            format!(
+                "OpenBLAS takes this processor with {instructions} for {core}, and has no other code: it is slower than \
+                 it could be"
+            )
+        } else {
+            format!(
+                "OpenBLAS takes this processor with {instructions} for {core}, whose code is several times slower; it \
+                 was started with {CORE_TYPE}={better} and runs that for {now}. Other programs here need the same"
+            )
+        };
+        Ok((solver, vec![Finding::observed("openblas-core", detail)]))
+    }
+
+    fn launch(
+        frame: &mut Frame<'_>,
+        kind: Library,
+        path: Option<&PathBuf>,
+        core: Option<&str>,
+    ) -> Result<Self, MeasureError> {
+        let setup = frame.setup();
+        let threads = setup.cpus.len().to_string();
+        let mut command = Command::new("python3");
+        command.args(["-c", SCRIPT]);
+        match path {
+            Some(path) => command.arg(path),
+            None => command.args(kind.files()),
+        };
+        for name in ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"] {
+            command.env(name, &threads);
+        }
+        // As many threads as asked; and they sleep soon after the work, or they would spin on into the next.
+        command
+            .env("MKL_DYNAMIC", "FALSE")
+            .env("KMP_BLOCKTIME", "1");
+        if let Some(core) = core {
+            command.env(CORE_TYPE, core);
+        }
+        let bounds = Bounds {
+            cpus: Some(setup.cpus.clone()),
+            policy: Some(setup.priority),
+        };
+        let hint = "install python3, which calls the library, or measure with --engine own";
+        let program = Program::start("python3", &mut command, &bounds, hint)?;
+        let mut solver = Self {
+            program,
+            kind,
+            about: About::default(),
+            seed: 1,
+        };
+        solver.about = solver.ask(frame, Progress::default)?.unwrap_or_default();
+        if let Some(missing) = solver.about.missing.take() {
+            return Err(MeasureError::Unsupported {
+                what: format!("{} cannot be loaded: {missing}", kind.name()),
+                hint: Some(kind.hint().to_owned()),
+            });
+        }
+        Ok(solver)
+    }
+
+    /// Reads one answer; `None` where the run is to end first.
+    fn ask<T: DeserializeOwned>(
+        &mut self,
+        frame: &mut Frame<'_>,
+        progress: impl FnMut() -> Progress,
+    ) -> Result<Option<T>, MeasureError> {
+        let failed = |reason: String| MeasureError::Program {
+            program: "python3".to_owned(),
+            reason,
+        };
+        match self.program.answer(frame, progress) {
+            Answer::Stopped => Ok(None),
+            Answer::End => Err(failed(format!("{} ended it", self.kind.name()))),
+            Answer::Line(line) => serde_json::from_str(&line)
+                .map(Some)
+                .map_err(|err| failed(format!("answered what is not understood: {err}"))),
+        }
+    }
+
+    /// Solves a system; `None` where the run is to end first.
+    pub(super) fn solve(
+        &mut self,
+        frame: &mut Frame<'_>,
+        order: usize,
+        progress: impl FnMut() -> Progress,
+    ) -> Result<Option<Solved>, MeasureError> {
+        let seed = self.seed;
+        self.seed += 1;
+        let stride = System { order, seed }.stride();
+        self.program.say(&format!("{order} {stride} {seed}"));
+        let told: Option<Told> = self.ask(frame, progress)?;
+        Ok(told.map(|told| Solved {
+            order,
+            seconds: told.seconds,
+            // A system that could not be solved, and a solution with a number that is none, are both wrong.
+            residual: match told.info {
+                0 => told.residual.unwrap_or(f64::NAN),
+                _ => f64::INFINITY,
+            },
+        }))
+    }
+
+    /// Reads back what the kernel says of every thread of the process.
+    pub(super) fn check(&mut self, sys: &SysRoot, policy: Policy, cpus: &CpuSet) -> Check {
+        let threads = threads(sys, self.program.pid());
+        judge_threads(&threads, policy, cpus)
+    }
+
+    /// Returns what is to be recorded of the library: option and value.
+    pub(super) fn about(&self) -> Vec<(String, String)> {
+        let About {
+            library,
+            version,
+            core,
+            ..
+        } = self.about.clone();
+        let named = [
+            ("library", library),
+            ("library_version", version),
+            ("library_core", core),
+        ];
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
+    }
+
+    /// Sends the process home.
+    pub(super) fn finish(mut self) -> Result<(), MeasureError> {
+        self.program.close();
+        self.program.finish()
+    }
+}
+
+/// Returns the code that `OpenBLAS` should run, if that for `core` has no vectors like `instructions`.
+///
+/// The names are those of its DYNAMIC_ARCH builds. Code for AVX2 on a processor with AVX-512 is left alone: whether
+/// the other is faster depends on the processor.
+fn better_core(core: &str, instructions: &str) -> Option<&'static str> {
+    const WITHOUT_AVX2: [&str; 22] = [
+        "Prescott",
+        "Core2",
+        "Penryn",
+        "Dunnington",
+        "Atom",
+        "Nehalem",
+        "Sandybridge",
+        "Athlon",
+        "Opteron",
+        "Opteron_SSE3",
+        "Opteron(SSE3)",
+        "Barcelona",
+        "Bobcat",
+        "Bulldozer",
+        "Piledriver",
+        "Steamroller",
+        "Nano",
+        "Katmai",
+        "Coppermine",
+        "Northwood",
+        "Banias",
+        "Generic",
+    ];
+    let poor = WITHOUT_AVX2
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(core));
+    match instructions {
+        "avx512" if poor => Some("SkylakeX"),
+        "avx2" if poor => Some("Haswell"),
+        _ => None,
+    }
+}
+
+/// A thread of another process as the kernel sees it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Seen {
+    policy: Option<Policy>,
+    cpus: Option<CpuSet>,
+}
+
+fn threads(sys: &SysRoot, pid: u32) -> Vec<Seen> {
+    let tasks = format!("/proc/{pid}/task");
+    let seen = |name: String| {
+        let tid: i32 = name.parse().ok()?;
+        let status = sys.read(&format!("{tasks}/{tid}/status")).ok()?;
+        let list = status
+            .lines()
+            .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
+        Some(Seen {
+            policy: sched::policy_of(tid).ok(),
+            cpus: list.and_then(|list| list.trim().parse().ok()),
+        })
+    };
+    let names = sys.names(&tasks).unwrap_or_default();
+    names.into_iter().filter_map(seen).collect()
+}
+
+fn judge_threads(threads: &[Seen], policy: Policy, cpus: &CpuSet) -> Check {
+    const ID: &str = "engine-threads";
+    let right = |thread: &&Seen| {
+        let inside = |on: &CpuSet| !on.is_empty() && on.without(cpus).is_empty();
+        thread.policy == Some(policy) && thread.cpus.as_ref().is_some_and(inside)
+    };
+    let count = threads.len();
+    match (count, threads.iter().filter(right).count()) {
+        (0, _) => Check::unknown(ID, "the threads of the library's process cannot be seen"),
+        (_, n) if n == count => Check::pass(
+            ID,
+            format!(
+                "all {count} threads of the library's process run with {policy} on CPUs {cpus}"
+            ),
+        ),
+        (_, n) => {
+            let policies: BTreeSet<String> = threads
+                .iter()
+                .filter_map(|t| Some(t.policy?.to_string()))
+                .collect();
+            let policies: Vec<String> = policies.into_iter().collect();
+            Check::fail(
+                ID,
+                format!(
+                    "{} of {count} threads of the library's process run otherwise than with {policy} on CPUs {cpus}; \
+                     policies: {}",
+                    count - n,
+                    policies.join(", ")
+                ),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_without_the_vectors_of_the_processor_is_wrong() {
+        assert_eq!(better_core("Prescott", "avx512"), Some("SkylakeX"));
+        assert_eq!(better_core("prescott", "avx2"), Some("Haswell"));
+        assert_eq!(better_core("Sandybridge", "avx2"), Some("Haswell"));
+        // Right, a matter of taste, and nothing known.
+        assert_eq!(better_core("Cooperlake", "avx512"), None);
+        assert_eq!(better_core("Zen", "avx512"), None);
+        assert_eq!(better_core("Nehalem", "scalar"), None);
+        assert_eq!(better_core("neoversen1", "neon"), None);
+    }
+
+    #[test]
+    fn threads_that_run_otherwise_are_counted() {
+        let cpus: CpuSet = "0-1".parse().unwrap();
+        let fifo = Policy::Fifo { priority: 20 };
+        let seen = |policy, list: &str| Seen {
+            policy: Some(policy),
+            cpus: Some(list.parse().unwrap()),
+        };
+        assert!(judge_threads(&[seen(fifo, "0"), seen(fifo, "0-1")], fifo, &cpus).passed());
+        let other = Policy::Other { nice: 0 };
+        let check = judge_threads(&[seen(fifo, "0-3"), seen(other, "0")], fifo, &cpus);
+        assert!(check.detail.starts_with("2 of 2 threads"), "{check:?}");
+        assert!(!judge_threads(&[], fifo, &cpus).passed());
+    }
+
+    #[test]
+    fn our_own_threads_are_seen() {
+        let seen = threads(&SysRoot::live(), std::process::id());
+        assert!(!seen.is_empty());
+        assert!(seen.iter().all(|t| t.policy.is_some() && t.cpus.is_some()));
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Other programs that measure for us, attended as our own threads are.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use punctual_model::Progress;
+use punctual_sys::child::{Bounds, TiedChild};
+
+use crate::error::MeasureError;
+use crate::frame::Frame;
+
+/// Time between two looks at the clocks while a program works.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Time that a program has to end once it has closed its output.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is kept of its standard error: the end of it.
+const KEPT_BYTES: usize = 4_096;
+
+/// A program at work. It and what it started is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Program {
+    name: String,
+    child: TiedChild,
+    lines: Receiver<String>,
+    complaints: Option<JoinHandle<String>>,
+}
+
+/// What a program answered.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Answer {
+    /// A line of its output.
+    Line(String),
+    /// It has closed its output.
+    End,
+    /// The run is to end first.
+    Stopped,
+}
+
+impl Program {
+    /// Starts `command`, called `name` in errors, within `bounds`.
+    ///
+    /// # Errors
+    ///
+    /// [`MeasureError::Unsupported`] with `hint` when there is no such program.
+    pub(crate) fn start(
+        name: &str,
+        command: &mut Command,
+        bounds: &Bounds,
+        hint: &str,
+    ) -> Result<Self, MeasureError> {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = TiedChild::start(command, bounds).map_err(|err| match err.kind() {
+            io::ErrorKind::NotFound => MeasureError::Unsupported {
+                what: format!("{name} is not installed"),
+                hint: Some(hint.to_owned()),
+            },
+            _ => MeasureError::Program {
+                program: name.to_owned(),
+                reason: format!("cannot be started: {err}"),
+            },
+        })?;
+        let process = child.process();
+        let (out, err) = (process.stdout.take(), process.stderr.take());
+        let (send, lines) = channel();
+        Builder::new()
+            .name("answers".to_owned())
+            .spawn(move || {
+                let lines = out.into_iter().flat_map(|out| BufReader::new(out).lines());
+                for line in lines.map_while(Result::ok) {
+                    if send.send(line).is_err() {
+                        return;
+                    }
+                }
+            })
+            .map_err(MeasureError::Spawn)?;
+        let complaints = Builder::new()
+            .name("complaints".to_owned())
+            .spawn(move || err.map_or_else(String::new, |mut err| tail(&mut err)))
+            .map_err(MeasureError::Spawn)?;
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+            lines,
+            complaints: Some(complaints),
+        })
+    }
+
+    /// Returns the program's process number.
+    pub(crate) fn pid(&mut self) -> u32 {
+        self.child.process().id()
+    }
+
+    /// Writes a line to the program. One that it does not take is told by its end.
+    pub(crate) fn say(&mut self, line: &str) {
+        if let Some(input) = self.child.process().stdin.as_mut() {
+            drop(writeln!(input, "{line}"));
+            drop(input.flush());
+        }
+    }
+
+    /// Closes what the program reads.
+    pub(crate) fn close(&mut self) {
+        drop(self.child.process().stdin.take());
+    }
+
+    /// Waits for the next line, looking at the frame meanwhile.
+    pub(crate) fn answer(
+        &mut self,
+        frame: &mut Frame<'_>,
+        mut progress: impl FnMut() -> Progress,
+    ) -> Answer {
+        loop {
+            match self.lines.recv_timeout(LOOK_EVERY) {
+                Ok(line) => return Answer::Line(line),
+                Err(RecvTimeoutError::Disconnected) => return Answer::End,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            frame.look(&mut progress);
+            if frame.is_stopped() {
+                return Answer::Stopped;
+            }
+        }
+    }
+
+    /// Waits for the end of a program that has closed its output, and takes a bad end as an error.
+    ///
+    /// # Errors
+    ///
+    /// [`MeasureError::Program`] with the last that it said to its standard error.
+    pub(crate) fn finish(mut self) -> Result<(), MeasureError> {
+        match self.end() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => {
+                let reason = how(status);
+                Err(self.failed(&reason))
+            }
+            Err(reason) => Err(self.failed(&reason)),
+        }
+    }
+
+    /// Returns that the program failed for `reason`, with the last that it said to its standard error.
+    pub(crate) fn failed(mut self, reason: &str) -> MeasureError {
+        let program = std::mem::take(&mut self.name);
+        let complaints = self.complaints.take();
+        // The reader ends with the program.
+        drop(self);
+        let said = complaints.and_then(|reader| reader.join().ok());
+        let said = said.as_deref().and_then(|said| {
+            let mut lines = said.lines().map(str::trim);
+            lines.rfind(|line| !line.is_empty())
+        });
+        let reason = match said {
+            Some(said) => format!("{reason}: {said}"),
+            None => reason.to_owned(),
+        };
+        MeasureError::Program { program, reason }
+    }
+
+    fn end(&mut self) -> Result<ExitStatus, String> {
+        match self.child.wait(PATIENCE) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => Err("does not end".to_owned()),
+            Err(err) => Err(format!("cannot be waited for: {err}")),
+        }
+    }
+}
+
+/// Says how a program ended.
+fn how(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Reads to the end and returns the last of it.
+fn tail(from: &mut impl Read) -> String {
+    let mut kept = Vec::new();
+    let mut part = [0; 1_024];
+    while let Ok(read @ 1..) = from.read(&mut part) {
+        kept.extend_from_slice(&part[..read]);
+        let excess = kept.len().saturating_sub(KEPT_BYTES);
+        kept.drain(..excess);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Found, testing};
+
+    fn shell(script: &str) -> Program {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Program::start("sh", &mut command, &Bounds::default(), "").unwrap()
+    }
+
+    /// Reads all lines that `program` answers.
+    fn lines(program: &mut Program) -> Vec<String> {
+        let mut lines = Vec::new();
+        testing::run(|frame| {
+            while let Answer::Line(line) = program.answer(frame, Progress::default) {
+                lines.push(line);
+            }
+            Ok(Found::default())
+        })
+        .unwrap();
+        lines
+    }
+
+    #[test]
+    fn a_program_is_told_and_answers_and_ends() {
+        let mut program = shell("read a; read b; echo $b $a");
+        program.say("one");
+        program.say("two");
+        program.close();
+        assert_eq!(lines(&mut program), ["two one"]);
+        program.finish().unwrap();
+    }
+
+    #[test]
+    fn a_bad_end_is_told_with_the_last_complaint() {
+        let mut program = shell("echo fine; echo first >&2; echo 'no luck' >&2; exit 3");
+        assert_eq!(lines(&mut program), ["fine"]);
+        let err = program.finish().unwrap_err();
+        assert_eq!(err.to_string(), "sh: exit status 3: no luck");
+        let mut killed = shell("kill -9 $$");
+        assert!(lines(&mut killed).is_empty());
+        assert_eq!(
+            killed.finish().unwrap_err().to_string(),
+            "sh: killed by signal 9"
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_unsupported() {
+        let mut command = Command::new("/no/such/program");
+        let result = Program::start("it", &mut command, &Bounds::default(), "get it");
+        let err = result.unwrap_err();
+        assert!(err.is_unsupported());
+        assert_eq!(err.to_string(), "it is not installed");
+    }
+
+    #[test]
+    fn a_wish_to_stop_is_heard_while_a_program_says_nothing() {
+        let mut program = shell("exec sleep 600");
+        testing::run(|frame| {
+            frame
+                .stop_flag()
+                .store(true, std::sync::atomic::Ordering::Relaxed);
+            let answer = program.answer(frame, Progress::default);
+            assert_eq!(answer, Answer::Stopped);
+            Ok(Found::default())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn only_the_end_of_much_is_kept() {
+        let text = "x".repeat(100_000) + "\nlast";
+        let kept = tail(&mut text.as_bytes());
+        assert!(kept.len() <= KEPT_BYTES && kept.ends_with("last"));
+    }
+}
