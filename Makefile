@@ -16,12 +16,13 @@ zshdir := $(datadir)/zsh/site-functions
 mandir := $(datadir)/man/man1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build install uninstall lint clean
+.PHONY: help run test bench calibrate build install uninstall lint clean
 
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
 	@echo 'make test       the whole test suite; installs what it needs, or says what to install'
 	@echo 'make bench      the budgets, beside cyclictest; as root on a quiet machine'
+	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of made-up experiments'
 	@echo 'make build      one static release binary'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
@@ -49,6 +50,10 @@ test:
 bench: build
 	@scripts/prerequisites.sh bench
 	$(CARGO) xtask bench --punctual $(BINARY) $(BENCH)
+
+# EXPERIMENTS=10000 takes five times as long as the 2000 that it makes otherwise.
+calibrate:
+	$(CARGO) run --release --quiet --package punctual-stats --example calibrate -- $(EXPERIMENTS)
 
 # Does not build: `make build` is the user's work, this is root's.
 install:

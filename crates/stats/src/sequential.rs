@@ -62,10 +62,8 @@ pub enum LooksError {
         alpha: f64,
     },
     /// The fractions do not rise from above 0 to at most 1.
-    #[error("look {look} is at fraction {fraction} of the plan, not between the look before and 1")]
+    #[error("a look is at fraction {fraction} of the plan, not between the look before and 1")]
     Fractions {
-        /// Number of the look, from 1.
-        look: usize,
         /// Its fraction.
         fraction: f64,
     },
@@ -92,47 +90,56 @@ pub fn levels(alpha: f64, spending: Spending, fractions: &[f64]) -> Result<Vec<f
         return Err(LooksError::Alpha { alpha });
     }
     let mut before = 0.0;
-    for (index, &fraction) in fractions.iter().enumerate() {
+    for &fraction in fractions {
         if !(fraction > before && fraction <= 1.0) {
-            return Err(LooksError::Fractions {
-                look: index + 1,
-                fraction,
-            });
+            return Err(LooksError::Fractions { fraction });
         }
         before = fraction;
     }
-    let mut walk = Walk::default();
-    let mut spent = 0.0;
-    Ok(fractions
-        .iter()
-        .map(|&t| {
-            let by_now = spending.spent(alpha, t);
-            let z = walk.boundary(t, by_now - spent);
-            spent = by_now;
-            2.0 * normal_cdf(-z)
-        })
-        .collect())
+    let mut walk = Walk::new(alpha, spending);
+    Ok(fractions.iter().map(|&t| walk.level(t)).collect())
 }
 
 /// Simpson's rule over this many intervals, an even number.
-const INTERVALS: usize = 600;
+const INTERVALS: usize = 200;
 
 /// No boundary is further out: beyond it lies 10⁻¹⁵.
 const FARTHEST: f64 = 8.0;
 
 /// A Brownian motion that has not yet crossed a boundary: its density on a grid.
-#[derive(Default)]
+#[derive(Clone, Debug, PartialEq)]
 struct Walk {
+    alpha: f64,
+    spending: Spending,
     t: f64,
+    spent: f64,
     /// Positions and densities times the weights of Simpson's rule. Empty before the first look.
     mass: Vec<(f64, f64)>,
 }
 
 impl Walk {
+    const fn new(alpha: f64, spending: Spending) -> Self {
+        Self {
+            alpha,
+            spending,
+            t: 0.0,
+            spent: 0.0,
+            mass: Vec::new(),
+        }
+    }
+
+    /// The two-sided level of the next look, at `t`.
+    fn level(&mut self, t: f64) -> f64 {
+        let by_now = self.spending.spent(self.alpha, t);
+        let z = self.boundary(t, by_now - self.spent);
+        self.spent = by_now;
+        2.0 * normal_cdf(-z)
+    }
+
     /// The boundary z at `t` that lets `share` of all walks cross there, and the walk on from it.
     fn boundary(&mut self, t: f64, share: f64) -> f64 {
         let (mut low, mut high) = (0.0, FARTHEST);
-        for _ in 0..60 {
+        for _ in 0..40 {
             let middle = f64::midpoint(low, high);
             if self.crossing(t, middle) > share {
                 low = middle;
@@ -206,10 +213,12 @@ impl Walk {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
-    alpha: f64,
-    spending: Spending,
     planned: u32,
-    fractions: Vec<f64>,
+    blocks: u32,
+    /// For the smallest p-value of 1, 2, ... open comparisons.
+    walks: Vec<Walk>,
+    /// The levels of the latest look.
+    levels: Vec<f64>,
     found: Vec<Option<u32>>,
 }
 
@@ -228,11 +237,12 @@ impl Looks {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(LooksError::Alpha { alpha });
         }
+        let walk = |open: usize| Walk::new(alpha / open as f64, spending);
         Ok(Self {
-            alpha,
-            spending,
             planned: planned.max(1),
-            fractions: Vec::new(),
+            blocks: 0,
+            walks: (1..=comparisons).map(walk).collect(),
+            levels: vec![0.0; comparisons],
             found: vec![None; comparisons],
         })
     }
@@ -245,16 +255,20 @@ impl Looks {
     /// [`LooksError::Fractions`] if there was a look after so many blocks, or more than planned; it
     /// then did not happen.
     pub fn look(&mut self, blocks: u32, p: &[Option<f64>]) -> Result<bool, LooksError> {
-        let mut fractions = self.fractions.clone();
-        fractions.push(f64::from(blocks) / f64::from(self.planned));
-        levels(self.alpha, self.spending, &fractions)?;
-        self.fractions = fractions;
+        let fraction = f64::from(blocks) / f64::from(self.planned);
+        if blocks <= self.blocks || fraction > 1.0 {
+            return Err(LooksError::Fractions { fraction });
+        }
+        self.blocks = blocks;
+        for (walk, level) in self.walks.iter_mut().zip(&mut self.levels) {
+            *level = walk.level(fraction);
+        }
         loop {
             let open = self.found.iter().filter(|found| found.is_none()).count();
             if open == 0 {
                 return Ok(true);
             }
-            let level = self.level(open)?;
+            let level = self.level(open);
             let best = p
                 .iter()
                 .zip(&self.found)
@@ -269,16 +283,13 @@ impl Looks {
         }
     }
 
-    /// The level of the latest look for the smallest p-value of `open` comparisons. Before the first
-    /// look 0.
-    ///
-    /// # Errors
-    ///
-    /// As [`levels`]; looks that happened have none.
-    pub fn level(&self, open: usize) -> Result<f64, LooksError> {
-        let alpha = self.alpha / open.max(1) as f64;
-        let levels = levels(alpha, self.spending, &self.fractions)?;
-        Ok(levels.last().copied().unwrap_or(0.0))
+    /// The level of the latest look for the smallest p-value of `open` comparisons, from 1 to their
+    /// number. Before the first look 0.
+    pub fn level(&self, open: usize) -> f64 {
+        self.levels
+            .get(open.wrapping_sub(1))
+            .copied()
+            .unwrap_or(0.0)
     }
 
     /// After how many blocks each comparison was found.

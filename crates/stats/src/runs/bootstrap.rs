@@ -132,10 +132,7 @@ pub(crate) fn bca(layout: &Layout, options: &Options) -> Option<(f64, f64)> {
     if layout.units() < LEAST_UNITS {
         return None;
     }
-    let value = |layout: &Layout| match layout {
-        Layout::Groups(a, b) => Some(moments(b).mean()? - moments(a).mean()?),
-        Layout::Pairs(pairs) => moments(&super::question::differences(pairs)).mean(),
-    };
+    let value = |layout: &Layout| Means::of(layout).map(|means| means.b - means.a);
     let estimate = value(layout)?;
     let mut source = Source::new(options.seed);
     let mut draws: Vec<f64> = (0..options.draws)

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether verdicts are wrong as rarely, and intervals cover as often, as they say.
+//!
+//! Moderate sizes, fixed seeds. `make calibrate` does the same with thousands of experiments.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::unwrap_used,
+    reason = "test helpers and small numbers"
+)]
+
+mod simulate;
+
+use punctual_stats::Source;
+use punctual_stats::runs::{
+    Direction, IntervalMethod, Options, Outcome, Permutations, Question, Scale, Verdict, compare,
+    compare_all,
+};
+use punctual_stats::sequential::{Looks, Spending};
+use simulate::{FIGURES, MAX, P50, P99, World, column, figures};
+
+/// The most hits of `n` trials that a true rate explains, at four standard errors: dozens of rates
+/// are looked at, each with few experiments.
+fn at_most(rate: f64, n: u32) -> u32 {
+    let n = f64::from(n);
+    let most = rate * n + 4.0 * (rate * (1.0 - rate) * n).sqrt();
+    #[expect(clippy::cast_sign_loss, reason = "positive")]
+    let most = most as u32;
+    most
+}
+
+fn claims(outcome: &Outcome) -> bool {
+    matches!(
+        outcome.verdict,
+        Verdict::Better | Verdict::Worse | Verdict::Different
+    )
+}
+
+fn options() -> Options {
+    Options {
+        draws: 999,
+        ..Options::default()
+    }
+}
+
+/// Compares `experiments` pairs of groups that are alike, each figure for itself; counts claims and
+/// intervals that miss the truth.
+fn alike(world: &World, runs: usize, experiments: u32) -> ([u32; 8], [u32; 8]) {
+    let (mut false_claims, mut missed) = ([0; 8], [0; 8]);
+    for seed in 0..experiments {
+        let mut source = Source::new(u64::from(seed) + 1_000);
+        let a = figures(&world.group(&mut source, runs, 1.0));
+        let b = figures(&world.group(&mut source, runs, 1.0));
+        for figure in 0..FIGURES.len() {
+            let (a, b) = (column(&a, figure), column(&b, figure));
+            let question = Question::new(&a, &b, Direction::LowerIsBetter);
+            let outcome = compare(&question, &options()).unwrap();
+            false_claims[figure] += u32::from(claims(&outcome));
+            let effect = match outcome.scale {
+                Scale::Log => outcome.ratio,
+                Scale::Linear => outcome.difference,
+            };
+            let none = match outcome.scale {
+                Scale::Log => 1.0,
+                Scale::Linear => 0.0,
+            };
+            // Without spread there is no interval; then both groups have one and the same value.
+            let interval = effect.and_then(|effect| effect.interval);
+            missed[figure] += u32::from(interval.is_some_and(|i| none < i.low || i.high < none));
+        }
+    }
+    (false_claims, missed)
+}
+
+#[test]
+fn without_an_effect_few_verdicts_claim_one_and_intervals_cover() {
+    const EXPERIMENTS: u32 = 200;
+    for (world, runs) in [
+        (World::ordinary(1_500), 6),
+        (World::heavy(1_500), 8),
+        (World::disturbed(1_500), 12),
+    ] {
+        let (false_claims, missed) = alike(&world, runs, EXPERIMENTS);
+        let most = at_most(0.05, EXPERIMENTS);
+        for figure in 0..FIGURES.len() {
+            let name = FIGURES[figure];
+            let (claims, missed) = (false_claims[figure], missed[figure]);
+            assert!(claims <= most, "{}, {name}: {claims}", world.name);
+            // 93 to 97 %, give or take the error of this many experiments; figures with many equal
+            // values (misses) cover more.
+            assert!(
+                missed <= at_most(0.07, EXPERIMENTS),
+                "{}, {name}: {missed}",
+                world.name
+            );
+            if name != FIGURES[7] {
+                assert!(missed >= 2, "{}, {name}: {missed}", world.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_figures_at_once_are_wrong_no_more_often_than_one() {
+    const EXPERIMENTS: u32 = 200;
+    let world = World::ordinary(1_000);
+    let wrong = (0..EXPERIMENTS)
+        .filter(|seed| {
+            let mut source = Source::new(u64::from(*seed) + 5_000);
+            let a = figures(&world.group(&mut source, 10, 1.0));
+            let b = figures(&world.group(&mut source, 10, 1.0));
+            let columns: Vec<_> = (0..FIGURES.len())
+                .map(|figure| (column(&a, figure), column(&b, figure)))
+                .collect();
+            let questions: Vec<_> = columns
+                .iter()
+                .map(|(a, b)| Question::new(a, b, Direction::LowerIsBetter))
+                .collect();
+            let outcomes = compare_all(&questions, &options()).unwrap();
+            outcomes.iter().any(claims)
+        })
+        .count() as u32;
+    assert!(wrong <= at_most(0.05, EXPERIMENTS), "{wrong}");
+}
+
+#[test]
+fn ten_percent_of_p99_are_found_with_twelve_runs_a_side() {
+    const EXPERIMENTS: u32 = 60;
+    let world = World::ordinary(60_000);
+    let mut found = 0;
+    for seed in 0..EXPERIMENTS {
+        let mut source = Source::new(u64::from(seed) + 9_000);
+        let a = figures(&world.group(&mut source, 12, 1.0));
+        let b = figures(&world.group(&mut source, 12, 1.1));
+        let (a, b) = (column(&a, P99), column(&b, P99));
+        let question = Question::new(&a, &b, Direction::LowerIsBetter);
+        let outcome = compare(&question, &options()).unwrap();
+        found += u32::from(outcome.verdict == Verdict::Worse);
+    }
+    assert!(found * 10 >= EXPERIMENTS * 9, "{found} of {EXPERIMENTS}");
+}
+
+#[test]
+fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is() {
+    const EXPERIMENTS: u32 = 300;
+    let mut source = Source::new(77);
+    let mut shown = |truth: f64, runs: usize| {
+        (0..EXPERIMENTS)
+            .filter(|_| {
+                let mut group = |center: f64| -> Vec<f64> {
+                    (0..runs)
+                        .map(|_| center * (0.05 * source.normal()).exp())
+                        .collect()
+                };
+                let (a, b) = (group(50.0), group(50.0 * truth));
+                let question = Question::new(&a, &b, Direction::LowerIsBetter);
+                let with = Options {
+                    equivalence: Some(0.05),
+                    ..options()
+                };
+                compare(&question, &with).unwrap().verdict == Verdict::Equivalent
+            })
+            .count() as u32
+    };
+    let at_the_margin = shown(1.05, 12);
+    assert!(
+        at_the_margin <= at_most(0.05, EXPERIMENTS),
+        "{at_the_margin}"
+    );
+    let alike = shown(1.0, 30);
+    assert!(alike * 10 >= EXPERIMENTS * 9, "{alike}");
+}
+
+/// After how many of 20 blocks a difference is claimed, looking after each from the sixth on.
+fn watched(world: &World, seed: u64, factor: f64, careful: bool) -> Option<u32> {
+    let mut source = Source::new(seed);
+    let mut looks = Looks::new(0.05, Spending::OBrienFleming, 20, 1).unwrap();
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for block in 1..=20_u32 {
+        // What the blocks have in common: a machine that gets slower by a fifth.
+        let drift = 1.0 + f64::from(block) / 100.0;
+        a.push(world.run(&mut source, drift).figures()[P50]);
+        b.push(world.run(&mut source, drift * factor).figures()[P50]);
+        if block < 6 {
+            continue;
+        }
+        let blocks: Vec<u64> = (0..a.len() as u64).collect();
+        let question = Question::new(&a, &b, Direction::LowerIsBetter).in_blocks(&blocks, &blocks);
+        let test = Permutations::of(&question, 999, 1).unwrap().unwrap();
+        let p = test.p(0.0);
+        if careful {
+            looks.look(block, &[Some(p)]).unwrap();
+        }
+        let found = if careful {
+            looks.found()[0]
+        } else {
+            (p <= 0.05).then_some(block)
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+#[test]
+fn looking_often_with_spent_levels_is_wrong_rarely_and_without_them_often() {
+    const EXPERIMENTS: u32 = 200;
+    let world = World::ordinary(500);
+    let wrong = |careful| {
+        (0..EXPERIMENTS)
+            .filter(|seed| watched(&world, u64::from(*seed) + 20_000, 1.0, careful).is_some())
+            .count() as u32
+    };
+    let careful = wrong(true);
+    assert!(careful <= at_most(0.05, EXPERIMENTS), "{careful}");
+    let naive = wrong(false);
+    assert!(naive * 100 > EXPERIMENTS * 12, "{naive}");
+}
+
+#[test]
+fn a_bootstrap_interval_of_few_runs_is_too_narrow_and_that_is_known() {
+    // The reason why the interval is that of the permutation test: BCa of five runs a side.
+    const EXPERIMENTS: u32 = 300;
+    let world = World::ordinary(1_000);
+    let missed = |interval| {
+        (0..EXPERIMENTS)
+            .filter(|seed| {
+                let mut source = Source::new(u64::from(*seed) + 30_000);
+                let a = column(&figures(&world.group(&mut source, 5, 1.0)), MAX);
+                let b = column(&figures(&world.group(&mut source, 5, 1.0)), MAX);
+                let question = Question::new(&a, &b, Direction::LowerIsBetter);
+                let with = Options {
+                    interval,
+                    ..options()
+                };
+                let ratio = compare(&question, &with).unwrap().ratio.unwrap();
+                let ends = ratio.interval.unwrap();
+                1.0 < ends.low || ends.high < 1.0
+            })
+            .count() as u32
+    };
+    let (bca, permutation) = (
+        missed(IntervalMethod::Bca),
+        missed(IntervalMethod::Permutation),
+    );
+    assert!(bca * 100 > EXPERIMENTS * 8, "{bca}");
+    assert!(permutation <= at_most(0.05, EXPERIMENTS), "{permutation}");
+}
