@@ -138,7 +138,7 @@ fn ln_point(k: u64, n: u64, p: f64, q: f64) -> f64 {
 }
 
 /// ln n! minus Stirling's formula.
-fn stirling_error(n: u64) -> f64 {
+pub(crate) fn stirling_error(n: u64) -> f64 {
     let x = n as f64;
     if n < 16 {
         let factorial: f64 = (2..=n).map(|i| i as f64).product();
@@ -149,7 +149,7 @@ fn stirling_error(n: u64) -> f64 {
 }
 
 /// x ln(x/m) + m - x, without cancellation where x is near m.
-fn deviance(x: f64, m: f64) -> f64 {
+pub(crate) fn deviance(x: f64, m: f64) -> f64 {
     let v = (x - m) / (x + m);
     if v.abs() > 0.1 {
         return x * (x / m).ln() + m - x;

@@ -16,6 +16,7 @@ mod holm;
 pub mod moments;
 mod num;
 pub mod online;
+mod poisson;
 pub mod precision;
 pub mod psquare;
 mod random;
@@ -41,6 +42,7 @@ pub use histogram::LatencyHistogram;
 pub use holm::holm;
 pub use moments::Moments;
 pub use online::{OnlineConfig, OnlineStats};
+pub use poisson::poisson_interval;
 pub use precision::{
     Interval, clopper_pearson, exceedance_upper_bound, mean_interval, quantile_interval,
     quantile_ranks, rule_of_three, samples_for_bound,

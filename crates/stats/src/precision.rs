@@ -200,7 +200,7 @@ pub fn samples_for_bound(p: f64, confidence: f64) -> Option<u64> {
 }
 
 /// Whether `x` is a probability that leaves room on both sides; a NaN is not.
-fn valid(x: f64) -> bool {
+pub(crate) fn valid(x: f64) -> bool {
     x > 0.0 && x < 1.0
 }
 

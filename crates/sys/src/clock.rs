@@ -14,13 +14,18 @@ const NS_PER_SEC: u64 = 1_000_000_000;
 /// Hot path: allocates nothing, locks nothing.
 #[inline]
 pub fn read(clock: Clock) -> Nanos {
+    read_id(id(clock))
+}
+
+#[inline]
+fn read_id(clock: libc::clockid_t) -> Nanos {
     let mut at = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `at` is live and writable. The four clocks exist in every kernel since 3.10, so
+    // SAFETY: `at` is live and writable. The five clocks exist in every kernel since 3.10, so
     // the call cannot fail.
-    unsafe { libc::clock_gettime(id(clock), &raw mut at) };
+    unsafe { libc::clock_gettime(clock, &raw mut at) };
     from_timespec(at)
 }
 
@@ -28,6 +33,12 @@ pub fn read(clock: Clock) -> Nanos {
 #[inline]
 pub fn monotonic() -> Nanos {
     read(Clock::Monotonic)
+}
+
+/// Reads `CLOCK_MONOTONIC_RAW`, which runs as the hardware does: nobody sets or slews it.
+#[inline]
+pub fn monotonic_raw() -> Nanos {
+    read_id(libc::CLOCK_MONOTONIC_RAW)
 }
 
 /// Returns the resolution that the kernel states for `clock`.

@@ -26,6 +26,7 @@ pub mod terminal;
 pub mod thread;
 pub mod timer;
 pub mod tracefs;
+pub mod tsc;
 
 mod dma_latency;
 mod fifo;

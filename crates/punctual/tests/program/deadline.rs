@@ -3,8 +3,6 @@
 
 //! `measure deadline`: what it counts, and whom it names for what the kernel takes.
 
-use std::process::{Child, Command, Stdio};
-
 use serde_json::Value;
 
 use crate::common::{Home, machine};
@@ -171,34 +169,6 @@ impl Drop for OpenBudget {
     }
 }
 
-/// An ordinary program that never sleeps, on one CPU. Killed when this is dropped.
-#[derive(Debug)]
-struct Spinner(Child);
-
-impl Spinner {
-    fn on(cpu: &str) -> Self {
-        let mut command = Command::new("timeout");
-        command.args([
-            "20",
-            "taskset",
-            "-c",
-            cpu,
-            "sh",
-            "-c",
-            "while :; do :; done",
-        ]);
-        Self(command.stdin(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        // `timeout` passes it on.
-        machine::signal("TERM", &self.0.id().to_string());
-        drop(self.0.wait());
-    }
-}
-
 /// Whether the root group has a budget as this machine's tests expect it, and may be changed.
 fn has_group_budget() -> bool {
     let is = |path: &str, value: &str| {
@@ -222,8 +192,8 @@ fn release() -> (u32, u32) {
 
 /// What four seconds at full duty on one CPU show: the name given to the stalls, and the share of
 /// the time that the thread had.
-fn full_duty(home: &Home, cpu: &str) -> (Option<String>, f64) {
-    let line = format!("measure deadline --quiet --json --cpus {cpu} --duration 4s");
+fn full_duty(home: &Home, cpu: &str, more: &str) -> (Option<String>, f64) {
+    let line = format!("measure deadline --quiet --json --cpus {cpu} --duration 4s {more}");
     let record = home.run(line.split_whitespace()).record();
     let findings = record["findings"].as_array().unwrap();
     let named = findings.iter().find(|f| f["certainty"] == "inferred");
@@ -248,7 +218,7 @@ fn rt_throttling_is_found_and_named_and_gone_with_the_budget_open() {
         return;
     };
     let found = (0..TRIES).any(|_| {
-        let (named, share) = full_duty(&home, &cpu);
+        let (named, share) = full_duty(&home, &cpu, "");
         assert_ne!(named.as_deref(), Some("fair-server"));
         // 950 ms of each second, and what begins or ends in the middle of one.
         assert!(share < 0.975, "{share}");
@@ -257,7 +227,7 @@ fn rt_throttling_is_found_and_named_and_gone_with_the_budget_open() {
     assert!(found, "throttling was not named in {TRIES} runs");
     let _open = OpenBudget::open();
     let gone = (0..TRIES).any(|_| {
-        let (named, share) = full_duty(&home, &cpu);
+        let (named, share) = full_duty(&home, &cpu, "");
         assert!(!named.unwrap_or_default().starts_with("rt-throttling"));
         share > 0.975
     });
@@ -280,9 +250,9 @@ fn the_fair_server_is_named_for_a_load_confined_to_the_cpu() {
         return;
     }
     let _open = OpenBudget::open();
-    let _spinner = Spinner::on(&cpu);
+    let load = format!("--load cpu:1@cpus={cpu}");
     let found = (0..TRIES).any(|_| {
-        let (named, _) = full_duty(&home, &cpu);
+        let (named, _) = full_duty(&home, &cpu, &load);
         let name = named.unwrap_or_default();
         assert!(!name.starts_with("rt-throttling"), "{name}");
         name == "fair-server"
