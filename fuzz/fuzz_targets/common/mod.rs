@@ -26,7 +26,7 @@ impl SampleSink for Counter {
 
 /// Imports `bytes`. An error is fine, if it can be shown; a result must be a record that does not
 /// contradict itself.
-pub fn read(bytes: &[u8], format: &str) {
+pub(crate) fn read(bytes: &[u8], format: &str) {
     let format: Format = format.parse().expect("a format");
     // Which unit was asked for must not be a byte of the file: both are tried on about as many.
     let unit = (bytes.len() % 2 == 1).then_some(Unit::Nanoseconds);

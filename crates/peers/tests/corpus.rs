@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The inputs of the fuzz targets, with the targets' own checks.
+
+use std::fs;
+use std::path::PathBuf;
+
+#[expect(clippy::expect_used, reason = "a failed check is what it is for")]
+#[path = "../../../fuzz/fuzz_targets/common/mod.rs"]
+mod common;
+
+#[test]
+fn what_fuzzing_kept_contradicts_itself_nowhere() {
+    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let (mut targets, mut inputs) = (0, 0);
+    for target in fs::read_dir(corpus).unwrap() {
+        let target = target.unwrap();
+        let name = target.file_name().into_string().unwrap();
+        let format = name.replace('_', "-");
+        targets += 1;
+        for input in fs::read_dir(target.path()).unwrap() {
+            let bytes = fs::read(input.unwrap().path()).unwrap();
+            inputs += 1;
+            if name != "detect" {
+                common::read(&bytes, &format);
+            } else if let Some(format) = punctual_peers::detect(&bytes) {
+                common::read(&bytes, format.name());
+            }
+        }
+    }
+    assert!(targets == punctual_peers::Format::ALL.len() + 1 && inputs >= targets);
+}
