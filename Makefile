@@ -50,6 +50,7 @@ test:
 bench: build
 	@scripts/prerequisites.sh bench
 	$(CARGO) xtask bench --punctual $(BINARY) $(BENCH)
+	scripts/import-time.sh $(BINARY)
 
 # EXPERIMENTS=10000 takes five times as long as the 2000 that it makes otherwise.
 calibrate:

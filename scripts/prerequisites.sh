@@ -112,6 +112,9 @@ test)
     check_gnuplot
     check_python
     ;;
-bench) check_cyclictest ;;
+bench)
+    check_cyclictest
+    [ -x /usr/bin/time ] || apt time || stop "GNU time is missing. Install it: sudo apt-get install time"
+    ;;
 esac
 [ "$failed" = no ]
