@@ -10,6 +10,7 @@
 mod budget;
 mod context;
 mod cpu_time;
+mod doctor;
 mod keep_up;
 mod locked_memory;
 mod program;
@@ -92,6 +93,13 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Ratio(1.0),
         needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
         measure: keep_up::measure,
+    },
+    Budget {
+        name: "doctor",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(50e6),
+        needs: &[Need::Punctual],
+        measure: doctor::measure,
     },
     Budget {
         name: "stats-cost",

@@ -172,17 +172,17 @@ fn preempt_rt(case: &Case<'_>) -> Answer {
     found("its version does not say so", vec![evidence])
 }
 
-/// The model of a kernel that is not `PREEMPT_RT`, and what says so.
-fn model(case: &Case<'_>) -> Result<(&'static str, Vec<Evidence>), NotKnown> {
+/// The model of a kernel that is not `PREEMPT_RT`, how it is known, and what says so.
+fn model(case: &Case<'_>) -> Result<(&'static str, &'static str, Vec<Evidence>), NotKnown> {
     const MODELS: [&str; 4] = ["none", "voluntary", "full", "lazy"];
     let named = |name: &str| MODELS.into_iter().find(|model| *model == name);
     let version = case.text("/proc/sys/kernel/version")?;
     let says = |word: &str| version.value.split_whitespace().any(|w| w == word);
     if says("PREEMPT") {
-        return Ok(("full", vec![version.evidence()]));
+        return Ok(("full", "", vec![version.evidence()]));
     }
     if says("PREEMPT_LAZY") {
-        return Ok(("lazy", vec![version.evidence()]));
+        return Ok(("lazy", "", vec![version.evidence()]));
     }
     if version.value.contains("PREEMPT_DYNAMIC") {
         let active = case.text("/sys/kernel/debug/sched/preempt");
@@ -190,12 +190,12 @@ fn model(case: &Case<'_>) -> Result<(&'static str, Vec<Evidence>), NotKnown> {
             && let Some((_, rest)) = seen.value.split_once('(')
             && let Some(model) = rest.split_once(')').and_then(|(name, _)| named(name))
         {
-            return Ok((model, vec![seen.evidence()]));
+            return Ok((model, "", vec![seen.evidence()]));
         }
         if let Some((_, value)) = case.boot()?.find("preempt")
             && let Some(model) = named(value)
         {
-            return Ok((model, case.boot()?.evidence(&["preempt"])));
+            return Ok((model, " since boot", case.boot()?.evidence(&["preempt"])));
         }
     }
     let config = case.config()?;
@@ -209,20 +209,27 @@ fn model(case: &Case<'_>) -> Result<(&'static str, Vec<Evidence>), NotKnown> {
     .find(|(_, option)| config.has(option))
     .ok_or_else(|| NotKnown(vec![config.evidence("PREEMPT_NONE")]))?;
     let mut basis = vec![config.evidence(option)];
-    if config.has("PREEMPT_DYNAMIC") {
-        basis.push(Boot::without("preempt="));
+    if !config.has("PREEMPT_DYNAMIC") {
+        return Ok((model, "", basis));
     }
-    Ok((model, basis))
+    // What it is now, only debugfs says, where root may still have changed it.
+    basis.push(Boot::without("preempt="));
+    Ok((
+        model,
+        " by default, and nothing changed that at boot",
+        basis,
+    ))
 }
 
 fn preempt_model(case: &Case<'_>) -> Answer {
     if real_time(case)?.0 {
         return not_applicable("PREEMPT_RT is preempted nearly everywhere");
     }
-    let (model, evidence) = model(case)?;
+    let (model, since, evidence) = model(case)?;
+    let says = format!("the preemption model is {model}{since}");
     match model {
-        "none" | "voluntary" => found(format!("the preemption model is {model}"), evidence),
-        _ => fine(format!("the preemption model is {model}"), evidence),
+        "none" | "voluntary" => found(says, evidence),
+        _ => fine(says, evidence),
     }
 }
 
