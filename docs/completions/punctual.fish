@@ -28,9 +28,11 @@ complete -c punctual -n "__fish_punctual_needs_command" -l home -d 'Directory of
 complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -42,12 +44,27 @@ complete -c punctual -n "__fish_punctual_using_subcommand assess" -l json -d 'Pr
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup release help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s c -l cpus -d 'CPUs meant for real-time work [default: those that the kernel isolates, or else all online]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l explain -d 'Explain one rule: why it matters, how to fix it, where that is from, what it says here' -r
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l fail-on -d 'Exit 3 if something of this severity or worse is found' -r -f -a "high\t''
+medium\t''
+low\t''
+info\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l root -d 'Judge a machine captured in DIR, whose /proc, /sys, /boot and /dev are below it' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l all -d 'Also show what is fine, what has no meaning here, and every file that could not be read'
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON, with all rules'
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "linpack" -d 'Measure how fast systems of linear equations are solved: GFLOPS against their size'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "deadline" -d 'Measure which iterations of a computing real-time thread miss their deadline, and who took the time'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack deadline help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s t -l threads -d 'Number of measuring threads [default: one for each CPU]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l pin -d 'How threads are bound: each to one CPU of the set, all to the set, or none at all' -r -f -a "each\t''
@@ -76,43 +93,171 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l priority-spread -d 'Give each further thread a priority lower by one'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l raw -d 'Store every sample, not only the figures'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l source -d 'What measures: the timerlat tracer, or threads of our own and trace events' -r -f -a "auto\t'The timerlat tracer where the kernel has it, else trace events'
+timerlat\t'The kernel\'s timerlat tracer'
+events\t'Threads of our own, and the kernel\'s trace events of their wake-ups'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s i -l interval -d 'Time between the deadlines of a thread' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s D -l duration -d 'Measure for this time, half of it without tracing' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
+off\t'No'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l name -d 'Name of the run, for `punctual runs`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l json -d 'Print the run record as JSON instead of the summary'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s i -l interval -d 'Time between deadlines' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l spin -d 'Ask to be woken this long before a deadline, and spin for what is left' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s D -l duration -d 'Measure for this time' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l load -d 'Loads beside the measurement: cpu[:N], memory[:SIZE] (comma-separated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l engine -d 'What solves them: own, openblas[:PATH], mkl[:PATH], command:PROGRAM that prints what HPL prints' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l order -d 'Numbers of equations (comma-separated) [default: 1000,2000,4000; what a command solves is its own affair]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l repeats -d 'Solve each order, or run the command, this often' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
+off\t'No'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l name -d 'Name of the run, for `punctual runs`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l product -d 'Measure the product of two matrices of the same order too, in turns: the ceiling of any solver'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l json -d 'Print the run record as JSON instead of the summary'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s t -l threads -d 'Number of measuring threads' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l pin -d 'How threads are bound: each to one CPU of the set, all to the set, or none at all' -r -f -a "each\t''
+set\t''
+none\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l iteration -d 'Length of an undisturbed iteration; calibrated [default: 10ms]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l additions -d 'Additions in an iteration, instead of a length; Raju and Govindarajulu took 900000000' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l deadline -d 'Deadline of an iteration after its release: a time, or auto:FACTOR times an undisturbed iteration' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l duty -d 'Part of the time that is worked; below 100% the thread sleeps to its next release' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s D -l duration -d 'Measure for this time, after calibrating' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
+off\t'No'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l name -d 'Name of the run, for `punctual runs`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l json -d 'Print the run record as JSON instead of the summary'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "linpack" -d 'Measure how fast systems of linear equations are solved: GFLOPS against their size'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "deadline" -d 'Measure which iterations of a computing real-time thread miss their deadline, and who took the time'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs that the loads are sized for [default: all that are allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report for a measurement, and end with the process that has this number' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l json -d 'Print what the loads did as JSON when they end, and no rates before'
+complete -c punctual -n "__fish_punctual_using_subcommand load" -s q -l quiet -d 'Print no rates, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "run" -d 'Carry an experiment out from the beginning'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l seed -d 'Seed of the order [default: the file\'s, or drawn]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l runs -d 'List every run in its order, not only the cells'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l json -d 'Print the plan as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l seed -d 'Seed of the order [default: the file\'s, or drawn]; recorded' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask, however long it takes'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s q -l quiet -d 'Show no progress'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l knob -d 'The knob and its values, such as sched_rt_runtime_us=100000..1000000:100000 or a list' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l measure -d 'Instrument to measure with at each value' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l and -d 'A further instrument (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l blocks -d 'Passes over all values, each in an order of its own' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s D -l duration -d 'How long each run measures' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l compare -d 'Figure to compare, such as p99 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "run" -d 'Carry an experiment out from the beginning'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -239,7 +384,10 @@ rteval\t'A `summary.xml` like rteval\'s'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
 summary\t'The figures of each thread and of all together'
 histogram\t'The histogram\'s buckets'
-events\t'What the run said while it went on'"
+distribution\t'Density and cumulative distribution of each thread, kind of latency, and all together'
+events\t'What the run said while it went on'
+spikes\t'The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`'"
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l bin -d 'Width of the bins of --data distribution [default: the histogram\'s own, a thousandth of the value]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l force -d 'Overwrite the file'
@@ -272,15 +420,25 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess measure cyclictest load tune runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "linpack" -d 'Measure how fast systems of linear equations are solved: GFLOPS against their size'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "deadline" -d 'Measure which iterations of a computing real-time thread miss their deadline, and who took the time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "run" -d 'Carry an experiment out from the beginning'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "plan" -d 'Show what a profile would change here; change nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'

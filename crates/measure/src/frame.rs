@@ -69,7 +69,8 @@ pub struct Found {
     pub series: Vec<Series>,
     /// The latencies together, of the kind that the instrument's page names.
     pub total: Series,
-    /// Histograms to store, each with its tag.
+    /// Histograms to store, each with its tag: the thread, or `THREAD/CONTEXT`, without a blank or a
+    /// comma.
     pub histograms: Vec<(String, LatencyHistogram)>,
     /// Results that are no latencies.
     pub figures: Vec<Figure>,

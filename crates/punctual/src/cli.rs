@@ -215,6 +215,10 @@ pub enum RunsAction {
         #[arg(long, value_name = "DATA", value_enum)]
         data: Option<ExportData>,
 
+        /// Width of the bins of --data distribution [default: the histogram's own, a thousandth of the value]
+        #[arg(long, value_name = "TIME")]
+        bin: Option<Nanos>,
+
         /// File to write, which must not exist; `-` is standard output
         #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
         output: PathBuf,
@@ -301,6 +305,8 @@ pub enum ExportData {
     Summary,
     /// The histogram's buckets
     Histogram,
+    /// Density and cumulative distribution of each thread, kind of latency, and all together
+    Distribution,
     /// What the run said while it went on
     Events,
     /// The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`

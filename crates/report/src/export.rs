@@ -10,7 +10,9 @@ mod csv;
 mod json;
 mod parquet;
 
-pub use self::csv::{csv_histogram, csv_samples, csv_summary};
+pub use self::csv::{
+    Labelled, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
+};
 pub use self::json::{json_run, json_samples};
 pub use self::parquet::parquet_samples;
 

@@ -15,8 +15,8 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use punctual_model::{RunRecord, ThreadSample};
 use punctual_report::export::{
-    Columns, ExportError, csv_histogram, csv_samples, csv_summary, json_run, json_samples,
-    parquet_samples,
+    Columns, ExportError, Labelled, csv_contexts, csv_distributions, csv_histogram, csv_samples,
+    csv_summary, json_run, json_samples, parquet_samples,
 };
 use punctual_stats::LatencyHistogram;
 
@@ -201,6 +201,73 @@ fn the_histogram_has_a_row_a_bucket() {
     let bucket: Vec<u64> = rows[4].split(',').map(|n| n.parse().unwrap()).collect();
     assert_eq!((bucket[0], bucket[3]), (3, 1));
     assert!((bucket[1]..=bucket[2]).contains(&100_000));
+}
+
+#[test]
+fn distributions_sum_up_to_one_in_every_context() {
+    let mut histogram = LatencyHistogram::default();
+    histogram.record_slice(&[5, 5, 900, 1_000, 2_500, 1_000_000]);
+    let labelled = |context| Labelled {
+        thread: "0",
+        context,
+        histogram: &histogram,
+    };
+    let text = |bin: u64| {
+        let items = [labelled(Some("handler")), labelled(None)];
+        let mut out = Vec::new();
+        csv_distributions(items, bin, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let own = text(0);
+    let rows: Vec<&str> = own.lines().collect();
+    assert_eq!(
+        rows[0],
+        "thread,context,from_ns,to_ns,count,density_per_ns,cumulative"
+    );
+    assert_eq!(rows[1], format!("0,handler,5,5,2,{0},{0}", 2.0 / 6.0));
+    assert_eq!(rows.len(), 1 + 2 * 5);
+    assert!(rows[5].ends_with(",1") && rows[6].starts_with("0,,5,5,2,"));
+    // The density times the width of its bin sums up to one, whatever the bins.
+    for bin in [0, 7, 1_000, 1 << 40] {
+        let text = text(bin);
+        let mut sum = 0.0;
+        let mut last = None;
+        for row in text
+            .lines()
+            .skip(1)
+            .take_while(|row| row.contains("handler"))
+        {
+            let cells: Vec<&str> = row.split(',').collect();
+            let n = |i: usize| cells[i].parse::<f64>().unwrap();
+            assert!(last.is_none_or(|to| n(2) > to), "bins overlap: {text}");
+            last = Some(n(3));
+            sum += n(5) * (n(3) - n(2) + 1.0);
+        }
+        assert!((sum - 1.0).abs() < 1e-9, "{bin}: {sum}");
+    }
+    let micros = text(1_000);
+    assert!(
+        micros.contains("0,handler,0,999,3,0.0005,0.5\n"),
+        "{micros}"
+    );
+}
+
+#[test]
+fn histograms_of_several_contexts_name_them() {
+    let mut histogram = LatencyHistogram::default();
+    histogram.record_slice(&[5, 5]);
+    let item = Labelled {
+        thread: "all",
+        context: Some("wake-up"),
+        histogram: &histogram,
+    };
+    let mut out = Vec::new();
+    csv_contexts([item], &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(
+        text,
+        "thread,context,from_ns,to_ns,count\nall,wake-up,5,5,2\n"
+    );
 }
 
 #[test]

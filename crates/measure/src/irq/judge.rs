@@ -213,7 +213,7 @@ impl Judge {
                 let histogram = tally.histogram().clone();
                 found
                     .histograms
-                    .push((format!("{number} {context}"), histogram));
+                    .push((format!("{number}/{context}"), histogram));
             }
         }
         found.checks = self.checks(&found.series, lost);
@@ -223,7 +223,7 @@ impl Judge {
                 .filter_map(|context| self.all(context));
             for (series, context, histogram) in all {
                 found.series.push(series);
-                found.histograms.push((format!("all {context}"), histogram));
+                found.histograms.push((format!("all/{context}"), histogram));
             }
         }
         let mut total = tally::total(&self.tallies(WAKE_UP));

@@ -421,7 +421,7 @@ impl Rows {
                 series.cpu = Some(cpu);
                 series.policy = policies.get(&cpu).map(ToString::to_string);
                 series.interval_ns = Some(interval);
-                let tag = format!("{} {}", self.number(cpu), context.name());
+                let tag = format!("{}/{}", self.number(cpu), context.name());
                 found.histograms.push((tag, tally.histogram().clone()));
                 found.series.push(series);
             }
@@ -450,7 +450,7 @@ impl Rows {
             let mut histogram = LatencyHistogram::default();
             irqs.iter().for_each(|t| histogram.merge(t.histogram()));
             found.series.push(all);
-            found.histograms.push(("all irq".to_owned(), histogram));
+            found.histograms.push(("all/irq".to_owned(), histogram));
         }
         #[expect(clippy::cast_precision_loss, reason = "counts")]
         found.figures.push(Figure {

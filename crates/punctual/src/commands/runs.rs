@@ -37,11 +37,13 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
             run,
             format,
             data,
+            bin,
             output,
             force,
         } => {
             let run = find(&Store::open_existing(home)?, &run)?;
-            export::run(&run, format, data, &output, force)
+            let what = export::What { format, data, bin };
+            export::run(&run, what, &output, force)
         }
         RunsAction::Import(args) => import::run(&home, &args),
         RunsAction::Rm { runs } => remove(&home, &runs),

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use punctual_model::{RunRecord, Series, ThreadSample};
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{Bucket, LatencyHistogram};
 
 use super::{Columns, ExportError};
 use crate::order::in_order;
@@ -50,7 +50,8 @@ pub fn csv_samples<E: StdError>(
 ///
 /// The columns are the keys of the series in run.json; a quantile is `p99_ns`, its P-square
 /// estimate `psquare_p99_ns`, and `above_100000_ns` the samples above that deadline. Every row
-/// says whether the run is valid.
+/// says whether the run is valid. Where a run has several kinds of latencies, the last column is
+/// their `context`.
 ///
 /// # Errors
 /// What the output says.
@@ -63,6 +64,7 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
         .flat_map(|s| s.misses.iter().map(|m| m.deadline_ns))
         .collect();
 
+    let contexts = all().any(|s| s.context.is_some());
     let mut header: Vec<String> = FIXED.map(ToOwned::to_owned).into();
     header.extend(quantiles.iter().map(|name| format!("{name}_ns")));
     header.extend(psquare.iter().map(|name| format!("psquare_{name}_ns")));
@@ -70,6 +72,7 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
         header.push(format!("above_{}_ns", deadline.get()));
         header.push(format!("overruns_above_{}_ns", deadline.get()));
     }
+    header.extend(contexts.then(|| "context".to_owned()));
     write_row(&mut out, &header)?;
     for series in all() {
         let mut row = fixed_cells(run, series);
@@ -88,6 +91,7 @@ pub fn csv_summary(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
             row.push(cell(misses.map(|m| m.count)));
             row.push(cell(misses.map(|m| m.overruns)));
         }
+        row.extend(contexts.then(|| cell(series.context.as_deref())));
         write_row(&mut out, &row)?;
     }
     out.flush()
@@ -111,6 +115,115 @@ pub fn csv_histogram<'a>(
         }
     }
     out.flush()
+}
+
+/// A histogram with what it is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// Number of the thread, or `all`.
+    pub thread: &'a str,
+    /// The kind of latency, where the run has several.
+    pub context: Option<&'a str>,
+    /// The latencies.
+    pub histogram: &'a LatencyHistogram,
+}
+
+/// Writes one row a bucket that holds samples, under `thread,context,from_ns,to_ns,count`, for runs
+/// with several kinds of latencies.
+///
+/// # Errors
+/// What the output says.
+pub fn csv_contexts<'a>(
+    items: impl IntoIterator<Item = Labelled<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    writeln!(out, "thread,context,from_ns,to_ns,count")?;
+    for item in items {
+        let (thread, context) = (item.thread, item.context.unwrap_or_default());
+        for bucket in item.histogram.buckets() {
+            let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
+            writeln!(
+                out,
+                "{},{},{from},{to},{count}",
+                quoted(thread),
+                quoted(context)
+            )?;
+        }
+    }
+    out.flush()
+}
+
+/// Writes density and cumulative distribution, one row a bin that holds samples, under
+/// `thread,context,from_ns,to_ns,count,density_per_ns,cumulative`; both ends belong to the bin.
+///
+/// `bin` is the width of a bin in ns; 0 takes the histogram's own buckets, of which none is wider than
+/// a thousandth of its value. A bucket that is in two bins counts in the lower one, and a bin is
+/// never narrower than its buckets.
+///
+/// # Errors
+/// What the output says.
+pub fn csv_distributions<'a>(
+    items: impl IntoIterator<Item = Labelled<'a>>,
+    bin: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    writeln!(
+        out,
+        "thread,context,from_ns,to_ns,count,density_per_ns,cumulative"
+    )?;
+    for item in items {
+        let (thread, context) = (item.thread, item.context.unwrap_or_default());
+        let all = as_f64(item.histogram.count());
+        let mut below = 0;
+        for bucket in binned(item.histogram, bin) {
+            let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
+            below += count;
+            let density = as_f64(count) / all / (as_f64(to - from) + 1.0);
+            let cumulative = as_f64(below) / all;
+            let (thread, context) = (quoted(thread), quoted(context));
+            writeln!(
+                out,
+                "{thread},{context},{from},{to},{count},{density},{cumulative}"
+            )?;
+        }
+    }
+    out.flush()
+}
+
+/// Puts the buckets of a histogram together in bins.
+fn binned(histogram: &LatencyHistogram, bin: u64) -> Vec<Bucket> {
+    if bin == 0 {
+        return histogram.buckets().collect();
+    }
+    let mut bins: Vec<Bucket> = Vec::new();
+    for bucket in histogram.buckets() {
+        match bins.last_mut().filter(|last| bucket.from_ns <= last.to_ns) {
+            Some(last) => {
+                last.count += bucket.count;
+                last.to_ns = last.to_ns.max(bucket.to_ns);
+            }
+            None => {
+                let from_ns = bucket.from_ns / bin * bin;
+                let own = bins.last().map_or(0, |last| last.to_ns + 1);
+                bins.push(Bucket {
+                    from_ns: from_ns.max(own),
+                    to_ns: (from_ns + bin - 1).max(bucket.to_ns),
+                    count: bucket.count,
+                });
+            }
+        }
+    }
+    bins
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and times below 104 days"
+)]
+const fn as_f64(n: u64) -> f64 {
+    n as f64
 }
 
 const FIXED: [&str; 20] = [

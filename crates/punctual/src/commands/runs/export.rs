@@ -3,12 +3,14 @@
 
 //! `punctual runs export`.
 
+mod distributions;
 mod peers;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use punctual_model::Nanos;
 use punctual_report::export;
 use punctual_stats::{HistogramLog, read_hlog};
 use punctual_store::StoredRun;
@@ -19,21 +21,36 @@ use crate::exit::Exit;
 use crate::output::remark;
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
-/// Writes `run` to `output` in `format`.
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct What {
+    pub(super) format: ExportFormat,
+    pub(super) data: Option<ExportData>,
+    pub(super) bin: Option<Nanos>,
+}
+
+/// Writes `run` to `output`.
 pub(super) fn run(
     run: &StoredRun,
-    format: ExportFormat,
-    data: Option<ExportData>,
+    what: What,
     output: &Path,
     force: bool,
 ) -> Result<Exit, CliError> {
-    let asked = data;
+    let (asked, format) = (what.data, what.format);
     let data = choose(run, format, asked)?;
+    let bin = match (what.bin, data) {
+        (None, _) => 0,
+        (Some(bin), ExportData::Distribution) if !bin.is_zero() => bin.get(),
+        (Some(_), ExportData::Distribution) => {
+            return Err(CliError::usage("--bin 0: must be at least 1ns"));
+        }
+        (Some(_), _) => return Err(CliError::usage("--bin: only with --data distribution")),
+    };
     let mut target = Target::open(output, force)?;
     if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
         remark("No samples are stored: this is the summary of each thread.");
     }
-    let written = write(run, format, data, &mut target.out);
+    let written = write(run, format, data, bin, &mut target.out);
     match written {
         Ok(()) => target.finish().map(|()| Exit::Fine),
         Err(err) if err.is_closed_pipe() && target.part.is_none() => Ok(Exit::Fine),
@@ -69,6 +86,7 @@ fn choose(
         ExportData::Histogram => !matches!(format, ExportFormat::Json | ExportFormat::Parquet),
         ExportData::Events => format == ExportFormat::Json,
         ExportData::Spikes => format == ExportFormat::Csv,
+        ExportData::Distribution => format == ExportFormat::Csv,
     };
     if !possible {
         return Err(CliError::usage(format!(
@@ -77,8 +95,13 @@ fn choose(
             name(&format)
         ))
         .hint(
-            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; events: json; spikes: csv",
+            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; distribution: csv; events: json; spikes: csv",
         ));
+    }
+    if let Some(why) = no_such_data(run, format, data) {
+        let id = &run.record().id;
+        return Err(CliError::failed_to(format!("export run {id}: {why}"))
+            .hint("--data histogram --format csv has every histogram of the run"));
     }
     if data == ExportData::Samples && !had_samples(run) && !run.has_samples() {
         return Err(CliError::failed_to(format!(
@@ -88,6 +111,22 @@ fn choose(
         .hint("measure with --raw to store them, or export --data histogram or summary"));
     }
     Ok(data)
+}
+
+/// Says why a run does not have `data` in a form that `format` can hold.
+fn no_such_data(run: &StoredRun, format: ExportFormat, data: ExportData) -> Option<&'static str> {
+    let record = run.record();
+    let several = record.origin.is_none() && record.series.iter().any(|s| s.context.is_some());
+    match (data, format) {
+        (ExportData::Distribution, _) if record.origin.is_some() => {
+            Some("an imported run has the buckets of its source and no distribution")
+        }
+        (ExportData::Histogram, ExportFormat::Csv | ExportFormat::Hdr) => None,
+        (ExportData::Histogram, _) if several => {
+            Some("it has several kinds of latencies, and this format has one a thread")
+        }
+        _ => None,
+    }
 }
 
 /// Whether the run was made with samples, whatever became of them.
@@ -153,6 +192,7 @@ fn write(
     run: &StoredRun,
     format: ExportFormat,
     data: ExportData,
+    bin: u64,
     out: &mut (dyn Write + Send),
 ) -> Result<(), ExportFailure> {
     let columns = export::Columns::of(run.record());
@@ -177,8 +217,19 @@ fn write(
                 return Ok(out.flush().map_err(any)?);
             }
             let log = histograms(run)?;
-            let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
-            export::csv_histogram(threads, &mut *out).map_err(any)?;
+            if run.record().series.iter().any(|s| s.context.is_some()) {
+                let own = distributions::of(log);
+                let items = own.iter().map(distributions::Own::labelled);
+                export::csv_contexts(items, &mut *out).map_err(any)?;
+            } else {
+                let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
+                export::csv_histogram(threads, &mut *out).map_err(any)?;
+            }
+        }
+        (ExportData::Distribution, _) => {
+            let own = distributions::with_totals(distributions::of(histograms(run)?));
+            let items = own.iter().map(distributions::Own::labelled);
+            export::csv_distributions(items, bin, &mut *out).map_err(any)?;
         }
         (ExportData::Histogram, format) if format != ExportFormat::Hdr => {
             peers::write(run, format, out)?;
