@@ -11,6 +11,7 @@ pub mod frame;
 pub mod irq;
 pub mod linpack;
 pub mod loads;
+pub mod memory;
 pub mod pacing;
 pub mod release;
 pub mod stream;

@@ -4,6 +4,7 @@
 //! Whether there is memory for what is asked.
 
 use punctual_sys::SysRoot;
+use punctual_sys::pages::NodeId;
 
 use crate::error::MeasureError;
 
@@ -11,10 +12,35 @@ use crate::error::MeasureError;
 const SHARE: u64 = 80;
 
 /// Refuses `option`, which takes `wanted` bytes, where that is more than most of what is available.
-///
-/// Where the kernel does not say what is available, the allocation itself will tell.
+/// `MemAvailable` of proc(5) is what can be had without taking it from others.
 pub(crate) fn check(sys: &SysRoot, option: &str, wanted: u64) -> Result<(), MeasureError> {
-    let Some(available) = available(sys) else {
+    let text = sys.read("/proc/meminfo").unwrap_or_default();
+    judge(option, wanted, kib(&text, "MemAvailable:"), "")
+}
+
+/// As [`check`], for memory of one node. There, what files hold counts as available only if it was not used lately.
+pub(crate) fn check_node(
+    sys: &SysRoot,
+    option: &str,
+    node: NodeId,
+    wanted: u64,
+) -> Result<(), MeasureError> {
+    let path = format!("/sys/devices/system/node/node{node}/meminfo");
+    let text = sys.read(&path).unwrap_or_default();
+    let of = |name: &str| kib(&text, &format!("Node {node} {name}:"));
+    let free = of("MemFree");
+    let available = free.map(|free| free.saturating_add(of("Inactive(file)").unwrap_or(0)));
+    judge(option, wanted, available, &format!(" on node {node}"))
+}
+
+fn judge(
+    option: &str,
+    wanted: u64,
+    available: Option<u64>,
+    place: &str,
+) -> Result<(), MeasureError> {
+    // Where the kernel does not say what is available, the allocation itself will tell.
+    let Some(available) = available else {
         return Ok(());
     };
     if wanted <= available / 100 * SHARE {
@@ -24,15 +50,16 @@ pub(crate) fn check(sys: &SysRoot, option: &str, wanted: u64) -> Result<(), Meas
     Err(MeasureError::Spec {
         option: option.to_owned(),
         reason: format!(
-            "takes {wanted} MB, and at most {SHARE} % of the {available} MB available may be taken"
+            "takes {wanted} MB, and at most {SHARE} % of the {available} MB available{place} may be taken"
         ),
     })
 }
 
-/// Returns how many bytes can be had without taking them from others (`MemAvailable` of proc(5)).
-fn available(sys: &SysRoot) -> Option<u64> {
-    let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+/// Returns the bytes that stand in KiB after `name`.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|l| l.trim_start().strip_prefix(name))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1_024)
 }
@@ -59,5 +86,21 @@ mod tests {
             err.to_string(),
             "--order 9: takes 1700 MB, and at most 80 % of the 2048 MB available may be taken"
         );
+    }
+    #[test]
+    fn a_node_has_what_is_free_or_idle_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let node = dir.path().join("sys/devices/system/node/node1");
+        std::fs::create_dir_all(&node).unwrap();
+        let text = "Node 1 MemTotal: 9000 kB\nNode 1 MemFree: 1000000 kB\nNode 1 Inactive(file): 500000 kB\n";
+        std::fs::write(node.join("meminfo"), text).unwrap();
+        let sys = SysRoot::at(dir.path());
+        check_node(&sys, "--size 1", 1, 1_200_000_000).unwrap();
+        let err = check_node(&sys, "--size 1", 1, 1_300_000_000).unwrap_err();
+        assert!(
+            err.to_string().contains("1536 MB available on node 1"),
+            "{err}"
+        );
+        check_node(&sys, "--size 1", 0, u64::MAX).unwrap();
     }
 }

@@ -193,6 +193,20 @@ impl<T: Number> Pages<T> {
         (first, first + self.bytes)
     }
 
+    /// Views the memory as other numbers; what does not fill one at its end is left out.
+    pub fn numbers<U: Number>(&self) -> &[U] {
+        let len = self.bytes / size_of::<U>();
+        // SAFETY: the mapping is aligned to a page and `len` of them lie within it; any bytes are a `U`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast::<U>(), len) }
+    }
+
+    /// Views the memory as other numbers to write; what does not fill one at its end is left out.
+    pub fn numbers_mut<U: Number>(&mut self) -> &mut [U] {
+        let len = self.bytes / size_of::<U>();
+        // SAFETY: as above; `self` is borrowed mutably, so this is the only access; any bytes are a `T` as well.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast::<U>(), len) }
+    }
+
     fn advise(&self, advice: libc::c_int) -> io::Result<()> {
         // SAFETY: the range is this mapping, which lives; none of the advice used here takes contents away.
         let rc = unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) };
@@ -262,6 +276,15 @@ mod tests {
         let last = pages.len() - 1;
         pages[last] = 7;
         assert_eq!((pages[last], pages.len()), (7, 100_000));
+    }
+
+    #[test]
+    fn the_same_memory_is_other_numbers_too() {
+        let mut pages = Pages::<u8>::map(20, HugePages::Leave).unwrap();
+        pages.numbers_mut::<f64>().fill(1.0);
+        let words: &[u64] = pages.numbers();
+        assert_eq!(words, [1.0_f64.to_bits(); 2]);
+        assert_eq!(pages.numbers::<u32>().len(), 5);
     }
 
     #[test]

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Memory: how fast it is copied, streamed and reached at random places, from each CPU node in the memory of each node.
+
+mod kernel;
+mod nodes;
+mod run;
+
+pub use kernel::{Kernel, UnknownKernel};
+pub use run::{Memory, run};
