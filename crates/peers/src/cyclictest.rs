@@ -17,6 +17,9 @@ use punctual_model::Nanos;
 pub(crate) const ASSUMED_US: &str =
     "the file does not state its unit; µs was taken for it, which is wrong after cyclictest -N";
 
+/// How the line begins that a run prints once, first.
+pub(crate) const DMA_LINE: &str = "# /dev/cpu_dma_latency set to ";
+
 /// Reads `Thread 0 Interval: 1500`.
 pub(crate) fn interval_line(line: &str) -> Option<(u32, Nanos)> {
     let (thread, interval) = line.strip_prefix("Thread ")?.split_once(" Interval: ")?;

@@ -127,6 +127,11 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     }
 }
 
+/// Whether a file of some format may begin with this line.
+pub(crate) fn begins_one(line: &str) -> bool {
+    line.starts_with(['{', '<']) || lines(line).is_some()
+}
+
 fn json(text: &str) -> Option<Format> {
     let has = |key: &str| text.contains(key);
     if has("\"file_version\"") {

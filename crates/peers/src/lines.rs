@@ -73,6 +73,36 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// Removes what commands a terminal: `ESC c`, `ESC [ 2 J` and the like. Also says whether one of these
+/// two, which clear it, was there.
+pub(crate) fn plain(line: &str) -> (String, bool) {
+    let mut parts = line.split('\u{1b}');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut cleared = false;
+    for part in parts {
+        let end = match part.strip_prefix('[') {
+            // Parameters, then one letter (ECMA-48).
+            Some(rest) => rest
+                .find(|c: char| !c.is_ascii_digit() && c != ';')
+                .map(|at| at + 1),
+            None => Some(0),
+        };
+        let (command, rest) = match end.and_then(|end| part.char_indices().nth(end)) {
+            Some((at, last)) => part.split_at(at + last.len_utf8()),
+            None => (part, ""),
+        };
+        cleared |= command == "c" || command == "[2J";
+        text.push_str(rest);
+    }
+    (text, cleared)
+}
+
+/// The error of a file in which another run follows.
+pub(crate) fn second_run(line: u64) -> ImportError {
+    ImportError::at_line(line, "a second run begins here")
+        .hinted("a file must have one run: divide it before this line and import the parts")
+}
+
 /// Reads a number that has nothing but digits.
 pub(crate) fn number(line: u64, what: &str, text: &str) -> Result<u64, ImportError> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -99,4 +129,26 @@ pub(crate) fn nanos(line: u64, units: u64, unit_ns: u64) -> Result<u64, ImportEr
         .checked_mul(unit_ns)
         .filter(|ns| *ns <= u64::MAX / 4)
         .ok_or_else(|| ImportError::at_line(line, format!("{units} is longer than any latency")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_for_a_terminal_are_removed() {
+        for (line, expected) in [
+            ("plain", ("plain", false)),
+            (
+                "\u{1b}c\u{1b}[2;37;40m title \u{1b}[0;0;0m",
+                (" title ", true),
+            ),
+            ("\u{1b}[2J\u{1b}[3A x", (" x", true)),
+            ("x\u{1b}", ("x", false)),
+            ("x\u{1b}[12", ("x", false)),
+            ("\u{1b}\u{1b}é", ("", false)),
+        ] {
+            assert_eq!(plain(line), (expected.0.to_owned(), expected.1), "{line:?}");
+        }
+    }
 }

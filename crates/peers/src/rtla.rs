@@ -7,7 +7,13 @@ pub(crate) mod hist;
 pub(crate) mod noise;
 pub(crate) mod top;
 
+use std::io::BufRead;
+
 use punctual_model::Nanos;
+
+use crate::error::ImportError;
+use crate::imported::Imported;
+use crate::lines::{Lines, plain, second_run};
 
 /// Reads `0 00:10:00`: days, hours, minutes and seconds.
 pub(crate) fn duration(text: &str) -> Option<Nanos> {
@@ -30,4 +36,60 @@ pub(crate) fn duration(text: &str) -> Option<Nanos> {
 fn cpu(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
     digits.then(|| text.parse().ok()).flatten()
+}
+
+/// The screens of a `top`, of which the last counts. Each but the first clears the terminal.
+#[derive(Debug, Default)]
+struct Screens {
+    any: bool,
+    /// How long the run had lasted on the screen before.
+    before: Option<Nanos>,
+}
+
+impl Screens {
+    /// Takes the title of a screen, which clears the terminal or does not.
+    fn title(
+        &mut self,
+        at: u64,
+        cleared: bool,
+        imported: &mut Imported,
+    ) -> Result<(), ImportError> {
+        if std::mem::replace(&mut self.any, true) && !cleared {
+            return Err(second_run(at));
+        }
+        self.before = imported.duration.take().or(self.before);
+        imported.series.clear();
+        imported.stated.clear();
+        Ok(())
+    }
+
+    /// Takes how long the run has lasted.
+    fn lasted(&self, at: u64, imported: &mut Imported, text: &str) -> Result<(), ImportError> {
+        imported.duration = duration(text);
+        match imported.duration.zip(self.before) {
+            Some((now, before)) if now < before => Err(second_run(at)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a line is the first of a file of rtla.
+fn is_title(line: &str) -> bool {
+    [
+        "Timer Latency",
+        "Operating System Noise",
+        "Hardware-related Noise",
+    ]
+    .contains(&line)
+        || line.starts_with("# RTLA ")
+}
+
+/// Reads the analysis of a hit to the end, so that rubbish or a second run there is an error.
+fn drain<R: BufRead>(lines: &mut Lines<R>) -> Result<(), ImportError> {
+    while let Some(line) = lines.next()? {
+        if crate::format::begins_one(plain(line).0.trim()) {
+            return Err(second_run(lines.number()));
+        }
+    }
+    Ok(())
 }

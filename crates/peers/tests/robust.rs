@@ -281,6 +281,115 @@ fn rteval() {
 }
 
 #[test]
+fn two_files_in_one_are_an_error() {
+    let all = golden();
+    let mut refused = 0;
+    for (first, a) in &all {
+        for (second, b) in &all {
+            let both = [&a[..], b].concat();
+            // Records without a head cannot be told from more of them.
+            if first.ends_with(".raw") && second.ends_with(".raw") {
+                continue;
+            }
+            // What `detect` takes it for is what it begins with, or what can be told first.
+            let Some(format) = detect(&both) else {
+                continue;
+            };
+            let err = read(&both, format).expect_err(&format!("{first} and {second}"));
+            assert!(!err.to_string().is_empty());
+            refused += 1;
+        }
+    }
+    assert!(refused > 3_000, "{refused}");
+}
+
+#[test]
+fn screens_of_rtla_follow_each_other() {
+    // As rtla prints them, with the escape sequences that it has.
+    let all = golden();
+    for (name, title, format) in [
+        (
+            "rtla-osnoise-top.txt",
+            "Operating System Noise",
+            Format::RtlaNoiseTop,
+        ),
+        (
+            "rtla-timerlat-top.txt",
+            "Timer Latency",
+            Format::RtlaTimerlatTop,
+        ),
+    ] {
+        let (_, bytes) = all.iter().find(|(n, _)| n == name).unwrap();
+        let end = String::from_utf8(bytes.clone()).unwrap();
+        let plain = read(end.as_bytes(), format).unwrap();
+        let colour = |text: &str| {
+            let colours = [
+                (title, "\u{1b}c\u{1b}[2;37;40m", "\u{1b}[0;0;0m"),
+                ("CPU ", "\u{1b}[2;30;47m", ""),
+            ];
+            colours
+                .iter()
+                .fold(text.to_owned(), |text, (word, before, after)| {
+                    text.replacen(word, &format!("{before}{word}{after}"), 1)
+                })
+        };
+        let rows = end
+            .lines()
+            .take_while(|l| !l.starts_with("rtla "))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let earlier = rows
+            .replace("00:01:00", "00:00:59")
+            .replace("00:00:12", "00:00:11")
+            + "\n";
+        assert_ne!(earlier.trim(), rows.trim());
+        let live = colour(&earlier) + &colour(&end);
+        assert_eq!(detect(live.as_bytes()), Some(format));
+        assert_eq!(read(live.as_bytes(), format).unwrap(), plain, "{name}");
+        let back = colour(&(rows.clone() + "\n")) + &colour(&earlier);
+        assert!(
+            text(back.as_bytes(), format).ends_with("a second run begins here"),
+            "{name}"
+        );
+        let again = rows + "\n" + &end;
+        assert!(
+            text(again.as_bytes(), format).ends_with("a second run begins here"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn frames_of_another_run_are_noticed() {
+    let all = golden();
+    let find = |name: &str| {
+        let (_, bytes) = all.iter().find(|(n, _)| n == name).unwrap();
+        String::from_utf8(bytes.clone()).unwrap()
+    };
+    let format = Format::CyclictestText;
+    let quiet = find("cyclictest-2.4-quiet.out");
+    assert_eq!(
+        text((quiet.clone() + &quiet).as_bytes(), format),
+        "line 4: a second run begins here"
+    );
+    // --laptop has no such line, but the threads have other numbers.
+    let rows: String = quiet.split_inclusive('\n').skip(1).collect();
+    assert!(read(rows.as_bytes(), format).is_ok());
+    let tid = rows.split(['(', ')']).nth(1).unwrap();
+    let other = rows.replacen(tid, "77777", 1);
+    assert_eq!(
+        text((rows.clone() + &other).as_bytes(), format),
+        "line 3: a second run begins here"
+    );
+    let fewer = rows.replacen("C:    500", "C:    499", 1);
+    assert_ne!(fewer, rows);
+    assert_eq!(
+        text((rows + &fewer).as_bytes(), format),
+        "line 3: a second run begins here"
+    );
+}
+
+#[test]
 fn a_list_of_spikes_agrees_with_the_figures() {
     let all = golden();
     let (_, bytes) = all

@@ -11,12 +11,12 @@ use std::io::BufRead;
 use punctual_model::Ended;
 use punctual_stats::Bucket;
 
-use super::{ASSUMED_US, text::Said};
+use super::{ASSUMED_US, DMA_LINE, text::Said};
 use crate::Unit;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
-use crate::lines::{Lines, nanos, number, numbers};
+use crate::lines::{Lines, nanos, number, numbers, second_run};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
 
 /// The rows so far: counts above 0 of each column, with their value.
@@ -62,6 +62,8 @@ pub(crate) fn read<R: BufRead>(
                 return Err(lines.error("a row comes after the totals"));
             }
             rows.push(at, &line)?;
+        } else if line == "# Histogram" || line.starts_with(DMA_LINE) {
+            return Err(second_run(at));
         } else if let Some(text) = line.strip_prefix("# ") {
             below.take(at, text)?;
         } else if !line.is_empty() && !super::is_remark(&line) {

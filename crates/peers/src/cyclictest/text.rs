@@ -7,12 +7,12 @@ use std::io::BufRead;
 
 use punctual_model::{Ended, Nanos};
 
-use super::{hist, interval_line, is_remark};
+use super::{DMA_LINE, hist, interval_line, is_remark};
 use crate::Unit;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::{Imported, Spike};
-use crate::lines::{Lines, nanos, number};
+use crate::lines::{Lines, nanos, number, plain, second_run};
 use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 /// One `T:` line.
@@ -20,6 +20,7 @@ use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 struct Row {
     line: u64,
     thread: u32,
+    tid: u64,
     priority: u64,
     interval: u64,
     cycles: u64,
@@ -33,6 +34,8 @@ struct Row {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     class: Option<char>,
+    /// Whether the line was there that comes once, at the start.
+    pub(crate) begun: bool,
     pub(crate) intervals: Vec<(u32, Nanos)>,
 }
 
@@ -43,14 +46,36 @@ impl Said {
     }
 
     /// Gives the threads of a histogram what the lines before it say of them.
-    fn tell(&self, frame: &[Row], imported: &mut Imported) {
-        if frame.len() != imported.series.len() {
-            return;
+    fn tell(&self, at: u64, frame: &[Row], imported: &mut Imported) -> Result<(), ImportError> {
+        if frame.is_empty() {
+            return Ok(());
         }
+        // With a histogram all threads have one interval.
+        let apart = frame.array_windows().any(|[a, b]| a.interval != b.interval);
+        if apart || frame.len() != imported.series.len() {
+            return Err(second_run(at));
+        }
+        let unit_ns = imported.resolution_ns.unwrap_or(1);
         for (row, series) in frame.iter().zip(&mut imported.series) {
+            let max = nanos(row.line, row.max, unit_ns)?;
+            if row.cycles > series.count || series.max_ns.is_some_and(|most| max > most) {
+                return Err(second_run(at));
+            }
             series.policy = self.policy(row);
             series.interval = row.interval.checked_mul(1_000).map(Nanos::new);
         }
+        Ok(())
+    }
+}
+
+impl Row {
+    /// Whether this can be a later line of the same thread of the same run.
+    fn follows(&self, earlier: &Self) -> bool {
+        // The first lines may be printed before a thread has a number.
+        let same = earlier.tid == 0 || self.tid == earlier.tid;
+        let asked = (self.priority, self.interval) == (earlier.priority, earlier.interval);
+        let grew = self.cycles >= earlier.cycles && self.max >= earlier.max;
+        same && asked && grew
     }
 }
 
@@ -60,17 +85,24 @@ pub(crate) fn read<R: BufRead>(
 ) -> Result<Imported, ImportError> {
     let mut said = Said::default();
     let mut frame: Vec<Row> = Vec::new();
+    let mut before: Vec<Row> = Vec::new();
     let mut threads = 0;
     let mut stated = Vec::new();
     let mut ended = None;
     let mut spikes = List::default();
     while let Some(line) = lines.next()? {
         // Live output goes up again for each frame.
-        let line = without_escapes(line).trim_end();
+        let (line, _) = plain(line);
+        let line = line.trim_end();
         if line == "# Histogram" {
             spikes.ended(lines)?;
+            // What ended a run is said behind its histogram.
+            if ended.is_some() {
+                return Err(second_run(lines.number()));
+            }
+            let begins = lines.number();
             let mut imported = hist::read(lines, unit, &said)?;
-            said.tell(&frame, &mut imported);
+            said.tell(begins, &frame, &mut imported)?;
             imported.stated.extend(stated);
             spikes.into(&mut imported)?;
             return Ok(imported);
@@ -83,27 +115,34 @@ pub(crate) fn read<R: BufRead>(
         } else if let Some(interval) = interval_line(line) {
             said.intervals.push(interval);
         } else if line.starts_with("T:") && line.contains(" Spike:") {
-            let line = line.to_owned();
-            spikes.push(lines.number(), &line)?;
+            spikes.push(lines.number(), line)?;
         } else if let Some(count) = line.strip_prefix("spikes = ") {
-            let count = count.to_owned();
-            spikes.count = Some(number(lines.number(), "the number of spikes", &count)?);
+            spikes.count = Some(number(lines.number(), "the number of spikes", count)?);
         } else if line.starts_with("T:") {
-            let line = line.to_owned();
-            let row = row(lines.number(), &line)?;
+            let row = row(lines.number(), line)?;
             let next = frame.len();
             if row.thread == 0 {
                 if next < threads {
                     return Err(lines.error("thread 0 comes before the last thread's line"));
                 }
-                frame.clear();
+                before = std::mem::take(&mut frame);
             } else if usize::try_from(row.thread).ok() != Some(next) {
                 return Err(lines.error(format!("thread {} comes where {next} should", row.thread)));
+            }
+            if before
+                .get(frame.len())
+                .is_some_and(|earlier| !row.follows(earlier))
+            {
+                return Err(second_run(row.line));
             }
             frame.push(row);
             threads = threads.max(frame.len());
             if threads > MOST_THREADS {
                 return Err(lines.error(format!("more than {MOST_THREADS} threads")));
+            }
+        } else if line.starts_with(DMA_LINE) {
+            if std::mem::replace(&mut said.begun, true) {
+                return Err(second_run(lines.number()));
             }
         } else if !is_remark(line) {
             return Err(lines.error("this is no line that cyclictest prints"));
@@ -249,18 +288,6 @@ fn summary(
     Ok(imported)
 }
 
-/// Removes `ESC [ n A` and the like from the beginning.
-fn without_escapes(mut line: &str) -> &str {
-    while let Some(rest) = line.strip_prefix("\u{1b}[") {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';');
-        let after = end.and_then(|end| rest.get(end..));
-        let mut chars = after.unwrap_or_default().chars();
-        chars.next();
-        line = chars.as_str();
-    }
-    line
-}
-
 /// Takes `fifo` from `policy: fifo: loadavg: ...`.
 fn class(policy: &str) -> Option<char> {
     match policy.split(':').next()? {
@@ -286,7 +313,7 @@ fn row(at: u64, text: &str) -> Result<Row, ImportError> {
         Ok(value)
     };
     let thread = field("T:", "(")?;
-    field("(", ")")?;
+    let tid = field("(", ")")?;
     let priority = field("P:", " I:")?;
     let interval = field("I:", " C:")?;
     let cycles = field("C:", " Min:")?;
@@ -302,6 +329,7 @@ fn row(at: u64, text: &str) -> Result<Row, ImportError> {
         line: at,
         thread: u32::try_from(thread)
             .map_err(|_| ImportError::at_line(at, format!("thread {thread} is too many")))?,
+        tid: value("the number of the thread", &tid)?,
         priority: value("P", &priority)?,
         interval: value("I", &interval)?,
         cycles: value("C", &cycles)?,

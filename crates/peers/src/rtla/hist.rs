@@ -10,11 +10,11 @@ use std::io::BufRead;
 
 use punctual_stats::Bucket;
 
-use super::{cpu, duration};
+use super::{cpu, drain, duration};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
-use crate::lines::{Lines, nanos, number, numbers};
+use crate::lines::{Lines, nanos, number, numbers, plain, second_run};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
 
 #[derive(Debug, Default)]
@@ -36,10 +36,13 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     let mut divisor = 0;
     let mut cells_kept = 0;
     while let Some(line) = lines.next()? {
-        let line = line.trim().to_owned();
+        let line = plain(line).0.trim().to_owned();
         let at = lines.number();
         if let Some(rest) = line.strip_prefix("# ") {
             if let Some(tool) = rest.strip_prefix("RTLA ") {
+                if !imported.instrument.is_empty() {
+                    return Err(second_run(at));
+                }
                 imported.instrument = match tool {
                     "timerlat histogram" => "timerlat",
                     "osnoise histogram" => "osnoise",
@@ -271,12 +274,6 @@ fn expect<T>(at: u64, values: Vec<T>, columns: usize) -> Result<Vec<T>, ImportEr
     let n = values.len();
     let reason = format!("{n} columns, and the heading has {columns}");
     Err(ImportError::at_line(at, reason))
-}
-
-/// Reads to the end, so that binary rubbish there is an error too.
-pub(super) fn drain<R: BufRead>(lines: &mut Lines<R>) -> Result<(), ImportError> {
-    while lines.next()?.is_some() {}
-    Ok(())
 }
 
 const fn gcd(mut a: u64, mut b: u64) -> u64 {

@@ -8,11 +8,11 @@
 
 use std::io::BufRead;
 
-use super::{cpu, duration};
+use super::{Screens, cpu, drain, is_title};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
-use crate::lines::{Lines, nanos, number};
+use crate::lines::{Lines, nanos, number, plain, second_run};
 use crate::series::{MOST_THREADS, SourceSeries, as_f64};
 
 const US: u64 = 1_000;
@@ -24,31 +24,39 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     let mut imported = Imported::new(Format::RtlaNoiseTop, "");
     let mut kinds: Option<Vec<String>> = None;
     let mut unit = false;
+    let mut screens = Screens::default();
     while let Some(line) = lines.next()? {
-        let line = line.rsplit('\u{1b}').next().unwrap_or(line).to_owned();
-        let line = line.strip_prefix("[2J").unwrap_or(&line).trim();
+        let (line, cleared) = plain(line);
+        let line = line.trim();
         let at = lines.number();
-        if line.is_empty() || line.starts_with('#') {
-        } else if line == "Operating System Noise" || line == "Hardware-related Noise" {
-            imported.instrument = match line {
+        let title = line == "Operating System Noise" || line == "Hardware-related Noise";
+        if screens.any && !title && is_title(line) {
+            return Err(second_run(at));
+        } else if line.is_empty() || line.starts_with('#') {
+        } else if title {
+            screens.title(at, cleared, &mut imported)?;
+            let instrument = match line {
                 "Hardware-related Noise" => "hwnoise",
                 _ => "osnoise",
             };
-            imported.series.clear();
-            imported.stated.clear();
+            let before = std::mem::replace(&mut imported.instrument, instrument);
+            if !before.is_empty() && before != instrument {
+                return Err(second_run(at));
+            }
             kinds = None;
         } else if imported.instrument.is_empty() {
             // A prompt, or whatever a terminal had before.
         } else if let Some(rest) = line.strip_prefix("duration:") {
             unit = rest.trim_end().ends_with("time is in us");
-            imported.duration = rest.split('|').next().and_then(duration);
+            let lasted = rest.split('|').next().unwrap_or_default();
+            screens.lasted(at, &mut imported, lasted)?;
         } else if let Some(rest) = line.strip_prefix("CPU Period") {
             let kind = rest.split_once("Max Single").map(|(_, kinds)| kinds);
             let words = kind.map(|kinds| kinds.split_ascii_whitespace().map(ToOwned::to_owned));
             kinds = words.map(Iterator::collect);
         } else if line.contains("hit stop tracing") {
             imported.ended = Some(punctual_model::Ended::Threshold);
-            super::hist::drain(lines)?;
+            drain(lines)?;
             break;
         } else {
             let known = kinds

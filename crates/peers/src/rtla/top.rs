@@ -7,13 +7,15 @@ use std::io::BufRead;
 
 use punctual_model::Ended;
 
-use super::hist::drain;
-use super::{cpu, duration};
+use super::{Screens, cpu, drain, is_title};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
-use crate::lines::{Lines, nanos, number};
+use crate::lines::{Lines, nanos, number, plain, second_run};
 use crate::series::{MOST_THREADS, SourceSeries, as_f64};
+
+/// What a screen begins with.
+const TITLE: &str = "Timer Latency";
 
 /// The groups of four figures in a row, in their order.
 const CONTEXTS: [&str; 3] = ["irq", "thread", "user"];
@@ -22,19 +24,19 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     let mut imported = Imported::new(Format::RtlaTimerlatTop, "timerlat");
     let mut unit_ns = None;
     let mut groups = 0;
-    let mut title = false;
+    let mut screens = Screens::default();
     let mut heading = false;
     while let Some(line) = lines.next()? {
-        // Live output clears the screen before each one.
-        let line = line.rsplit('\u{1b}').next().unwrap_or(line).to_owned();
-        let line = line.strip_prefix("[2J").unwrap_or(&line).trim();
+        let (line, cleared) = plain(line);
+        let line = line.trim();
         let at = lines.number();
-        if line.is_empty() || line.starts_with('#') || line.starts_with("---") {
-        } else if line == "Timer Latency" {
-            imported.series.clear();
-            title = true;
+        if screens.any && line != TITLE && is_title(line) {
+            return Err(second_run(at));
+        } else if line.is_empty() || line.starts_with('#') || line.starts_with("---") {
+        } else if line == TITLE {
+            screens.title(at, cleared, &mut imported)?;
             heading = false;
-        } else if !title {
+        } else if !screens.any {
             // A prompt, or whatever a terminal had before.
         } else if line.contains("IRQ Timer Latency (") {
             unit_ns = match (line.contains("(us)"), line.contains("(ns)")) {
@@ -43,7 +45,8 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 _ => return Err(lines.error("the unit is neither us nor ns")),
             };
             groups = line.matches(" Latency (").count();
-            imported.duration = line.split('|').next().and_then(duration);
+            let lasted = line.split('|').next().unwrap_or_default();
+            screens.lasted(at, &mut imported, lasted)?;
         } else if line.starts_with("CPU COUNT") {
             heading = true;
         } else if line.contains("hit stop tracing") {
