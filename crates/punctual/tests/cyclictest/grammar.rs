@@ -269,3 +269,30 @@ fn places_are_as_wide_as_they_say() {
     assert!(matches("00012 x", "{05} {*}"));
     assert!(!matches("   12", "{05}"));
 }
+
+/// Returns the lines but those of single buckets, with whole numbers and strings as one mark: blanks,
+/// the order of the keys, and the two decimals of a mean are the same.
+pub(super) fn json_lines(text: &str) -> Vec<String> {
+    let shape = |line: &str| {
+        let (key, value) = line.split_once("\": ").unwrap_or((line, ""));
+        let (value, comma) = match value.strip_suffix(',') {
+            Some(value) => (value, ","),
+            None => (value, ""),
+        };
+        let number = value.trim_start_matches('-');
+        let kind = match number.split_once('.') {
+            _ if value.starts_with('"') => "string".to_owned(),
+            Some((_, decimals)) => format!("{} decimals", decimals.len()),
+            // 2.6 and ours write -1 where 2.4 writes the number of the thread.
+            None if number.starts_with(|c: char| c.is_ascii_digit()) => "number".to_owned(),
+            // An empty histogram has blanks within its braces.
+            None => value.chars().filter(|c| !"{ }".contains(*c)).collect(),
+        };
+        format!("{key}: {kind}{comma}")
+    };
+    let bucket = |line: &&str| line.starts_with("        \"");
+    text.lines()
+        .filter(|line| !bucket(line))
+        .map(shape)
+        .collect()
+}
