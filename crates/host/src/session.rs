@@ -413,12 +413,13 @@ fn take_back(
 ) -> Result<TuningReport, SessionError> {
     // Those that are online now: a CPU that someone else took offline is no difference of ours.
     let online = online(sys);
+    // A line that was cut off is gone as soon as another one is appended.
+    let mut report = report(&journal, TuningAction::Revert);
     let Reverted {
         steps,
         complete,
         again,
     } = apply::revert(&mut journal, access, sys, &online);
-    let mut report = report(&journal, TuningAction::Revert);
     report.steps = steps;
     report.complete = complete;
     for line in journal.damaged_lines() {

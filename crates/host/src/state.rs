@@ -347,7 +347,7 @@ fn name_in(file: &File) -> String {
 fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
     use rustix::fs::FallocateFlags;
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
-        Err(rustix::io::Errno::NOSPC) => Err(io::ErrorKind::StorageFull.into()),
+        Err(err @ rustix::io::Errno::NOSPC) => Err(err.into()),
         _ => Ok(()),
     }
 }

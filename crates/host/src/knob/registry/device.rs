@@ -140,13 +140,6 @@ pub(super) const KNOBS: &[Knob] = &[
         "how far a file is read ahead, in KiB",
         "smaller: less throughput of sequential reading"
     ),
-    queue!(
-        "block.add_random",
-        "add_random",
-        Flag,
-        "whether requests feed the random numbers",
-        "none on current kernels"
-    ),
     net!(
         "net.rps_cpus",
         "queues/{rx}/rps_cpus",

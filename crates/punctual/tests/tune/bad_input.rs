@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Wrong options and profiles: one error that says where, what and what instead.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::common::machine;
+use crate::tree::Tree;
+
+#[test]
+fn a_wrong_option_is_named_with_what_was_expected() {
+    let tree = Tree::new();
+    for (args, parts) in [
+        (
+            "plan nosuch",
+            ["profile nosuch: there is none", "built in are latency"],
+        ),
+        (
+            "plan --set vm.swapiness=1",
+            ["--set vm.swapiness=1", "did you mean `vm.swappiness`"],
+        ),
+        (
+            "plan --set vm.swappiness=x",
+            ["--set vm.swappiness=x", "a whole number"],
+        ),
+        (
+            "plan --set vm.swappiness",
+            ["--set vm.swappiness", "expected KNOB=VALUE"],
+        ),
+        (
+            "plan latency --only nosuch",
+            ["--only nosuch", "no knob of profile latency"],
+        ),
+        ("plan isolate", ["none are named", "--isolate"]),
+        (
+            "plan --isolate 0-3",
+            ["no CPU is left", "leave at least one"],
+        ),
+        ("plan --isolate 9", ["CPUs 9 are not online", "0-3"]),
+        ("knobs nosuch", ["nosuch: no such knob", "tune knobs"]),
+        ("apply --for 0", ["--for 0", "over at once"]),
+    ] {
+        tree.tune(args).error(2, &parts);
+    }
+    assert!(!tree.state().exists());
+}
+
+#[test]
+fn a_wrong_profile_is_named_with_its_line_and_key() {
+    let tree = Tree::new();
+    for (text, parts) in [
+        (
+            "[knobs]\nvm.swapiness = 1\n",
+            ["profile.toml, line 4, `vm.swapiness`", "did you mean"],
+        ),
+        (
+            "[knobs]\nvm.swappiness = []\n",
+            ["line 4, `vm.swappiness`", "expected a string"],
+        ),
+        ("colour = 1\n", ["line 3, `colour`", "unknown key"]),
+        (
+            "[boot]\nisolcpus = \"$(reboot)\"\n",
+            ["line 4, `isolcpus`", "without blanks, quotes"],
+        ),
+        ("base = \"nosuch\"\n", ["profile nosuch", "there is none"]),
+        ("x", ["profile.toml, line 3", "Error: "]),
+    ] {
+        let path = tree.profile(text);
+        let args = format!("plan {}", Tree::shown(&path));
+        tree.tune(&args).error(2, &parts);
+    }
+    let missing = tree.root().join("none.toml");
+    let args = format!("plan {}", Tree::shown(&missing));
+    tree.tune(&args).error(1, &["read profile", "No such file"]);
+    let args = format!("plan {}", Tree::shown(&tree.root().join("proc/sys/")));
+    tree.tune(&args).error(1, &["not a regular file"]);
+}
+
+#[test]
+fn a_profile_that_is_its_own_base_ends() {
+    let tree = Tree::new();
+    let path = tree.profile("");
+    let own = format!("base = \"{}\"\n", Tree::shown(&path));
+    let path = tree.profile(&own);
+    let args = format!("plan {}", Tree::shown(&path));
+    tree.tune(&args).error(2, &["stand on each other"]).hinted();
+}
+
+#[test]
+fn root_does_not_obey_a_profile_that_everybody_may_write() {
+    if !machine::root() {
+        return;
+    }
+    let tree = Tree::new();
+    let path = tree.profile("[knobs]\nvm.swappiness = 5\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let args = format!("plan {}", Tree::shown(&path));
+    tree.tune(&args)
+        .error(1, &["everybody may write to it"])
+        .hinted();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    tree.tune(&args).fine();
+}
+
+#[test]
+fn a_journal_that_others_could_change_is_not_obeyed() {
+    let tree = Tree::new();
+    tree.tune("apply --set vm.swappiness=10").fine();
+    fs::set_permissions(tree.state(), fs::Permissions::from_mode(0o777)).unwrap();
+    tree.tune("revert")
+        .error(1, &["is not safe", "mode must be 700"]);
+    tree.tune("status").error(1, &["is not safe"]);
+    fs::set_permissions(tree.state(), fs::Permissions::from_mode(0o700)).unwrap();
+    let journal = tree.state().join("journal");
+    let elsewhere = tree.root().join("elsewhere");
+    fs::rename(&journal, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &journal).unwrap();
+    tree.tune("revert").error(1, &["journal"]);
+    assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
+}
+
+#[test]
+fn what_this_machine_has_not_is_said_with_status_5() {
+    let tree = Tree::new();
+    let answer = tree.tune("apply --set thp.enabled=never");
+    assert_eq!(answer.code(), 5, "{answer:?}");
+    assert!(
+        answer.stdout.contains("this kernel or hardware has none"),
+        "{answer:?}"
+    );
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Sessions that end by themselves: with a command, with time, with a kill.
+
+use std::time::Duration;
+
+use crate::common::{Running, finish, machine, wait_until};
+use crate::tree::Tree;
+
+const SET: &str = "--set vm.swappiness=10";
+const SWAPPINESS: &str = "proc/sys/vm/swappiness";
+
+fn keepers(tree: &Tree) -> usize {
+    let root = Tree::shown(&tree.root());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .filter(|line| {
+            let line = String::from_utf8_lossy(line).into_owned();
+            line.contains("\0keep\0") && line.contains(&root)
+        })
+        .count()
+}
+
+#[test]
+fn a_command_runs_in_the_tuned_machine_and_its_status_is_ours() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    let answer = finish(tree.run(SET, "cat proc/sys/vm/swappiness; exit 7"));
+    assert_eq!(answer.code(), 7, "{answer:?}");
+    assert_eq!(answer.stdout, "10");
+    assert_eq!(tree.dump(), before);
+    let answer = finish(tree.run(SET, "kill -9 $$"));
+    assert_eq!(answer.code(), 137, "{answer:?}");
+    assert_eq!(tree.dump(), before);
+    assert!(wait_until(Duration::from_secs(5), || keepers(&tree) == 0));
+}
+
+#[test]
+fn a_command_that_cannot_start_leaves_nothing() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    let mut command = tree.command(&format!("run {SET}"));
+    command.args(["--", "/no/such/command"]);
+    finish(command).error(1, &["failed to run /no/such/command"]);
+    assert_eq!(tree.dump(), before);
+}
+
+#[test]
+fn ctrl_c_and_sigterm_end_the_command_and_put_everything_back() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let tree = Tree::new();
+        let before = tree.dump();
+        let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
+        assert!(wait_until(Duration::from_secs(20), || tree
+            .root()
+            .join("pid")
+            .exists()));
+        assert_eq!(tree.read(SWAPPINESS), "10");
+        running.signal(signal);
+        let answer = running.wait();
+        assert_eq!(answer.code(), 128 + 15, "{answer:?}");
+        assert_eq!(tree.dump(), before);
+    }
+}
+
+#[test]
+fn killed_it_is_reverted_by_its_keeper_and_the_command_ends() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
+    let pid = tree.root().join("pid");
+    let started = || pid.exists() && !tree.read("pid").is_empty();
+    assert!(wait_until(Duration::from_secs(20), started));
+    let command = tree.read("pid");
+    running.signal("KILL");
+    drop(running);
+    assert!(wait_until(Duration::from_secs(10), || tree.dump() == before));
+    let gone = || machine::status(format!("/proc/{command}/status"), "State").is_empty();
+    assert!(
+        wait_until(Duration::from_secs(10), gone),
+        "the command goes on"
+    );
+    assert!(wait_until(Duration::from_secs(10), || keepers(&tree) == 0));
+    assert!(
+        tree.tune("status")
+            .fine()
+            .stdout
+            .contains("nothing is changed")
+    );
+}
+
+#[test]
+fn another_tuner_waits_its_turn() {
+    let tree = Tree::new();
+    let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
+    assert!(wait_until(Duration::from_secs(20), || tree
+        .root()
+        .join("pid")
+        .exists()));
+    tree.tune("apply --set vm.stat_interval=7")
+        .error(1, &["another tuner is at work: process", "(run)"]);
+    let status = tree.tune("status").fine().stdout.clone();
+    assert!(status.contains("at work now: process"), "{status}");
+    running.signal("TERM");
+    running.wait();
+    tree.tune("apply --set vm.stat_interval=7").fine();
+}
+
+#[test]
+fn time_reverts_also_when_the_terminal_is_gone() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    // setsid(1) is the terminal: when its session's leader ends, its group is hung up.
+    let mut command = std::process::Command::new("setsid");
+    let tune = tree.command(&format!("apply {SET} --for 2s"));
+    command.arg(tune.get_program()).args(tune.get_args());
+    finish(command).fine();
+    assert_eq!(tree.read(SWAPPINESS), "10");
+    assert_eq!(keepers(&tree), 1);
+    let status = tree.tune("status").fine().stdout.clone();
+    assert!(status.contains(", until "), "{status}");
+    assert!(wait_until(Duration::from_secs(20), || tree.dump() == before));
+    assert!(wait_until(Duration::from_secs(10), || keepers(&tree) == 0));
+    assert!(
+        tree.tune("revert")
+            .fine()
+            .stdout
+            .contains("Nothing to revert")
+    );
+}
+
+#[test]
+fn a_revert_in_time_lets_the_keeper_go() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    tree.tune(&format!("apply {SET} --for 1h")).fine();
+    assert_eq!(keepers(&tree), 1);
+    tree.tune("revert").fine();
+    assert_eq!(keepers(&tree), 0);
+    assert_eq!(tree.dump(), before);
+}
+
+#[test]
+fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
+    let tree = Tree::new();
+    let before = tree.dump();
+    tree.tune(&format!("apply {SET} --for 1h")).fine();
+    let journal = tree.state().join("journal");
+    let text = String::from_utf8(std::fs::read(journal).unwrap()).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("\"keeper\""))
+        .unwrap();
+    let record: serde_json::Value = serde_json::from_str(line).unwrap();
+    machine::signal("TERM", &record["pid"].to_string());
+    assert!(wait_until(Duration::from_secs(10), || tree.dump() == before));
+}
