@@ -11,9 +11,11 @@
 mod case;
 mod parse;
 mod rules;
+mod tunable;
 
 use punctual_model::{
-    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, Evidence, HostFacts, Rule, RuleOutcome, Verdict,
+    CpuChoice, CpuSet, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, HostFacts, Rule, RuleOutcome,
+    Verdict,
 };
 
 use self::case::{Case, Entry};
@@ -102,13 +104,16 @@ fn folded(all: Vec<Evidence>) -> Vec<Evidence> {
 
 impl Entry {
     fn rule(&self) -> Rule {
+        let knobs = tunable::knobs(self.id);
+        let tune = (!knobs.is_empty()).then_some(Fixer::Tune);
         Rule {
             id: self.id.to_owned(),
             severity: self.severity,
             title: self.title.to_owned(),
             why: self.why.to_owned(),
             fix: self.fix.to_owned(),
-            fixed_by: self.by.to_vec(),
+            fixed_by: tune.into_iter().chain(self.by.iter().copied()).collect(),
+            knobs: knobs.iter().map(ToString::to_string).collect(),
             source: self.source.to_owned(),
         }
     }

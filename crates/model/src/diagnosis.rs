@@ -110,6 +110,8 @@ pub struct Rule {
     pub fix: String,
     /// Who can. Empty for what cannot be changed.
     pub fixed_by: Vec<Fixer>,
+    /// The settings of `punctual tune` that fix it.
+    pub knobs: Vec<String>,
     /// The documentation, manual page or paper that says so.
     pub source: String,
 }

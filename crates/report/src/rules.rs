@@ -42,8 +42,12 @@ fn row(rule: &Rule) -> String {
 }
 
 fn chapter(rule: &Rule) -> String {
+    let knobs = match rule.knobs[..] {
+        [] => String::new(),
+        _ => format!("- Settings of tune: `{}`\n", rule.knobs.join("`, `")),
+    };
     format!(
-        "\n### {}\n\n{}. Severity {}, fixed by {}.\n\n- Why: {}\n- Fix: {}\n- Source: {}\n",
+        "\n### {}\n\n{}. Severity {}, fixed by {}.\n\n- Why: {}\n- Fix: {}\n{knobs}- Source: {}\n",
         rule.id,
         sentence(&rule.title),
         rule.severity,
@@ -105,6 +109,7 @@ mod tests {
             why: "It plays with a|b*.".to_owned(),
             fix: "take it away".to_owned(),
             fixed_by: vec![Fixer::Tune, Fixer::Boot],
+            knobs: vec!["toy.on".to_owned()],
             source: "toys(7)".to_owned(),
         };
         let text = markdown(&[rule]);
@@ -117,5 +122,6 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("a\\|b\\*"), "{text}");
+        assert!(text.contains("- Settings of tune: `toy.on`\n"), "{text}");
     }
 }

@@ -38,6 +38,7 @@ fn rule(id: &str, severity: Severity) -> Rule {
               other, or do something else"
             .to_owned(),
         fixed_by: vec![Fixer::Tune, Fixer::Boot],
+        knobs: vec!["cpufreq.governor".to_owned(), "cpufreq.epp".to_owned()],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst".to_owned(),
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Entry {
     pub(crate) title: &'static str,
     pub(crate) why: &'static str,
     pub(crate) fix: &'static str,
+    /// Who can fix it, besides tune.
     pub(crate) by: &'static [Fixer],
     pub(crate) source: &'static str,
     pub(crate) check: fn(&Case<'_>) -> Answer,

@@ -68,15 +68,21 @@ pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
 }
 
 fn about(rule: &Rule) -> String {
+    let knobs = match rule.knobs[..] {
+        [] => String::new(),
+        _ => format!("punctual tune, setting {}", rule.knobs.join(", ")),
+    };
     let severity = format!("{}: {}", rule.severity, meaning(rule.severity));
     [
         ("Severity", severity.as_str()),
         ("Why", &rule.why),
         ("Fix", &rule.fix),
         ("Fixed by", &fixers(&rule.fixed_by)),
+        ("Tune", &knobs),
         ("Source", &rule.source),
     ]
     .into_iter()
+    .filter(|(_, text)| !text.is_empty())
     .map(|(label, text)| paragraph(label, text))
     .collect()
 }

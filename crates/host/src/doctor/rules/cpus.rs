@@ -32,7 +32,7 @@ pub(super) const RULES: &[Entry] = &[
               real-time thread that does not sleep can starve what its own CPU needs.",
         fix: "keep some CPUs for real-time work and the others for the rest (isolcpus=, or a cpuset \
               partition), and name the former with --cpus",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/real-time/hardware.rst; timers/no_hz.rst",
         check: housekeeping,
     },
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Entry] = &[
               them, the kernel work that they cause.",
         fix: "a cpuset partition of type isolated (cgroup v2) does it while the system runs, \
               isolcpus=domain,managed_irq,LIST at boot",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (isolcpus=); cgroup-v2.rst \
                  (cpuset.cpus.partition)",
         check: isolation,
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Unbound kernel threads inherit the CPUs of kthreadd and do their work wherever they may.",
         fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with kthread_cpus= \
               or isolcpus=",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         check: |case| may_run(case, "/proc/2/status", "kthreadd"),
     },
@@ -88,7 +88,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Everything that the first process starts inherits its CPUs, unless told otherwise.",
         fix: "CPUAffinity= in systemd's system.conf, or AllowedCPUs= of system.slice and user.slice; \
               isolcpus= does it at boot",
-        by: &[Fixer::Tune, Fixer::Setup, Fixer::Boot],
+        by: &[Fixer::Setup, Fixer::Boot],
         source: "systemd-system.conf(5), systemd.resource-control(5)",
         check: |case| may_run(case, "/proc/1/status", "the first process"),
     },
@@ -110,7 +110,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Two hardware threads compete for the same units and first-level caches: each runs slower, by \
               an amount that depends on what the other does.",
         fix: "take the siblings offline, boot with nosmt, or switch SMT off in the firmware",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (smt)",
         check: smt,
     },

@@ -15,7 +15,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "After a pause a CPU is slow, and it takes a change of frequency, which itself takes time, \
               until it is fast again.",
         fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance)",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst; \
                  core-api/real-time/kernel-configuration.rst",
         check: |case| {
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the processor is told to save energy",
         why: "With hardware-managed frequencies the preference decides how quickly the processor speeds up.",
         fix: "write performance to energy_performance_preference of these CPUs",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst",
         check: |case| {
             let none = "the processor does not manage its frequency by itself";
@@ -49,7 +49,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The bias register lets the processor trade speed, and the depth of idle states, for energy: \
               0 is performance, 15 is saving.",
         fix: "write 0 to power/energy_perf_bias of these CPUs (x86_energy_perf_policy performance)",
-        by: &[Fixer::Tune, Fixer::Firmware],
+        by: &[Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/intel_epb.rst",
         check: |case| {
             each(
@@ -67,7 +67,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "How fast a core is depends then on how many others are busy, and on heat: run times vary.",
         fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if even run times matter more than \
               short ones",
-        by: &[Fixer::Tune, Fixer::Firmware],
+        by: &[Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst (frequency boost support)",
         check: turbo,
     },

@@ -30,7 +30,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual and cyclictest do), \
               write 1 to the state's disable file, or boot with intel_idle.max_cstate=1 \
               processor.max_cstate=1",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
         check: |case| states(case, DEEP_US, i64::MAX),
     },
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "idle states that take 10 to 99 µs to leave are allowed",
         why: "A wake-up after a pause is late by the time that the CPU needs to leave the state.",
         fix: "as for idle-deep",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
         check: |case| states(case, NOTICED_US, DEEP_US - 1),
     },
@@ -52,7 +52,7 @@ pub(super) const RULES: &[Entry] = &[
               can serve a timer: tens of microseconds.",
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual does), or boot with \
               idle=poll; the virtual CPU then looks busy to its host",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/virt/guest-halt-polling.rst; \
                  admin-guide/pm/cpuidle.rst (power management quality of service)",
         check: guest_halt,

@@ -21,7 +21,7 @@ pub(super) const RULES: &[Entry] = &[
               the CPU.",
         fix: "write the other CPUs to /proc/irq/N/smp_affinity_list; the kernel places managed interrupts \
               (several queues of NVMe, virtio) by itself, isolcpus=managed_irq keeps them away at boot",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: on_judged,
     },
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "new interrupts go to the judged CPUs too",
         why: "A device that is plugged in or set up later interrupts wherever the default says.",
         fix: "write the mask of the other CPUs to /proc/irq/default_smp_affinity, or boot with irqaffinity=",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: |case| masked(case, &["/proc/irq/default_smp_affinity"]),
     },
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Writing back to disk, crypto, and much of what drivers defer goes through these workqueues.",
         fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask and to \
               /sys/bus/workqueue/devices/writeback/cpumask",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/core-api/workqueue.rst; admin-guide/kernel-per-CPU-kthreads.rst",
         check: |case| {
             let files = [
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "network packets are steered to the judged CPUs",
         why: "Receive packet steering sends an interrupt and the work on a packet to the CPUs of its mask.",
         fix: "write a mask without these CPUs to rps_cpus of the queue",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/networking/scaling.rst (RPS)",
         check: packet_steering,
     },
@@ -91,7 +91,7 @@ pub(super) const RULES: &[Entry] = &[
               priority.",
         fix: "write the other CPUs to /proc/sys/kernel/watchdog_cpumask, or 0 to /proc/sys/kernel/watchdog; \
               a hardware watchdog does the same without the interruptions",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/lockup-watchdogs.rst; \
                  core-api/real-time/kernel-configuration.rst",
         check: |case| watchdog(case, "/proc/sys/kernel/soft_watchdog"),
@@ -103,7 +103,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "A performance counter, which nothing else can use then, raises an interrupt that cannot be \
               masked every watchdog_thresh seconds.",
         fix: "write 0 to /proc/sys/kernel/nmi_watchdog, or boot with nmi_watchdog=0",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/lockup-watchdogs.rst",
         check: |case| watchdog(case, "/proc/sys/kernel/nmi_watchdog"),
     },

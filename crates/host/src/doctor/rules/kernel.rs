@@ -30,7 +30,7 @@ pub(super) const RULES: &[Entry] = &[
               or to the next scheduling point, before a real-time thread gets the CPU.",
         fix: "boot with preempt=full, which a kernel with PREEMPT_DYNAMIC takes; other kernels must \
               be built with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Rebuild],
+        by: &[Fixer::Boot, Fixer::Rebuild],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (preempt=); \
                  kernel/Kconfig.preempt",
         check: preempt_model,

@@ -24,7 +24,7 @@ pub(super) const RULES: &[Entry] = &[
               50 ms in each second by default. Threads that sleep in between never notice.",
         fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a CPU \
               entirely; a loop in it then takes that CPU from everybody",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/scheduler/sched-rt-group.rst; sched(7)",
         check: throttling,
     },
@@ -35,7 +35,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "With CONFIG_RT_GROUP_SCHED the cgroup's cpu.rt_runtime_us is what throttles, whatever the \
               sysctl says.",
         fix: "raise the sysctl first, then write the same to /sys/fs/cgroup/cpu/cpu.rt_runtime_us",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: group_budget,
     },
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Since 6.12 an ordinary thread that waits behind a busy real-time thread gets the CPU after \
               all, for up to 50 ms in each second. It matters only where real-time threads do not sleep.",
         fix: "keep ordinary threads off these CPUs, or write 0 to fair_server/cpuN/runtime in debugfs",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux kernel/sched/deadline.c and debug.c (fair_server)",
         check: fair_server,
     },
@@ -103,7 +103,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "To see who uses which page the kernel makes pages inaccessible from time to time: the next \
               access, also to locked memory, is a page fault, and may copy the page.",
         fix: "write 0 to /proc/sys/kernel/numa_balancing",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
         check: numa_balancing,
     },
@@ -113,7 +113,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "every RCU grace period is expedited",
         why: "Each of them interrupts every CPU that is not idle.",
         fix: "write 0 to /sys/kernel/rcu_expedited",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/ABI/testing/sysfs-kernel-rcu_expedited; RCU/Design",
         check: |case| super::debugging::off(case, "/sys/kernel/rcu_expedited"),
     },
@@ -125,7 +125,7 @@ pub(super) const RULES: &[Entry] = &[
               interrupts the judged CPUs.",
         fix: "write 1 to /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1 (PREEMPT_RT \
               does by default)",
-        by: &[Fixer::Tune, Fixer::Boot],
+        by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (rcupdate.rcu_normal_after_boot)",
         check: rcu_normal,
     },

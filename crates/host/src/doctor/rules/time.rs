@@ -22,7 +22,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "hpet, acpi_pm and the like are registers on a bus: each reading takes a microsecond or more, \
               all CPUs queue for it, and the kernel reads the clock at every timer and switch.",
         fix: "write tsc to current_clocksource if it is available; if not, see tsc-unstable",
-        by: &[Fixer::Tune, Fixer::Boot, Fixer::Firmware],
+        by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/timers/timekeeping.rst",
         check: clock_source,
     },
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "the clock is one of the hypervisor's",
         why: "It is read by the same counter and more arithmetic, in a loop that the host may make repeat.",
         fix: "write tsc to current_clocksource if it is available and the host guarantees it",
-        by: &[Fixer::Tune, Fixer::Hypervisor],
+        by: &[Fixer::Hypervisor],
         source: "Linux Documentation/virt/kvm/x86/timekeeping.rst",
         check: clock_source_virtual,
     },
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "The kernel moves timers of idle CPUs to busy ones, to let the former sleep; they expire on \
               somebody else's CPU then.",
         fix: "write 0 to /proc/sys/kernel/timer_migration",
-        by: &[Fixer::Tune],
+        by: &[],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (timer_migration)",
         check: timer_migration,
     },
