@@ -19,16 +19,17 @@ pub use run::{Linpack, run};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use punctual_model::Bytes;
 use punctual_sys::dense;
 use punctual_sys::pages::{HugePages, Pages};
 
 use self::lu::{Factorisation, Meter};
 use self::system::System;
 
-/// Returns the memory in bytes that solving a system of `order` equations takes.
-pub fn memory_of(order: usize) -> u64 {
+/// Returns the memory that solving a system of `order` equations takes.
+pub fn memory_of(order: usize) -> Bytes {
     let numbers = System { order, seed: 0 }.numbers();
-    numbers.map_or(u64::MAX, |n| (n as u64).saturating_mul(8))
+    Bytes::new(numbers.map_or(u64::MAX, |n| n as u64)).times(8)
 }
 
 /// Solves systems of `order` equations on the calling thread, one after another, until `stop` is set; adds the
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_said_is_all_there_is() {
-        assert_eq!(memory_of(4_000), 4_000 * 4_001 * 8);
-        assert_eq!(memory_of(usize::MAX / 2), u64::MAX);
+        assert_eq!(memory_of(4_000).get(), 4_000 * 4_001 * 8);
+        assert_eq!(memory_of(usize::MAX / 2).get(), u64::MAX);
     }
 }

@@ -3,6 +3,7 @@
 
 //! Whether there is memory for what is asked.
 
+use punctual_model::Bytes;
 use punctual_sys::SysRoot;
 use punctual_sys::pages::NodeId;
 
@@ -13,7 +14,7 @@ const SHARE: u64 = 80;
 
 /// Refuses `option`, which takes `wanted` bytes, where that is more than most of what is available.
 /// `MemAvailable` of proc(5) is what can be had without taking it from others.
-pub(crate) fn check(sys: &SysRoot, option: &str, wanted: u64) -> Result<(), MeasureError> {
+pub(crate) fn check(sys: &SysRoot, option: &str, wanted: Bytes) -> Result<(), MeasureError> {
     let text = sys.read("/proc/meminfo").unwrap_or_default();
     judge(option, wanted, kib(&text, "MemAvailable:"), "")
 }
@@ -23,7 +24,7 @@ pub(crate) fn check_node(
     sys: &SysRoot,
     option: &str,
     node: NodeId,
-    wanted: u64,
+    wanted: Bytes,
 ) -> Result<(), MeasureError> {
     let path = format!("/sys/devices/system/node/node{node}/meminfo");
     let text = sys.read(&path).unwrap_or_default();
@@ -35,7 +36,7 @@ pub(crate) fn check_node(
 
 fn judge(
     option: &str,
-    wanted: u64,
+    wanted: Bytes,
     available: Option<u64>,
     place: &str,
 ) -> Result<(), MeasureError> {
@@ -43,6 +44,7 @@ fn judge(
     let Some(available) = available else {
         return Ok(());
     };
+    let wanted = wanted.get();
     if wanted <= available / 100 * SHARE {
         return Ok(());
     }
@@ -77,11 +79,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         let sys = SysRoot::at(dir.path());
-        check(&sys, "--order 9", u64::MAX).unwrap();
+        check(&sys, "--order 9", Bytes::new(u64::MAX)).unwrap();
         let text = "MemTotal: 4000 kB\nMemAvailable:    2000000 kB\n";
         std::fs::write(dir.path().join("proc/meminfo"), text).unwrap();
-        check(&sys, "--order 9", 1_600_000_000).unwrap();
-        let err = check(&sys, "--order 9", 1_700_000_000).unwrap_err();
+        check(&sys, "--order 9", Bytes::new(1_600_000_000)).unwrap();
+        let err = check(&sys, "--order 9", Bytes::new(1_700_000_000)).unwrap_err();
         assert_eq!(
             err.to_string(),
             "--order 9: takes 1700 MB, and at most 80 % of the 2048 MB available may be taken"
@@ -95,12 +97,12 @@ mod tests {
         let text = "Node 1 MemTotal: 9000 kB\nNode 1 MemFree: 1000000 kB\nNode 1 Inactive(file): 500000 kB\n";
         std::fs::write(node.join("meminfo"), text).unwrap();
         let sys = SysRoot::at(dir.path());
-        check_node(&sys, "--size 1", 1, 1_200_000_000).unwrap();
-        let err = check_node(&sys, "--size 1", 1, 1_300_000_000).unwrap_err();
+        check_node(&sys, "--size 1", 1, Bytes::new(1_200_000_000)).unwrap();
+        let err = check_node(&sys, "--size 1", 1, Bytes::new(1_300_000_000)).unwrap_err();
         assert!(
             err.to_string().contains("1536 MB available on node 1"),
             "{err}"
         );
-        check_node(&sys, "--size 1", 0, u64::MAX).unwrap();
+        check_node(&sys, "--size 1", 0, Bytes::new(u64::MAX)).unwrap();
     }
 }

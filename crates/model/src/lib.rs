@@ -21,6 +21,7 @@ mod origin;
 mod policy;
 mod run;
 mod run_list;
+mod size;
 mod spec;
 mod tune;
 mod units;
@@ -46,6 +47,7 @@ pub use run::{
     RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
+pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
     Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote,

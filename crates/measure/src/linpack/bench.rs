@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_model::{Nanos, Progress};
+use punctual_model::{Bytes, Nanos, Progress};
 use punctual_sys::clock;
 use punctual_sys::dense::{Tile, View, set_product};
 use punctual_sys::pages::{HugePages, Pages};
@@ -219,9 +219,9 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// Returns the memory in bytes that matrices of `order` rows take.
-    pub(super) fn memory_of(order: usize) -> u64 {
-        super::memory_of(order).saturating_mul(3)
+    /// Returns the memory that matrices of `order` rows take.
+    pub(super) fn memory_of(order: usize) -> Bytes {
+        super::memory_of(order).times(3)
     }
 
     /// Takes memory for matrices of `order` rows, and fills it.

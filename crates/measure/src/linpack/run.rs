@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Better, Check, Figure, Progress};
+use punctual_model::{Better, Bytes, Check, Figure, Progress};
 use punctual_sys::dense;
 
 use super::bench::{Bench, Product, Solved};
@@ -72,15 +72,16 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
         });
     }
     let largest = what.orders.iter().copied().max().unwrap_or(1);
-    let product = if what.product {
-        Product::memory_of(largest)
-    } else {
-        0
-    };
+    // Those of all orders are there at once.
+    let orders = what.orders.iter().filter(|_| what.product);
+    let products = orders.fold(0_u64, |sum, n| {
+        sum.saturating_add(Product::memory_of(*n).get())
+    });
+    let wanted = memory_of(largest).get().saturating_add(products);
     room::check(
         frame.sys(),
         &format!("--order {largest}"),
-        memory_of(largest).saturating_add(product),
+        Bytes::new(wanted),
     )?;
     let mut found = Found::default();
     let mut bench = Bench::new(frame)?;

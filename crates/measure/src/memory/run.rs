@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_model::{Better, Check, CpuSet, Figure, Finding, Nanos, Progress};
+use punctual_model::{Better, Bytes, Check, CpuSet, Figure, Finding, Nanos, Progress};
 use punctual_sys::pages::{HugePages, NodeId, Pages};
 use punctual_sys::{SysRoot, clock};
 
@@ -27,8 +27,8 @@ const LOOKED_AT: usize = 64;
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Memory {
-    /// Bytes of a block; each thread has up to four of them on every memory node.
-    pub block: u64,
+    /// Size of a block; each thread has up to four of them on every memory node.
+    pub block: Bytes,
     /// Loops to measure.
     pub kernels: Vec<Kernel>,
     /// Threads of a CPU node that work at once, each on blocks of its own.
@@ -109,17 +109,16 @@ impl Memory {
     }
 
     /// Returns the bytes that are taken on each memory node.
-    fn bytes_a_node(&self) -> u64 {
+    fn bytes_a_node(&self) -> Bytes {
         let blocks = self.plain_blocks() as u64 + u64::from(self.has_chase());
-        let threads = u64::from(self.threads);
-        self.block.saturating_mul(blocks).saturating_mul(threads)
+        self.block.times(blocks).times(self.threads.into())
     }
 }
 
 fn check_room(what: &Memory, sys: &SysRoot, nodes: &Nodes) -> Result<(), MeasureError> {
     let option = format!("--size {}", what.block);
     let wanted = what.bytes_a_node();
-    let all = wanted.saturating_mul(nodes.memory.len() as u64);
+    let all = wanted.times(nodes.memory.len() as u64);
     room::check(sys, &option, all)?;
     if nodes.memory.len() > 1 {
         for node in &nodes.memory {
@@ -135,7 +134,7 @@ fn take_memory(
     frame: &mut Frame<'_>,
     nodes: &Nodes,
 ) -> Result<BTreeMap<NodeId, Bank>, MeasureError> {
-    let len = usize::try_from(what.block).unwrap_or(usize::MAX);
+    let len = usize::try_from(what.block.get()).unwrap_or(usize::MAX);
     // With a single node there is nothing to bind to, and a container may forbid it.
     let bind = nodes.known && nodes.memory.len() > 1;
     let take = |node: NodeId| -> std::io::Result<Pages<u8>> {
@@ -305,7 +304,7 @@ fn findings(what: &Memory, sys: &SysRoot, cpus: &CpuSet) -> Vec<Finding> {
         return Vec::new();
     };
     let wanted = cache.saturating_mul(TIMES);
-    if what.block >= wanted {
+    if what.block.get() >= wanted {
         return Vec::new();
     }
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
@@ -314,7 +313,7 @@ fn findings(what: &Memory, sys: &SysRoot, cpus: &CpuSet) -> Vec<Finding> {
         format!(
             "blocks of {} MiB are less than {TIMES} times the largest cache of {} MiB: part of what is measured may be the \
              cache, not the memory; --size {}M is enough",
-            mib(what.block),
+            mib(what.block.get()),
             mib(cache),
             mib(wanted)
         ),
@@ -409,7 +408,7 @@ mod tests {
 
     fn memory(kernels: &[Kernel]) -> Memory {
         Memory {
-            block: 1 << 20,
+            block: Bytes::new(1 << 20),
             kernels: kernels.to_vec(),
             threads: 1,
             repeats: 2,
@@ -446,9 +445,9 @@ mod tests {
             return;
         };
         let mut what = memory(&[Kernel::Copy]);
-        what.block = cache;
+        what.block = Bytes::new(cache);
         assert_eq!(findings(&what, &sys, &cpus).len(), 1);
-        what.block = cache * 4;
+        what.block = Bytes::new(cache * 4);
         assert!(findings(&what, &sys, &cpus).is_empty());
     }
 
@@ -462,7 +461,7 @@ mod tests {
             "{err}"
         );
         let mut what = memory(&[Kernel::Copy]);
-        what.block = 1 << 50;
+        what.block = Bytes::new(1 << 50);
         let err = testing::run(|frame| run(&what, frame)).unwrap_err();
         assert!(
             err.is_usage() && err.to_string().starts_with("--size "),

@@ -9,7 +9,7 @@ use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
 use super::irq::IrqArgs;
-use super::{DmaLatency, LinpackArgs, LoadOptions, Switch, label, one_of};
+use super::{DmaLatency, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
 
 /// What makes samples
 #[derive(Debug, Subcommand)]
@@ -22,6 +22,8 @@ pub enum Instrument {
     Release(Box<ReleaseArgs>),
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size
     Linpack(Box<LinpackArgs>),
+    /// Measure how fast memory is copied, streamed and reached, for every pair of CPU node and memory node
+    Memory(Box<MemoryArgs>),
     /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
     Deadline(Box<DeadlineArgs>),
 }

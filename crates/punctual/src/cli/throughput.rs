@@ -3,11 +3,12 @@
 
 //! Options of the instruments that measure how much is done, not how late it is.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use punctual_measure::linpack::Engine;
-use punctual_model::Policy;
+use punctual_measure::memory::Kernel;
+use punctual_model::{Bytes, Policy};
 
-use super::CommonArgs;
+use super::{CommonArgs, one_of};
 
 /// Options of `measure linpack`
 #[derive(Args, Debug)]
@@ -58,4 +59,82 @@ pub struct LinpackArgs {
     /// What all instruments share
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+/// Options of `measure memory`
+#[derive(Args, Debug)]
+pub struct MemoryArgs {
+    /// Size of a block, such as 256M; each thread has up to four on every memory node
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "256M",
+        help_heading = "Sampling"
+    )]
+    pub size: Bytes,
+
+    /// Loops to measure (comma-separated) [default: all]
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        value_delimiter = ',',
+        help_heading = "Sampling",
+        value_parser = one_of(Kernel::ALL, Kernel::name)
+    )]
+    pub kernels: Vec<Kernel>,
+
+    /// Threads of each CPU node that work at once
+    #[arg(
+        long,
+        short = 't',
+        value_name = "N",
+        default_value = "1",
+        help_heading = "Threads",
+        value_parser = clap::value_parser!(u32).range(1..=4096)
+    )]
+    pub threads: u32,
+
+    /// Whether blocks lie in huge pages: as the kernel is set, asked for, or refused
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "leave",
+        help_heading = "Sampling"
+    )]
+    pub huge_pages: HugePagesArg,
+
+    /// Observe each loop and pair of nodes this often
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        help_heading = "End",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub repeats: u32,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Whether memory lies in huge pages
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum HugePagesArg {
+    /// As the kernel is set
+    Leave,
+    /// Asked for
+    Ask,
+    /// Refused
+    Refuse,
 }

@@ -7,6 +7,7 @@ mod deadline;
 mod instrument;
 mod irq;
 mod linpack;
+mod memory;
 pub(crate) mod plan;
 mod release;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
         Instrument::Irq(args) => irq::run(home, args),
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),
+        Instrument::Memory(args) => memory::run(home, args),
         Instrument::Deadline(args) => deadline::run(home, args),
     }
 }
