@@ -130,6 +130,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__measure,linpack)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__linpack"
                 ;;
+            punctual__subcmd__help__subcmd__measure,noise)
+                cmd="punctual__subcmd__help__subcmd__measure__subcmd__noise"
+                ;;
             punctual__subcmd__help__subcmd__measure,release)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__release"
                 ;;
@@ -187,6 +190,9 @@ _punctual() {
             punctual__subcmd__measure,linpack)
                 cmd="punctual__subcmd__measure__subcmd__linpack"
                 ;;
+            punctual__subcmd__measure,noise)
+                cmd="punctual__subcmd__measure__subcmd__noise"
+                ;;
             punctual__subcmd__measure,release)
                 cmd="punctual__subcmd__measure__subcmd__release"
                 ;;
@@ -204,6 +210,9 @@ _punctual() {
                 ;;
             punctual__subcmd__measure__subcmd__help,linpack)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__linpack"
+                ;;
+            punctual__subcmd__measure__subcmd__help,noise)
+                cmd="punctual__subcmd__measure__subcmd__help__subcmd__noise"
                 ;;
             punctual__subcmd__measure__subcmd__help,release)
                 cmd="punctual__subcmd__measure__subcmd__help__subcmd__release"
@@ -838,7 +847,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure)
-            opts="wakeup irq release linpack deadline"
+            opts="wakeup irq release linpack deadline noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -880,6 +889,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__measure__subcmd__linpack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__measure__subcmd__noise)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1174,7 +1197,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --home --help --version wakeup irq release linpack deadline help"
+            opts="-h -V --home --help --version wakeup irq release linpack deadline noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1294,7 +1317,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help)
-            opts="wakeup irq release linpack deadline help"
+            opts="wakeup irq release linpack deadline noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1350,6 +1373,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__help__subcmd__linpack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__measure__subcmd__help__subcmd__noise)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1501,6 +1538,92 @@ _punctual() {
                     return 0
                     ;;
                 -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mlock)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --housekeeping)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__measure__subcmd__noise)
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duty)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1794,7 +1917,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__export)
-            opts="-f -o -h -V --format --data --bin --output --force --home --help --version"
+            opts="-f -o -h -V --format --data --output --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1809,11 +1932,7 @@ _punctual() {
                     return 0
                     ;;
                 --data)
-                    COMPREPLY=($(compgen -W "samples summary histogram distribution events spikes" -- "${cur}"))
-                    return 0
-                    ;;
-                --bin)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "samples summary histogram events spikes" -- "${cur}"))
                     return 0
                     ;;
                 --output)

@@ -26,7 +26,7 @@ use punctual_model::{CpuId, CpuSet, Nanos, Pin, Progress};
 use punctual_sys::thread::Tid;
 
 pub use cycle::{Iterations, Worked};
-pub use options::{Deadline, Due, Duty, ParseOptionError, Work};
+pub use options::{Deadline, Due, ParseDueError, Work};
 
 use self::calibrate::{Calibrated, calibrate};
 use self::late::Late;
@@ -123,7 +123,7 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
         }));
     }
     let crew = Crew::assemble(works)?;
-    crew.go();
+    frame.start(&crew)?;
     let lookout = attend(frame, &crew, &mut watched, &posts);
     let results: Vec<(Done, ThreadReport)> = crew.join()?;
     watched.iter_mut().for_each(Watched::drain);

@@ -7,11 +7,13 @@
 pub mod crew;
 pub mod cyclic;
 pub mod deadline;
+pub mod duty;
 pub mod frame;
 pub mod irq;
 pub mod linpack;
 pub mod loads;
 pub mod memory;
+pub mod noise;
 pub mod pacing;
 pub mod release;
 pub mod stream;

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use punctual_measure::crew::Post;
 use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
 use punctual_measure::deadline::Iterations;
+use punctual_measure::noise::{self, Scale, Ticker, Turns, Window};
 use punctual_measure::release::{self, Release};
 use punctual_measure::stream::{Stream, Tap};
 use punctual_model::{Clock, Nanos, Policy};
@@ -162,6 +163,44 @@ fn the_deadline_loop_does_not_allocate_with_or_without_pauses() {
         let taken = stream.tally().moments().count() + stream.lost();
         assert!(worked.iterations > 0);
         assert_eq!(taken, worked.iterations);
+    }
+    the_counter_counts();
+}
+
+fn watches_without_allocating<T: Ticker>(ticker: T, scale: Scale, window: Option<Window>) {
+    let (mut tap, mut stream) = tap(Nanos::from_millis(1));
+    let turns = Turns {
+        ticker,
+        scale,
+        // Short, so that gaps are stored on any machine, and the full ring is met too.
+        threshold: Nanos::new(1),
+        window,
+        origin: clock::monotonic(),
+        duration: Nanos::from_millis(30),
+        cpu: 0,
+        stop: Arc::default(),
+        begun: Arc::default(),
+    };
+    let before = CALLS.get();
+    let watched = turns.run(&mut tap);
+    assert_eq!(CALLS.get() - before, 0, "the loop allocated, {window:?}");
+    stream.drain(|_| ());
+    let taken = stream.tally().moments().count();
+    assert!(watched.gaps > 0);
+    assert_eq!(taken + stream.lost(), watched.gaps);
+}
+
+#[test]
+fn the_noise_loop_does_not_allocate_with_either_counter() {
+    let window = Window {
+        runtime: Nanos::from_millis(2),
+        period: Nanos::from_millis(5),
+    };
+    for window in [None, Some(window)] {
+        watches_without_allocating(noise::Clock, Scale::NANOS, window);
+        if cfg!(target_arch = "x86_64") {
+            watches_without_allocating(noise::Tsc, Scale::of(2e9), window);
+        }
     }
     the_counter_counts();
 }

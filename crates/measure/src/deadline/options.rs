@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use punctual_model::{Nanos, Pin};
 
+use crate::duty::Duty;
+
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadline {
@@ -73,10 +75,10 @@ impl fmt::Display for Due {
 }
 
 impl FromStr for Due {
-    type Err = ParseOptionError;
+    type Err = ParseDueError;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let fail = |reason: String| ParseOptionError {
+        let fail = |reason: String| ParseDueError {
             text: s.to_owned(),
             reason,
         };
@@ -100,63 +102,10 @@ impl FromStr for Due {
     }
 }
 
-/// A part of the time, above 0 and at most 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Duty(f64);
-
-impl Duty {
-    /// All of the time.
-    pub const FULL: Self = Self(1.0);
-
-    /// Returns the part.
-    pub const fn share(self) -> f64 {
-        self.0
-    }
-
-    /// Whether it is all of the time.
-    pub fn is_full(self) -> bool {
-        self.0 >= 1.0
-    }
-
-    /// Returns the period in which `work` is this part.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most a thousand times the work; beyond the range it saturates"
-    )]
-    pub(crate) fn period_of(self, work: Nanos) -> Nanos {
-        Nanos::new((work.get() as f64 / self.0).round() as u64)
-    }
-}
-
-impl fmt::Display for Duty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not 28.999999999999996.
-        let percent = (self.0 * 1e8).round() / 1e6;
-        f.pad(&format!("{percent}%"))
-    }
-}
-
-impl FromStr for Duty {
-    type Err = ParseOptionError;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let number = s.strip_suffix('%').and_then(|n| n.parse::<f64>().ok());
-        match number {
-            Some(percent) if (0.1..=100.0).contains(&percent) => Ok(Self(percent / 100.0)),
-            _ => Err(ParseOptionError {
-                text: s.to_owned(),
-                reason: "must be from 0.1% to 100%".to_owned(),
-            }),
-        }
-    }
-}
-
-/// An option was rejected.
+/// A deadline was rejected.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}`: {reason}")]
-pub struct ParseOptionError {
+pub struct ParseDueError {
     text: String,
     reason: String,
 }
@@ -182,20 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn duties_round_trip() {
-        for text in ["100%", "80%", "0.5%", "29%", "94.7%"] {
-            assert_eq!(text.parse::<Duty>().unwrap().to_string(), text);
-        }
-        assert!("100%".parse::<Duty>().unwrap().is_full());
-        let half: Duty = "50%".parse().unwrap();
-        assert_eq!(
-            half.period_of(Nanos::from_millis(10)),
-            Nanos::from_millis(20)
-        );
-    }
-
-    #[test]
-    fn bad_options_name_the_reason() {
+    fn bad_deadlines_name_the_reason() {
         for (text, part) in [
             ("auto:1", "above 1"),
             ("auto:NaN", "above 1"),
@@ -206,9 +142,6 @@ mod tests {
         ] {
             let err = text.parse::<Due>().unwrap_err().to_string();
             assert!(err.contains(part), "{text}: {err}");
-        }
-        for text in ["80", "0%", "101%", "NaN%", "%", "-5%"] {
-            text.parse::<Duty>().unwrap_err();
         }
     }
 }

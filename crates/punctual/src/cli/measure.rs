@@ -4,7 +4,8 @@
 //! Options of `measure`: those of the wake-up instrument, and those that all others share.
 
 use clap::{Args, Subcommand};
-use punctual_measure::deadline::{Due, Duty};
+use punctual_measure::deadline::Due;
+use punctual_measure::duty::Duty;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
@@ -26,6 +27,8 @@ pub enum Instrument {
     Memory(Box<MemoryArgs>),
     /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
     Deadline(Box<DeadlineArgs>),
+    /// Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them
+    Noise(Box<NoiseArgs>),
 }
 
 /// Options of `measure wakeup`
@@ -183,7 +186,8 @@ pub struct WakeupArgs {
 /// Options that all instruments but `wakeup` have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
-    /// CPUs to measure [default: all that are online and allowed; for deadline the first of them]
+    /// CPUs to measure [default: all that are online and allowed; for deadline the first of them, for
+    /// noise all others]
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
     pub cpus: Option<CpuSet>,
 
@@ -333,6 +337,60 @@ pub struct DeadlineArgs {
     pub duty: Duty,
 
     /// Measure for this time, after calibrating
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "10s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Options of `measure noise`
+#[derive(Args, Debug)]
+pub struct NoiseArgs {
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What is longer between two readings of the counter is a gap
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1us",
+        help_heading = "Sampling"
+    )]
+    pub threshold: Nanos,
+
+    /// Part of each period that is watched [default: 100%, for real-time policies 75%, which their
+    /// budget allows]
+    #[arg(long, value_name = "PERCENT", help_heading = "Sampling")]
+    pub duty: Option<Duty>,
+
+    /// The period of which a part is watched
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1s",
+        help_heading = "Sampling"
+    )]
+    pub period: Nanos,
+
+    /// Measure for this time
     #[arg(
         long,
         short = 'D',

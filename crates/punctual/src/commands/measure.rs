@@ -8,6 +8,7 @@ mod instrument;
 mod irq;
 mod linpack;
 mod memory;
+mod noise;
 pub(crate) mod plan;
 mod release;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
         Instrument::Linpack(args) => linpack::run(home, args),
         Instrument::Memory(args) => memory::run(home, args),
         Instrument::Deadline(args) => deadline::run(home, args),
+        Instrument::Noise(args) => noise::run(home, args),
     }
 }
 

@@ -21,6 +21,7 @@ mod figures;
 mod irq;
 mod kill;
 mod loads;
+mod noise;
 mod options;
 mod output;
 mod schema;

@@ -39,6 +39,8 @@ pub(crate) enum Measured {
     All,
     /// So many of them, from the first.
     First(u32),
+    /// All but the first, which is left to everything else; that one, where there is no other.
+    AllButFirst,
 }
 
 impl Measured {
@@ -46,6 +48,8 @@ impl Measured {
         match self {
             Self::All => allowed.clone(),
             Self::First(n) => allowed.iter().take(n as usize).collect(),
+            Self::AllButFirst if allowed.len() > 1 => allowed.iter().skip(1).collect(),
+            Self::AllButFirst => allowed.clone(),
         }
     }
 }

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the kernel counts of what can interrupt a CPU.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{CpuId, CpuSet};
+use punctual_sys::{SysRoot, msr};
+
+use crate::conditions::{self, Ticks};
+
+/// Counts at one moment. Per CPU, by the name of the source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters {
+    interrupts: Table,
+    softirqs: Table,
+    ticks: BTreeMap<CpuId, Ticks>,
+    /// System management interrupts, or why they cannot be read.
+    smi: BTreeMap<CpuId, Result<u32, String>>,
+}
+
+/// Counts by CPU and source.
+pub(crate) type Table = BTreeMap<CpuId, BTreeMap<String, u64>>;
+
+impl Counters {
+    /// Reads them for `cpus`.
+    pub(crate) fn read(sys: &SysRoot, cpus: &CpuSet) -> Self {
+        let table = |path| table(&sys.read(path).unwrap_or_default(), cpus);
+        let smi = |cpu| {
+            msr::smi_count(sys, cpu).map_err(|err| {
+                let why = std::error::Error::source(&err);
+                format!(
+                    "{err}: {}",
+                    why.map_or_else(String::new, ToString::to_string)
+                )
+            })
+        };
+        Self {
+            interrupts: table("/proc/interrupts"),
+            softirqs: table("/proc/softirqs"),
+            ticks: conditions::ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
+            smi: cpus.iter().map(|cpu| (cpu, smi(cpu))).collect(),
+        }
+    }
+
+    /// Returns what was counted from `earlier` to this moment.
+    pub(crate) fn since(&self, earlier: &Self) -> Deltas {
+        let smi = self.smi.iter().map(|(cpu, now)| {
+            let before = earlier.smi.get(cpu).cloned().unwrap_or(Ok(0));
+            // The register has 32 bits.
+            let grown = now.clone().and_then(|now| Ok(now.wrapping_sub(before?)));
+            (*cpu, grown)
+        });
+        let stolen = self.ticks.iter().filter_map(|(cpu, now)| {
+            let before = earlier.ticks.get(cpu)?;
+            // A clock tick of /proc is 10 ms (USER_HZ is 100, time(7)).
+            Some((*cpu, now.steal.saturating_sub(before.steal) * 10))
+        });
+        Deltas {
+            interrupts: grown(&earlier.interrupts, &self.interrupts),
+            softirqs: grown(&earlier.softirqs, &self.softirqs),
+            stolen_ms: stolen.collect(),
+            smi: smi.collect(),
+        }
+    }
+}
+
+/// What was counted in a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deltas {
+    /// Interrupts, of those sources that had any.
+    pub(crate) interrupts: Table,
+    /// Softirqs, of those kinds that had any.
+    pub(crate) softirqs: Table,
+    /// Time that the hypervisor took, in ms, counted in steps of 10.
+    pub(crate) stolen_ms: BTreeMap<CpuId, u64>,
+    /// System management interrupts, or why they cannot be read.
+    pub(crate) smi: BTreeMap<CpuId, Result<u32, String>>,
+}
+
+/// Returns the sum of all sources on `cpu`.
+pub(crate) fn all_of(table: &Table, cpu: CpuId) -> u64 {
+    table.get(&cpu).map_or(0, |sources| sources.values().sum())
+}
+
+/// Returns the sum of all CPUs by source.
+pub(crate) fn by_source(table: &Table) -> BTreeMap<&str, u64> {
+    let mut sums = BTreeMap::new();
+    for (source, count) in table.values().flatten() {
+        *sums.entry(source.as_str()).or_insert(0) += count;
+    }
+    sums
+}
+
+fn grown(before: &Table, after: &Table) -> Table {
+    let of_cpu = |(cpu, sources): (&CpuId, &BTreeMap<String, u64>)| {
+        let earlier = before.get(cpu);
+        let grown = sources.iter().filter_map(|(source, now)| {
+            let was = earlier.and_then(|e| e.get(source)).copied().unwrap_or(0);
+            let grown = now.saturating_sub(was);
+            (grown > 0).then(|| (source.clone(), grown))
+        });
+        (*cpu, grown.collect())
+    };
+    after.iter().map(of_cpu).collect()
+}
+
+/// Parses `/proc/interrupts` or `/proc/softirqs`: a heading that names the online CPUs, then a line
+/// a source with a count for each of them, and words on what it is. Sums without a count for each
+/// CPU (`ERR`) are left out.
+fn table(text: &str, cpus: &CpuSet) -> Table {
+    let mut lines = text.lines();
+    let heading = lines.next().unwrap_or_default();
+    let columns: Vec<CpuId> = heading
+        .split_whitespace()
+        .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+        .collect();
+    let mut table = Table::new();
+    for line in lines {
+        let Some((id, rest)) = line.split_once(':') else {
+            continue;
+        };
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let counts: Vec<u64> = words.iter().map_while(|w| w.parse().ok()).collect();
+        if counts.len() < columns.len() {
+            continue;
+        }
+        let source = source(id.trim(), words.get(columns.len()..).unwrap_or_default());
+        for (cpu, count) in columns.iter().zip(&counts) {
+            if cpus.contains(*cpu) {
+                table
+                    .entry(*cpu)
+                    .or_default()
+                    .insert(source.clone(), *count);
+            }
+        }
+    }
+    table
+}
+
+/// Names a source: `LOC Local timer`, or number and device of an interrupt line, whose words begin
+/// with its chip and its wire.
+fn source(id: &str, words: &[&str]) -> String {
+    let numbered = id.bytes().all(|b| b.is_ascii_digit());
+    let devices = match words {
+        [_chip, _wire, devices @ ..] if numbered => devices,
+        [words @ .., "interrupts"] => words,
+        words => words,
+    };
+    let mut name = id.to_owned();
+    for word in devices {
+        name.push(' ');
+        name.push_str(word);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERRUPTS: &str = "           CPU0       CPU2       
+ 26:          0         14  IO-APIC   4-edge      ttyS0
+ 36:      66042      58058 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0, other
+NMI:          0          0   Non-maskable interrupts
+LOC:     376341     326494   Local timer interrupts
+ERR:          0
+";
+
+    fn read(text: &str) -> Counters {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc")).unwrap();
+        std::fs::write(dir.path().join("proc/interrupts"), text).unwrap();
+        std::fs::write(
+            dir.path().join("proc/softirqs"),
+            "        CPU0 CPU2\n  TIMER: 5 7\n    RCU: 1 1\n",
+        )
+        .unwrap();
+        std::fs::write(
+            dir.path().join("proc/stat"),
+            "cpu2 1 1 1 1 1 1 1 3\nctxt 5\n",
+        )
+        .unwrap();
+        Counters::read(&SysRoot::at(dir.path()), &"1-2".parse().unwrap())
+    }
+
+    #[test]
+    fn columns_are_the_cpus_of_the_heading() {
+        let counters = read(INTERRUPTS);
+        let cpu = &counters.interrupts[&2];
+        assert_eq!(
+            counters.interrupts.len(),
+            1,
+            "CPU 1 is offline, CPU 0 not measured"
+        );
+        assert_eq!(cpu["26 ttyS0"], 14);
+        assert_eq!(cpu["36 virtio1-req.0, other"], 58_058);
+        assert_eq!(cpu["LOC Local timer"], 326_494);
+        assert!(!cpu.keys().any(|source| source.starts_with("ERR")));
+        assert_eq!(counters.softirqs[&2]["TIMER"], 7);
+    }
+
+    #[test]
+    fn only_what_grew_is_told() {
+        let before = read(INTERRUPTS);
+        let after = read(&INTERRUPTS.replace("326494", "326994"));
+        let deltas = after.since(&before);
+        assert_eq!(all_of(&deltas.interrupts, 2), 500);
+        let sources = by_source(&deltas.interrupts);
+        assert_eq!(
+            sources.into_iter().collect::<Vec<_>>(),
+            [("LOC Local timer", 500)]
+        );
+        assert_eq!(all_of(&deltas.softirqs, 2), 0);
+        assert_eq!(deltas.stolen_ms[&2], 0);
+        let why = deltas.smi[&2].clone().unwrap_err();
+        assert!(why.contains("msr"), "{why}");
+    }
+
+    #[test]
+    fn this_machine_has_a_timer_interrupt_somewhere() {
+        let cpus = punctual_sys::sched::affinity().unwrap();
+        let counters = Counters::read(&SysRoot::live(), &cpus);
+        let any: u64 = counters
+            .interrupts
+            .values()
+            .flat_map(BTreeMap::values)
+            .sum();
+        assert!(any > 0);
+        assert!(!counters.ticks.is_empty());
+    }
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From what the threads saw and the kernel counted to figures, findings and checks.
+
+use punctual_model::{Better, Check, Figure, Finding, Nanos, Sample, Series};
+use punctual_sys::SysRoot;
+
+use super::counters::{Deltas, all_of, by_source};
+use super::{Done, Noise, Scale, Spot, TURNS};
+use crate::crew::ThreadReport;
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+use crate::rates::scaled;
+use crate::tally;
+
+/// How far the counter's rate over the run may be from that before it.
+const RATE_LIMIT: f64 = 1e-4;
+
+/// Sources that a sentence names.
+const NAMED: usize = 3;
+
+/// Sums a run up.
+pub(crate) fn found(
+    noise: Noise,
+    rate: Option<f64>,
+    scale: Scale,
+    frame: &Frame<'_>,
+    spots: &mut [Spot],
+    results: Vec<(Done, ThreadReport)>,
+    counted: &Deltas,
+) -> Result<Found, MeasureError> {
+    let mut found = Found {
+        ended: frame.ended(),
+        faults_spoil: true,
+        ..Found::default()
+    };
+    let mut largest: Vec<Sample> = Vec::new();
+    let mut rates = Vec::new();
+    let (mut turns, mut backward) = (0, 0);
+    for (spot, (done, mut report)) in spots.iter_mut().zip(results) {
+        check_threshold(noise, scale, &done)?;
+        if let Some(errno) = done.watched.failure {
+            let (thread, source) = (report.evidence.ready.index, errno.into());
+            return Err(MeasureError::Sleep { thread, source });
+        }
+        report.narrow_to(done.usage);
+        let watched = scale.nanos(done.watched.ticks);
+        spot.bins.finish(watched);
+        found.figures.extend(figures(spot, &done, watched, counted));
+        found
+            .findings
+            .push(sources(spot, noise, &done, watched, counted));
+        largest.extend(&spot.largest);
+        rates.extend(
+            done.around[0]
+                .rate_to(&done.around[1])
+                .filter(|_| rate.is_some()),
+        );
+        turns += done.watched.turns;
+        backward += done.watched.backward;
+        found.series.push(Series {
+            interval_ns: None,
+            overruns: None,
+            warm_up_samples: None,
+            ..spot.stream.series(None)
+        });
+        found.threads.push(report);
+    }
+    found.figures.extend(of_sources(counted));
+    found.figures.extend(told(largest));
+    found.findings.extend(unknown(frame.sys(), counted));
+    let tallies: Vec<_> = spots.iter().map(|s| s.stream.tally()).collect();
+    found.total = tally::total(&tallies);
+    found.total.lost = found.series.iter().map(|s| s.lost).sum();
+    found.histograms = (0..)
+        .zip(spots.iter())
+        .map(|(n, s): (u32, _)| (n.to_string(), s.stream.tally().histogram().clone()))
+        .collect();
+    found.checks = checks(&found.series, turns);
+    found.checks.push(counter(rate, &rates, backward));
+    Ok(found)
+}
+
+/// A threshold near one turn makes gaps of the loop's own jitter, or of each turn.
+fn check_threshold(noise: Noise, scale: Scale, done: &Done) -> Result<(), MeasureError> {
+    let (threshold, cost) = (scale.ticks(noise.threshold), done.cost);
+    if threshold >= cost.saturating_mul(TURNS) {
+        return Ok(());
+    }
+    Err(MeasureError::Spec {
+        option: format!("--threshold {}", noise.threshold),
+        reason: format!(
+            "one turn of the loop takes {} here, and a gap must be at least {TURNS} of them",
+            scale.nanos(cost)
+        ),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn figures(spot: &Spot, done: &Done, watched: Nanos, counted: &Deltas) -> Vec<Figure> {
+    let cpu = spot.cpu;
+    let seconds = watched.as_secs_f64();
+    let per_second = |n: f64| (seconds > 0.0).then(|| n / seconds);
+    let own = |name: &str, unit: &str, better, value: f64| {
+        Figure::single(name, unit, better, value).at("cpu", cpu)
+    };
+    let gaps = done.watched.gaps;
+    // Those that found the ring full are in the count, and in no sum: the run is invalid then.
+    let moments = spot.stream.tally().moments();
+    let lost = moments.mean().unwrap_or(0.0) * moments.count() as f64 / 1e9;
+    let rate_interval = spot.bins.gaps_interval();
+    let mut figures = vec![
+        Figure {
+            count: gaps,
+            value: per_second(gaps as f64),
+            interval: rate_interval.and_then(|i| Some(scaled(i, per_second(1.0)?))),
+            ..own("gaps_per_second", "1/s", Better::Lower, 0.0)
+        },
+        Figure {
+            count: gaps,
+            value: per_second(lost),
+            interval: spot.bins.share_interval(),
+            ..own("time_lost", "1", Better::Lower, 0.0)
+        },
+        own("time_watched", "s", Better::Neither, seconds),
+        Figure {
+            count: done.watched.turns,
+            value: turn_of(spot, done, watched),
+            ..own("loop_turn", "ns", Better::Neither, 0.0)
+        },
+    ];
+    let usage = &done.usage;
+    for (name, unit, count) in [
+        ("interrupts", "interrupts", all_of(&counted.interrupts, cpu)),
+        ("softirqs", "softirqs", all_of(&counted.softirqs, cpu)),
+        (
+            "voluntary_ctxt_switches",
+            "switches",
+            usage.voluntary_switches,
+        ),
+        (
+            "nonvoluntary_ctxt_switches",
+            "switches",
+            usage.involuntary_switches,
+        ),
+    ] {
+        figures.push(own(name, unit, Better::Neither, count as f64));
+    }
+    if let Some(ms) = counted.stolen_ms.get(&cpu) {
+        figures.push(own("stolen_time", "ms", Better::Neither, *ms as f64));
+    }
+    if let Some(Ok(smi)) = counted.smi.get(&cpu) {
+        figures.push(own("smi", "interrupts", Better::Lower, f64::from(*smi)));
+    }
+    figures
+}
+
+/// Returns what a turn without a gap takes, in ns. None without a turn.
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn turn_of(spot: &Spot, done: &Done, watched: Nanos) -> Option<f64> {
+    let moments = spot.stream.tally().moments();
+    let lost = moments.mean().unwrap_or(0.0) * moments.count() as f64;
+    let turns = done.watched.turns.checked_sub(moments.count())?;
+    (turns > 0).then(|| (watched.get() as f64 - lost) / turns as f64)
+}
+
+/// Returns the counts of each source, of all measured CPUs together.
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn of_sources(counted: &Deltas) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (name, unit, table) in [
+        ("interrupts_of", "interrupts", &counted.interrupts),
+        ("softirqs_of", "softirqs", &counted.softirqs),
+    ] {
+        let mut sources: Vec<_> = by_source(table).into_iter().collect();
+        sources.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        figures.extend(sources.into_iter().map(|(source, count)| {
+            Figure::single(name, unit, Better::Neither, count as f64).at("source", source)
+        }));
+    }
+    figures
+}
+
+/// Returns the largest gaps of all CPUs, each with its moment.
+#[expect(clippy::cast_precision_loss, reason = "figures")]
+fn told(mut largest: Vec<Sample>) -> Vec<Figure> {
+    largest.sort_by_key(|gap| std::cmp::Reverse(gap.latency_ns));
+    largest
+        .into_iter()
+        .take(super::LARGEST)
+        .map(|gap| {
+            let at = Nanos::new(gap.t_ns).as_secs_f64();
+            Figure::single("largest_gap", "ns", Better::Lower, gap.latency_ns as f64)
+                .at("cpu", gap.cpu)
+                .at("at", format!("{at:.6} s"))
+        })
+        .collect()
+}
+
+/// Says what was counted on a CPU beside its gaps.
+fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Deltas) -> Finding {
+    let cpu = spot.cpu;
+    let mut beside: Vec<String> = Vec::new();
+    let mut interrupts: Vec<_> = counted.interrupts.get(&cpu).into_iter().flatten().collect();
+    interrupts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let rest: u64 = interrupts
+        .iter()
+        .skip(NAMED)
+        .map(|(_, count)| **count)
+        .sum();
+    let named = interrupts.iter().take(NAMED);
+    beside.extend(named.map(|(source, count)| format!("{count} interrupts {source}")));
+    if rest > 0 {
+        beside.push(format!("{rest} other interrupts"));
+    }
+    beside.push(format!("{} softirqs", all_of(&counted.softirqs, cpu)));
+    beside.push(match done.usage.involuntary_switches {
+        1 => "1 switch to another thread".to_owned(),
+        n => format!("{n} switches to other threads"),
+    });
+    if let Some(ms) = counted.stolen_ms.get(&cpu) {
+        beside.push(format!("{ms} ms taken by the hypervisor"));
+    }
+    if let Some(Ok(smi)) = counted.smi.get(&cpu) {
+        beside.push(format!("{smi} system management interrupts"));
+    }
+    let whole = match noise.duty.is_full() {
+        true => "",
+        false => ", pauses included,",
+    };
+    Finding::observed(
+        "noise-sources",
+        format!(
+            "CPU {cpu} had {} gaps longer than {} in {watched}; in that time{whole} the kernel counted there {}. \
+             A turn of the loop without a gap took {:.1} ns",
+            done.watched.gaps,
+            noise.threshold,
+            beside.join(", "),
+            turn_of(spot, done, watched).unwrap_or(0.0),
+        ),
+    )
+}
+
+/// Says what cannot be known here.
+fn unknown(sys: &SysRoot, counted: &Deltas) -> Vec<Finding> {
+    let tracers = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .iter()
+        .find_map(|dir| sys.read(&format!("{dir}/available_tracers")).ok());
+    let tracer = match &tracers {
+        Some(list) if list.split_whitespace().any(|t| t == "osnoise") => {
+            "which this kernel has: rtla osnoise"
+        }
+        Some(_) => "which this kernel does not have",
+        None => "and whether this kernel has it cannot be read",
+    };
+    let mut findings = vec![Finding::observed(
+        "causes-of-single-gaps",
+        format!(
+            "not known: counts are of the whole run, and the loop cannot read them without making gaps of \
+             its own. The osnoise tracer names the cause of each, {tracer}"
+        ),
+    )];
+    let refused = counted.smi.values().find_map(|smi| smi.as_ref().err());
+    findings.extend(refused.map(|why| {
+        Finding::observed(
+            "smi-unknown",
+            format!("system management interrupts cannot be counted here: {why}"),
+        )
+    }));
+    findings
+}
+
+/// No gap is a good result, but no turn is none.
+fn checks(series: &[Series], turns: u64) -> Vec<Check> {
+    let count: u64 = series.iter().map(|s| s.count).sum();
+    let lost: u64 = series.iter().filter_map(|s| s.lost).sum();
+    let clamped: u64 = series.iter().filter_map(|s| s.clamped).sum();
+    vec![
+        Check::of(
+            "samples",
+            turns > 0,
+            format!("{count} gaps in {turns} turns of the loop"),
+        ),
+        Check::of(
+            "lost-samples",
+            lost == 0,
+            format!("{lost} of {} gaps found the ring full", count + lost),
+        ),
+        Check::of(
+            "clamped-samples",
+            clamped == 0,
+            format!("{clamped} gaps past the histogram's range"),
+        ),
+    ]
+}
+
+/// Judges the counter: it must have gone forward, as fast as before.
+fn counter(rate: Option<f64>, over_run: &[f64], backward: u64) -> Check {
+    const ID: &str = "counter";
+    if backward > 0 {
+        return Check::fail(ID, format!("went back {backward} times"));
+    }
+    let Some(rate) = rate else {
+        return Check::pass(
+            ID,
+            "CLOCK_MONOTONIC: the processor's time stamp counter is no clock on this machine",
+        );
+    };
+    let off = over_run.iter().map(|r| (r / rate - 1.0).abs());
+    let worst = off.fold(0.0, f64::max);
+    Check::of(
+        ID,
+        worst <= RATE_LIMIT,
+        format!(
+            "time stamp counter at {:.6} MHz of CLOCK_MONOTONIC_RAW before the run, at most {:.1} ppm off \
+             during it",
+            rate / 1e6,
+            1e6 * worst
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_changed_its_rate_is_refused() {
+        assert!(counter(Some(2e9), &[2e9 + 1_000.0, 2e9], 0).passed());
+        assert!(!counter(Some(2e9), &[2.01e9], 0).passed());
+        assert!(!counter(Some(2e9), &[2e9], 1).passed());
+        assert!(counter(None, &[], 0).passed());
+    }
+
+    #[test]
+    fn the_largest_gaps_come_first_with_their_moment() {
+        let gap = |latency_ns, cpu| Sample {
+            t_ns: 1_500_000_000,
+            latency_ns,
+            cpu,
+            skipped: 0,
+        };
+        let figures = told(vec![gap(5, 0), gap(9, 1)]);
+        assert_eq!(figures[0].value, Some(9.0));
+        assert_eq!(figures[0].labels["cpu"], "1");
+        assert_eq!(figures[0].labels["at"], "1.500000 s");
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        let tracing = dir.path().join("sys/kernel/tracing");
+        std::fs::create_dir_all(&tracing).unwrap();
+        let mut counted = Deltas::default();
+        counted.smi.insert(0, Err("no driver".to_owned()));
+        for (tracers, part) in [
+            (None, "cannot be read"),
+            (Some("blk function nop"), "does not have"),
+            (Some("timerlat osnoise nop"), "rtla osnoise"),
+        ] {
+            if let Some(text) = tracers {
+                std::fs::write(tracing.join("available_tracers"), text).unwrap();
+            }
+            let findings = unknown(&sys, &counted);
+            assert!(findings[0].detail.contains(part), "{findings:?}");
+            assert!(findings[1].detail.ends_with("no driver"), "{findings:?}");
+        }
+    }
+}
