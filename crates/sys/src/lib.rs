@@ -19,6 +19,7 @@ pub mod kernel_log;
 pub mod limits;
 pub mod memory;
 pub mod msr;
+pub mod mutex;
 pub mod pages;
 pub mod process;
 pub mod sched;
@@ -27,6 +28,7 @@ pub mod thread;
 pub mod timer;
 pub mod tracefs;
 pub mod tsc;
+pub mod wake;
 
 mod dma_latency;
 mod fifo;
