@@ -7,26 +7,11 @@
 
 mod common;
 
-use std::path::Path;
-
+use common::compare;
 use punctual_model::{
     CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
 };
-use punctual_report::text::{self, Detail, WIDTH};
-
-fn compare(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-    if std::env::var_os("PUNCTUAL_TEST_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
-    assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
-    for line in text.lines() {
-        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
-        assert_eq!(line, line.trim_end());
-        assert!(!line.contains(char::is_control), "{line}");
-    }
-}
+use punctual_report::text::{self, Detail};
 
 fn rule(id: &str, severity: Severity) -> Rule {
     Rule {

@@ -6,27 +6,12 @@
 
 mod common;
 
-use std::path::Path;
-
-use common::{misses, run, sample, series};
+use common::{compare, misses, run, sample, series};
 use punctual_model::{
     Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunRecord, Series, Setup,
     ThresholdHit,
 };
 use punctual_report::text::{self, Detail, ListFigures, ListLine, WIDTH};
-
-fn compare(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-    if std::env::var_os("PUNCTUAL_TEST_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
-    assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
-    for line in text.lines() {
-        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
-        assert_eq!(line, line.trim_end());
-    }
-}
 
 /// A run that went wrong in every way that has a text.
 fn invalid() -> RunRecord {

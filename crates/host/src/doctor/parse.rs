@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{CPU_LIMIT, CpuId, CpuSet};
+use punctual_model::{Codec, CpuId, CpuSet};
 
 /// Services that move interrupts, change frequencies, or watch the system in ways that real-time
 /// work notices.
@@ -20,26 +20,7 @@ pub(crate) const SERVICES: &[&str] = &[
 
 /// Reads a hexadecimal mask of CPUs, such as `ff` or `00000001,ffffffff`.
 pub(crate) fn mask(text: &str) -> Option<CpuSet> {
-    let digits: Vec<u32> = text
-        .trim()
-        .chars()
-        .filter(|c| *c != ',')
-        .map(|c| c.to_digit(16))
-        .collect::<Option<_>>()?;
-    if digits.is_empty() {
-        return None;
-    }
-    let mut cpus = Vec::new();
-    for (nibble, digit) in (0..).zip(digits.iter().rev()) {
-        for bit in (0..4).filter(|bit| digit >> bit & 1 == 1) {
-            let cpu = CpuId::checked_mul(nibble, 4)?.checked_add(bit)?;
-            if cpu >= CPU_LIMIT {
-                return None;
-            }
-            cpus.push(cpu);
-        }
-    }
-    Some(cpus.into_iter().collect())
+    Codec::Mask.canonical(text).ok()?.parse().ok()
 }
 
 /// Returns what is in brackets: `never` of `always madvise [never]`.
@@ -208,7 +189,11 @@ mod tests {
         assert_eq!(mask("0").unwrap().to_string(), "");
         assert_eq!(mask("x"), None);
         assert_eq!(mask(""), None);
-        assert_eq!(mask(&format!("1{}", "0".repeat(256))), None, "CPU 1024");
+        assert_eq!(
+            mask(&format!("1{}", ",00000000".repeat(32))),
+            None,
+            "CPU 1024"
+        );
     }
 
     #[test]

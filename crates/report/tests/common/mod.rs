@@ -10,11 +10,28 @@
 )]
 
 use std::convert::Infallible;
+use std::path::Path;
 
 use punctual_model::{
     Check, Clock, Ended, HostFacts, Interval, Misses, Nanos, Pin, Policy, RUN_FORMAT, RunRecord,
     RunSpec, Series, ThreadSample, TimerKind,
 };
+use punctual_report::text::WIDTH;
+
+/// Compares a text with the one that is kept; `PUNCTUAL_TEST_BLESS=1` keeps it.
+pub(crate) fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("PUNCTUAL_TEST_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
+    assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
+        assert_eq!(line, line.trim_end());
+        assert!(!line.contains(char::is_control), "{line}");
+    }
+}
 
 pub(crate) fn sample(thread: u32, t_ns: u64, latency_ns: u64) -> ThreadSample {
     ThreadSample {
