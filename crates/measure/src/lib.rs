@@ -9,6 +9,7 @@ pub mod cyclic;
 pub mod deadline;
 pub mod duty;
 pub mod frame;
+pub mod io;
 pub mod irq;
 pub mod linpack;
 pub mod loads;

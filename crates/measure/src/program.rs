@@ -3,14 +3,16 @@
 
 //! Other programs that measure for us, attended as our own threads are.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use punctual_model::Progress;
+use punctual_model::{Check, CpuSet, Policy, Progress};
 use punctual_sys::child::{Bounds, TiedChild};
+use punctual_sys::{SysRoot, sched};
 
 use crate::error::MeasureError;
 use crate::frame::Frame;
@@ -24,12 +26,31 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What is kept of its standard error: the end of it.
 const KEPT_BYTES: usize = 4_096;
 
+/// Time between two looks at a program's threads.
+const THREADS_EVERY: Duration = Duration::from_secs(1);
+
+/// What the kernel said of a program's threads, each time it was asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Threads {
+    /// Times that at least one was seen.
+    looks: u32,
+    /// The most that were seen at once.
+    most: usize,
+    /// Those that ran otherwise than they should, all looks together.
+    wrong: usize,
+    policies: BTreeSet<String>,
+}
+
 /// A program at work. It and what it started is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Program {
     name: String,
     child: TiedChild,
     lines: Receiver<String>,
+    policy: Option<Policy>,
+    cpus: Option<CpuSet>,
+    threads: Threads,
+    looked: Instant,
     complaints: Option<JoinHandle<String>>,
 }
 
@@ -92,13 +113,45 @@ impl Program {
             name: name.to_owned(),
             child,
             lines,
+            policy: bounds.policy,
+            cpus: bounds.cpus.clone(),
+            threads: Threads::default(),
+            looked: Instant::now(),
             complaints: Some(complaints),
         })
     }
 
-    /// Returns the program's process number.
-    pub(crate) fn pid(&mut self) -> u32 {
-        self.child.process().id()
+    /// Reads back what the kernel says of each thread of the program. It is done now and then while it is waited
+    /// for, so this is for programs that answer at once.
+    pub(crate) fn look_at_threads(&mut self, sys: &SysRoot) {
+        self.looked = Instant::now();
+        let tasks = format!("/proc/{}/task", self.child.process().id());
+        let names = sys.names(&tasks).unwrap_or_default();
+        let mut seen = 0;
+        for tid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
+            let status = sys.read(&format!("{tasks}/{tid}/status"));
+            let (Ok(policy), Ok(status)) = (sched::policy_of(tid), status) else {
+                // It has ended since its name was read.
+                continue;
+            };
+            seen += 1;
+            self.threads.policies.insert(policy.to_string());
+            let on = status
+                .lines()
+                .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
+            let on: Option<CpuSet> = on.and_then(|list| list.trim().parse().ok());
+            let inside = |cpus: &CpuSet| on.as_ref().is_some_and(|on| on.without(cpus).is_empty());
+            let right = self.policy.is_none_or(|asked| asked == policy)
+                && self.cpus.as_ref().is_none_or(inside);
+            self.threads.wrong += usize::from(!right);
+        }
+        self.threads.looks += u32::from(seen > 0);
+        self.threads.most = self.threads.most.max(seen);
+    }
+
+    /// Returns what was seen of its threads.
+    pub(crate) fn threads(&self) -> Threads {
+        self.threads.clone()
     }
 
     /// Writes a line to the program. One that it does not take is told by its end.
@@ -129,6 +182,26 @@ impl Program {
             frame.look(&mut progress);
             if frame.is_stopped() {
                 return Answer::Stopped;
+            }
+            if self.threads.looks == 0 || self.looked.elapsed() >= THREADS_EVERY {
+                self.look_at_threads(frame.sys());
+            }
+        }
+    }
+
+    /// Reads to the end of what the program prints; `None` where the run is to end first.
+    pub(crate) fn all(
+        &mut self,
+        frame: &mut Frame<'_>,
+        mut progress: impl FnMut() -> Progress,
+    ) -> Option<Vec<String>> {
+        self.close();
+        let mut lines = Vec::new();
+        loop {
+            match self.answer(frame, &mut progress) {
+                Answer::Line(line) => lines.push(line),
+                Answer::End => return Some(lines),
+                Answer::Stopped => return None,
             }
         }
     }
@@ -173,6 +246,41 @@ impl Program {
             Ok(None) => Err("does not end".to_owned()),
             Err(err) => Err(format!("cannot be waited for: {err}")),
         }
+    }
+}
+
+impl Threads {
+    /// Adds what was seen of another start of the program.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.looks += other.looks;
+        self.most = self.most.max(other.most);
+        self.wrong += other.wrong;
+        self.policies.extend(other.policies.iter().cloned());
+    }
+
+    /// Judges whether all ran with `policy` on `cpus`, as they were started.
+    pub(crate) fn check(&self, program: &str, policy: Policy, cpus: &CpuSet) -> Check {
+        const ID: &str = "program-threads";
+        let (looks, most) = (self.looks, self.most);
+        let asked = format!("with {policy} on CPUs {cpus}");
+        if looks == 0 {
+            return Check::unknown(ID, format!("the threads of {program} were not seen"));
+        }
+        if self.wrong == 0 {
+            let detail = format!(
+                "in {looks} looks up to {most} threads of {program} were seen, all {asked}"
+            );
+            return Check::pass(ID, detail);
+        }
+        let policies: Vec<&str> = self.policies.iter().map(String::as_str).collect();
+        let wrong = self.wrong;
+        Check::fail(
+            ID,
+            format!(
+                "in {looks} looks {wrong} times a thread of {program} ran otherwise than {asked}; policies seen: {}",
+                policies.join(", ")
+            ),
+        )
     }
 }
 
@@ -267,6 +375,29 @@ mod tests {
             Ok(Found::default())
         })
         .unwrap();
+    }
+
+    #[test]
+    fn threads_that_run_otherwise_are_seen() {
+        let one: CpuSet = sched::affinity().unwrap().iter().take(1).collect();
+        let bounds = Bounds {
+            cpus: Some(one.clone()),
+            policy: Some(Policy::Batch),
+        };
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let mut program = Program::start("sleep", &mut command, &bounds, "").unwrap();
+        let sys = SysRoot::live();
+        program.look_at_threads(&sys);
+        let check = program.threads().check("sleep", Policy::Batch, &one);
+        assert!(check.passed(), "{check:?}");
+        // As if the program had changed it.
+        program.policy = Some(Policy::Fifo { priority: 1 });
+        program.look_at_threads(&sys);
+        let check = program.threads().check("sleep", Policy::Batch, &one);
+        assert!(check.detail.contains("1 times a thread"), "{check:?}");
+        let none = Threads::default().check("sleep", Policy::Batch, &one);
+        assert_eq!(none.status, punctual_model::CheckStatus::Unknown);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod mutex;
 pub mod pages;
 pub mod process;
 pub mod sched;
+pub mod scratch;
 pub mod terminal;
 pub mod thread;
 pub mod timer;

@@ -14,7 +14,7 @@ use punctual_sys::child::Bounds;
 use super::bench::Solved;
 use crate::error::MeasureError;
 use crate::frame::Frame;
-use crate::program::{Answer, Program};
+use crate::program::Program;
 
 /// Runs `command` once, by the shell, on the CPUs and with the policy of the frame's set-up; `None` where the run
 /// is to end first.
@@ -31,15 +31,9 @@ pub(super) fn solve(
         policy: Some(frame.setup().priority),
     };
     let mut program = Program::start(command, &mut shell, &bounds, "install a shell, sh")?;
-    program.close();
-    let mut lines = Vec::new();
-    loop {
-        match program.answer(frame, &mut progress) {
-            Answer::Line(line) => lines.push(line),
-            Answer::End => break,
-            Answer::Stopped => return Ok(None),
-        }
-    }
+    let Some(lines) = program.all(frame, &mut progress) else {
+        return Ok(None);
+    };
     program.finish()?;
     let solved = parse(lines.iter().map(String::as_str));
     if solved.is_empty() {

@@ -3,13 +3,12 @@
 
 //! Systems solved by the LAPACK of a shared library, which Python calls.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
 use punctual_model::{Check, CpuSet, Finding, Policy, Progress};
+use punctual_sys::SysRoot;
 use punctual_sys::child::Bounds;
-use punctual_sys::{SysRoot, sched};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -181,10 +180,11 @@ impl Solver {
         }))
     }
 
-    /// Reads back what the kernel says of every thread of the process.
+    /// Judges where and how the threads of the process ran.
     pub(super) fn check(&mut self, sys: &SysRoot, policy: Policy, cpus: &CpuSet) -> Check {
-        let threads = threads(sys, self.program.pid());
-        judge_threads(&threads, policy, cpus)
+        // They are all there still, and may have answered too soon to be seen at work.
+        self.program.look_at_threads(sys);
+        self.program.threads().check(self.kind.name(), policy, cpus)
     }
 
     /// Returns what is to be recorded of the library: option and value.
@@ -252,64 +252,6 @@ fn better_core(core: &str, instructions: &str) -> Option<&'static str> {
     }
 }
 
-/// A thread of another process as the kernel sees it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-struct Seen {
-    policy: Option<Policy>,
-    cpus: Option<CpuSet>,
-}
-
-fn threads(sys: &SysRoot, pid: u32) -> Vec<Seen> {
-    let tasks = format!("/proc/{pid}/task");
-    let seen = |name: String| {
-        let tid: i32 = name.parse().ok()?;
-        let status = sys.read(&format!("{tasks}/{tid}/status")).ok()?;
-        let list = status
-            .lines()
-            .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
-        Some(Seen {
-            policy: sched::policy_of(tid).ok(),
-            cpus: list.and_then(|list| list.trim().parse().ok()),
-        })
-    };
-    let names = sys.names(&tasks).unwrap_or_default();
-    names.into_iter().filter_map(seen).collect()
-}
-
-fn judge_threads(threads: &[Seen], policy: Policy, cpus: &CpuSet) -> Check {
-    const ID: &str = "engine-threads";
-    let right = |thread: &&Seen| {
-        let inside = |on: &CpuSet| !on.is_empty() && on.without(cpus).is_empty();
-        thread.policy == Some(policy) && thread.cpus.as_ref().is_some_and(inside)
-    };
-    let count = threads.len();
-    match (count, threads.iter().filter(right).count()) {
-        (0, _) => Check::unknown(ID, "the threads of the library's process cannot be seen"),
-        (_, n) if n == count => Check::pass(
-            ID,
-            format!(
-                "all {count} threads of the library's process run with {policy} on CPUs {cpus}"
-            ),
-        ),
-        (_, n) => {
-            let policies: BTreeSet<String> = threads
-                .iter()
-                .filter_map(|t| Some(t.policy?.to_string()))
-                .collect();
-            let policies: Vec<String> = policies.into_iter().collect();
-            Check::fail(
-                ID,
-                format!(
-                    "{} of {count} threads of the library's process run otherwise than with {policy} on CPUs {cpus}; \
-                     policies: {}",
-                    count - n,
-                    policies.join(", ")
-                ),
-            )
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,27 +266,5 @@ mod tests {
         assert_eq!(better_core("Zen", "avx512"), None);
         assert_eq!(better_core("Nehalem", "scalar"), None);
         assert_eq!(better_core("neoversen1", "neon"), None);
-    }
-
-    #[test]
-    fn threads_that_run_otherwise_are_counted() {
-        let cpus: CpuSet = "0-1".parse().unwrap();
-        let fifo = Policy::Fifo { priority: 20 };
-        let seen = |policy, list: &str| Seen {
-            policy: Some(policy),
-            cpus: Some(list.parse().unwrap()),
-        };
-        assert!(judge_threads(&[seen(fifo, "0"), seen(fifo, "0-1")], fifo, &cpus).passed());
-        let other = Policy::Other { nice: 0 };
-        let check = judge_threads(&[seen(fifo, "0-3"), seen(other, "0")], fifo, &cpus);
-        assert!(check.detail.starts_with("2 of 2 threads"), "{check:?}");
-        assert!(!judge_threads(&[], fifo, &cpus).passed());
-    }
-
-    #[test]
-    fn our_own_threads_are_seen() {
-        let seen = threads(&SysRoot::live(), std::process::id());
-        assert!(!seen.is_empty());
-        assert!(seen.iter().all(|t| t.policy.is_some() && t.cpus.is_some()));
     }
 }

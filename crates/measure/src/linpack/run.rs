@@ -52,7 +52,7 @@ struct Log {
 /// Who solves.
 enum Who {
     Own,
-    Library(Solver),
+    Library(Box<Solver>),
     Command(String),
 }
 
@@ -94,7 +94,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
             let core = what.openblas_core.as_deref();
             let (solver, findings) = Solver::start(frame, *kind, path.as_ref(), core)?;
             found.findings = findings;
-            Who::Library(solver)
+            Who::Library(Box::new(solver))
         }
         Engine::Command(command) => Who::Command(command.clone()),
     };

@@ -10,7 +10,7 @@ use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
 use super::irq::IrqArgs;
-use super::{DmaLatency, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
+use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
 
 /// What makes samples
 #[derive(Debug, Subcommand)]
@@ -25,6 +25,8 @@ pub enum Instrument {
     Linpack(Box<LinpackArgs>),
     /// Measure how fast memory is copied, streamed and reached, for every pair of CPU node and memory node
     Memory(Box<MemoryArgs>),
+    /// Measure storage with fio: throughput, completion latency, and how far repeats differ
+    Io(Box<IoArgs>),
     /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
     Deadline(Box<DeadlineArgs>),
     /// Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them

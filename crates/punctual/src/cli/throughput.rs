@@ -3,10 +3,14 @@
 
 //! Options of the instruments that measure how much is done, not how late it is.
 
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
+use punctual_measure::io::{AsyncEngine, Pattern};
 use punctual_measure::linpack::Engine;
 use punctual_measure::memory::Kernel;
-use punctual_model::{Bytes, Policy};
+use punctual_model::{Bytes, Nanos, Policy};
 
 use super::{CommonArgs, one_of};
 
@@ -137,4 +141,115 @@ pub enum HugePagesArg {
     Ask,
     /// Refused
     Refuse,
+}
+
+/// Options of `measure io`
+#[derive(Args, Debug)]
+pub struct IoArgs {
+    /// How requests reach the kernel
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        default_value = "libaio",
+        help_heading = "Sampling",
+        value_parser = one_of(AsyncEngine::ALL, AsyncEngine::name)
+    )]
+    pub engine: AsyncEngine,
+
+    /// Which requests, in fio's words
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        default_value = "randwrite",
+        help_heading = "Sampling",
+        value_parser = one_of(Pattern::ALL, Pattern::name)
+    )]
+    pub rw: Pattern,
+
+    /// Size of a request
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64K",
+        help_heading = "Sampling"
+    )]
+    pub block_size: Bytes,
+
+    /// Requests under way at once, of each thread
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "32",
+        help_heading = "Sampling",
+        value_parser = clap::value_parser!(u32).range(1..=65_536)
+    )]
+    pub depth: u32,
+
+    /// Threads of fio
+    #[arg(
+        long,
+        short = 't',
+        value_name = "N",
+        default_value = "1",
+        help_heading = "Threads",
+        value_parser = clap::value_parser!(u32).range(1..=4096)
+    )]
+    pub threads: u32,
+
+    /// Size of the file
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1G",
+        help_heading = "Sampling"
+    )]
+    pub size: Bytes,
+
+    /// Where the file is made; it has no name, and is gone at any end
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = ".",
+        help_heading = "Sampling",
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
+    pub directory: PathBuf,
+
+    /// Go through the page cache; without it requests go to the device (O_DIRECT)
+    #[arg(long, help_heading = "Sampling")]
+    pub buffered: bool,
+
+    /// How long each run of fio takes
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "3s",
+        help_heading = "End"
+    )]
+    pub runtime: Nanos,
+
+    /// Run fio this often
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        help_heading = "End",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub repeats: u32,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
 }

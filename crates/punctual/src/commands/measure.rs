@@ -5,6 +5,7 @@
 
 mod deadline;
 mod instrument;
+mod io;
 mod irq;
 mod linpack;
 mod memory;
@@ -43,6 +44,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),
         Instrument::Memory(args) => memory::run(home, args),
+        Instrument::Io(args) => io::run(home, args),
         Instrument::Deadline(args) => deadline::run(home, args),
         Instrument::Noise(args) => noise::run(home, args),
     }

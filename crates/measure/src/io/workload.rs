@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What fio is to do.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use punctual_model::{Bytes, Nanos};
+
+/// What to measure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Io {
+    /// How requests reach the kernel.
+    pub engine: AsyncEngine,
+    /// Which requests.
+    pub pattern: Pattern,
+    /// Size of a request.
+    pub block: Bytes,
+    /// Requests under way at once, of each thread.
+    pub depth: u32,
+    /// Threads.
+    pub jobs: u32,
+    /// Size of the file.
+    pub size: Bytes,
+    /// Where the file is.
+    pub directory: PathBuf,
+    /// Whether requests go through the page cache.
+    pub buffered: bool,
+    /// How long one observation takes.
+    pub runtime: Nanos,
+    /// Number of observations.
+    pub repeats: u32,
+}
+
+/// How requests reach the kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AsyncEngine {
+    /// `io_submit(2)`.
+    Libaio,
+    /// `io_uring_enter(2)`.
+    IoUring,
+}
+
+impl AsyncEngine {
+    /// All, in the order of the documentation.
+    pub const ALL: &[Self] = &[Self::Libaio, Self::IoUring];
+
+    /// Returns fio's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Libaio => "libaio",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+/// Which requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Pattern {
+    /// Reads one after another.
+    Read,
+    /// Writes one after another.
+    Write,
+    /// Reads at random places.
+    RandRead,
+    /// Writes at random places.
+    RandWrite,
+    /// Reads and writes at random places, half of each.
+    RandRw,
+}
+
+impl Pattern {
+    /// All, in the order of the documentation.
+    pub const ALL: &[Self] = &[
+        Self::Read,
+        Self::Write,
+        Self::RandRead,
+        Self::RandWrite,
+        Self::RandRw,
+    ];
+
+    /// Returns fio's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::RandRead => "randread",
+            Self::RandWrite => "randwrite",
+            Self::RandRw => "randrw",
+        }
+    }
+
+    /// Returns the directions that it has.
+    pub(super) const fn directions(self) -> &'static [Direction] {
+        match self {
+            Self::Read | Self::RandRead => &[Direction::Read],
+            Self::Write | Self::RandWrite => &[Direction::Write],
+            Self::RandRw => &[Direction::Read, Direction::Write],
+        }
+    }
+}
+
+/// Whether data come or go.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Direction {
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// A name that is not one of the choices.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{given}` is not one of: {choices}")]
+pub struct UnknownWord {
+    given: String,
+    choices: String,
+}
+
+/// Finds `s` among `all` by its name.
+fn find<T: Copy>(all: &[T], name: fn(T) -> &'static str, s: &str) -> Result<T, UnknownWord> {
+    let found = all.iter().copied().find(|choice| name(*choice) == s);
+    found.ok_or_else(|| UnknownWord {
+        given: s.to_owned(),
+        choices: all.iter().map(|c| name(*c)).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl std::str::FromStr for AsyncEngine {
+    type Err = UnknownWord;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        find(Self::ALL, Self::name, s)
+    }
+}
+
+impl std::str::FromStr for Pattern {
+    type Err = UnknownWord;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        find(Self::ALL, Self::name, s)
+    }
+}
+
+impl Io {
+    /// Returns the command for one observation of the file at `path`.
+    pub(super) fn command(&self, path: &str) -> Command {
+        let mut command = Command::new("fio");
+        command.args([
+            "--name=punctual",
+            "--output-format=json",
+            "--group_reporting",
+            // Threads of one process, which end with it: nothing is left when it is killed.
+            "--thread",
+            "--time_based",
+            // The file is there, whole. Were it not, nothing else must be made in its place.
+            "--allow_file_create=0",
+            // Other places in each repeat.
+            "--randrepeat=0",
+        ]);
+        command.arg(format!("--filename={path}"));
+        command.arg(format!("--ioengine={}", self.engine.name()));
+        command.arg(format!("--rw={}", self.pattern.name()));
+        command.arg(format!("--bs={}", self.block.get()));
+        command.arg(format!("--iodepth={}", self.depth));
+        command.arg(format!("--numjobs={}", self.jobs));
+        command.arg(format!("--size={}", self.size.get()));
+        command.arg(format!("--direct={}", u8::from(!self.buffered)));
+        let micros = self.runtime.get().div_ceil(1_000);
+        command.arg(format!("--runtime={micros}us"));
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for engine in AsyncEngine::ALL {
+            assert_eq!(engine.name().parse::<AsyncEngine>().unwrap(), *engine);
+        }
+        for pattern in Pattern::ALL {
+            assert_eq!(pattern.name().parse::<Pattern>().unwrap(), *pattern);
+            assert!(!pattern.directions().is_empty());
+        }
+        let err = "trim".parse::<Pattern>().unwrap_err().to_string();
+        assert!(
+            err.starts_with("`trim` is not one of: read, write"),
+            "{err}"
+        );
+    }
+}
