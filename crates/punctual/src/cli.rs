@@ -26,7 +26,6 @@ pub use self::experiment::{
 pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
-pub use self::throughput::{HugePagesArg, LinpackArgs, MemoryArgs};
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
 pub use self::tune::{CareArgs, KeepArgs, TuneAction, TuneArgs, WishArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
