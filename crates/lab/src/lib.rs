@@ -3,7 +3,7 @@
 
 //! Experiments: what is varied, in which order it is measured, and a state on disk that survives.
 //!
-//! [`file`] reads an experiment, [`plan`] crosses its factors to cells and blocks, [`order`] shuffles
+//! [`mod@file`] reads an experiment, [`plan`] crosses its factors to cells and blocks, [`order`] shuffles
 //! each block from a recorded seed, [`state`] keeps what is done, [`engine`] carries it out with
 //! something that can do one run. Nothing here measures or changes a machine by itself.
 #![forbid(unsafe_code)]

@@ -14,10 +14,10 @@
 //! | `return` | | the thread has read the clock |
 //!
 //! All are differences of times of one clock. The records go to a tracing instance of our own, which
-//! the kernel fills and [`events`] reads as it stores them, with nanoseconds. Half of the run, in
+//! the kernel fills and `events` reads as it stores them, with nanoseconds. Half of the run, in
 //! blocks taken in turn, is measured without tracing: that is what tracing costs.
 //!
-//! Where the kernel has the timerlat tracer, that measures instead ([`timerlat`]): it is made for the
+//! Where the kernel has the timerlat tracer, that measures instead (`timerlat`): it is made for the
 //! question, costs less and needs no threads of ours.
 
 mod blocks;

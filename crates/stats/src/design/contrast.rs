@@ -9,7 +9,7 @@
 //! effect of one in the presence of the other minus its effect without. Each block has every cell
 //! once and so gives each contrast one value; how these vary from block to block is the error, and
 //! all that a block has in common falls out. The interval and the p-value are those of a permutation
-//! of the signs of these values ([`Permutations`](crate::runs::Permutations) of pairs).
+//! of the signs of these values ([`Permutations`] of pairs).
 //!
 //! A block in which a cell of the contrast is missing gives no value for it and is counted.
 //!
