@@ -13,6 +13,7 @@
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual_sys::SysRoot;
@@ -64,9 +65,9 @@ impl Ping {
                 (true, near) if number % 2 == 0 => (Some(near), to),
                 (true, near) => (Some(to), near),
             };
-            // Programs differ in the upper part, our threads in the lower.
+            // Programs differ in the upper part, our threads in the lower, those of other loads too.
             #[expect(clippy::cast_possible_truncation, reason = "an identifier has 16 bits")]
-            let id = (process << 7 | number) as u16;
+            let id = (process << 7 | NEXT.fetch_add(1, Ordering::Relaxed) % 128) as u16;
             let echo = Echo::open(from, to, id, PATIENCE).map_err(|err| refused(to, &err))?;
             tasks.push(Box::new(move |shift| flood(shift, &echo, every)));
         }
@@ -101,6 +102,9 @@ impl fmt::Display for Ping {
         Ok(())
     }
 }
+
+/// Number of the next thread of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the other end of a flood between own addresses. Each has its own, so that the kernel
 /// hands a reply to its thread alone.
@@ -186,7 +190,7 @@ fn is_momentary(err: &io::Error) -> bool {
 mod tests {
     use super::*;
     use crate::loads::shift::Tally;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     fn ping(to: &str, rate: Option<u32>) -> Ping {
         Ping {
