@@ -67,7 +67,7 @@ impl Ping {
             };
             // Programs differ in the upper part, our threads in the lower, those of other loads too.
             #[expect(clippy::cast_possible_truncation, reason = "an identifier has 16 bits")]
-            let id = (process << 7 | NEXT.fetch_add(1, Ordering::Relaxed) % 128) as u16;
+            let id = ((process << 7) | (NEXT.fetch_add(1, Ordering::Relaxed) % 128)) as u16;
             let echo = Echo::open(from, to, id, PATIENCE).map_err(|err| refused(to, &err))?;
             tasks.push(Box::new(move |shift| flood(shift, &echo, every)));
         }
