@@ -223,6 +223,18 @@ mod tests {
 
     #[test]
     fn windows_leave_the_rest_of_each_period() {
+        // A stall inside a window lengthens what it watched: one undisturbed try shows the rest.
+        let tries: Vec<Watched> = (0..40).map(|_| half_of_each_period()).collect();
+        assert!(
+            tries.iter().all(|w| w.ticks > 0 && w.turns > 0),
+            "{tries:?}"
+        );
+        let most = Nanos::from_millis(30).get();
+        assert!(tries.iter().any(|w| w.ticks <= most), "{tries:?}");
+    }
+
+    /// Watches 5 ms of each 10 ms, five times.
+    fn half_of_each_period() -> Watched {
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
         let (mut tap, _stream) = Stream::pair(0, &post, Nanos::from_millis(1));
         let turns = Turns {
@@ -239,11 +251,6 @@ mod tests {
             stop: Arc::default(),
             begun: Arc::default(),
         };
-        let watched = turns.run(&mut tap);
-        // Five windows, each of which may begin late, or end late by a stall.
-        assert!(watched.ticks > 0 && watched.turns > 0, "{watched:?}");
-        let stalled = clock::monotonic() - turns.origin - Nanos::from_millis(45);
-        let most = Nanos::from_millis(25) + stalled;
-        assert!(watched.ticks <= most.get(), "{watched:?}");
+        turns.run(&mut tap)
     }
 }
