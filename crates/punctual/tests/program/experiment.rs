@@ -175,6 +175,11 @@ fn a_wrong_file_names_the_line_and_what_was_expected() {
             "name = \"../fast\"",
             ["line 2", "letters"],
         ),
+        (
+            "blocks = 3",
+            "blocks = 3\nsequential = {}",
+            ["stop: sequential", "cannot look"],
+        ),
     ] {
         let path = file(&home, &FAST.replacen(from, to, 1));
         let args = ["experiment".as_ref(), "run".as_ref(), path.as_os_str()];

@@ -75,6 +75,14 @@ pub(super) fn clock(seconds: f64) -> String {
 
 /// Plans what was read, and checks the command line of every cell.
 pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
+    if read.experiment.stop.sequential.is_some() {
+        // Nobody here looks at the comparisons yet: to take the key would be to ignore it.
+        return Err(CliError::usage(format!(
+            "{}: stop: sequential: this program cannot look at comparisons during an experiment",
+            read.file
+        ))
+        .hint("leave it out: the experiment ends after its blocks, or its time"));
+    }
     let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
     let plan = Plan::of(&read.file, &read.experiment, seed)?;
     let mut seen = BTreeSet::new();
