@@ -211,7 +211,7 @@ pub enum RunsAction {
         #[arg(long, short = 'f', value_name = "FORMAT", value_enum)]
         format: ExportFormat,
 
-        /// What to export [default: the samples if they were stored, else the summary or histogram]
+        /// What to export [default: the samples if they were stored, else the summary, results or histogram]
         #[arg(long, value_name = "DATA", value_enum)]
         data: Option<ExportData>,
 
@@ -303,6 +303,8 @@ pub enum ExportData {
     Samples,
     /// The figures of each thread and of all together
     Summary,
+    /// The results that are no latencies: a row a figure, with its interval and spread
+    Results,
     /// The histogram's buckets
     Histogram,
     /// Density and cumulative distribution of each thread, kind of latency, and all together

@@ -7,12 +7,14 @@
 //! output; the caller writes to a name that it throws away then.
 
 mod csv;
+mod figures;
 mod json;
 mod parquet;
 
 pub use self::csv::{
     Labelled, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
 };
+pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
 pub use self::parquet::parquet_samples;
 

@@ -13,10 +13,10 @@ use std::process::Command;
 use common::{misses, run, sample, samples};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
-use punctual_model::{RunRecord, ThreadSample};
+use punctual_model::{Better, Figure, Interval, RunRecord, ThreadSample};
 use punctual_report::export::{
-    Columns, ExportError, Labelled, csv_contexts, csv_distributions, csv_histogram, csv_samples,
-    csv_summary, json_run, json_samples, parquet_samples,
+    Columns, ExportError, Labelled, csv_contexts, csv_distributions, csv_figures, csv_histogram,
+    csv_samples, csv_summary, json_run, json_samples, parquet_samples,
 };
 use punctual_stats::LatencyHistogram;
 
@@ -186,6 +186,40 @@ fn the_summary_has_a_row_a_thread_and_the_total() {
     assert!(rows[3].ends_with(",7,0,0,0"));
     let columns = |row: &str| row.split(',').count();
     assert_eq!(columns(rows[0]), columns(rows[1]));
+}
+
+#[test]
+fn results_have_a_row_a_figure_and_a_column_a_label() {
+    let mut record = run();
+    let gflops = Figure {
+        count: 5,
+        interval: Some(Interval {
+            low: 90.5,
+            high: 97.5,
+            confidence: 0.95,
+        }),
+        ..Figure::single("gflops", "GFLOPS", Better::Higher, 94.0).at("n", 4_000)
+    };
+    let peak = Figure::single("peak", "GFLOPS", Better::Neither, 117.0).at("threads", "a,b");
+    record.figures = vec![peak, gflops];
+    let mut out = Vec::new();
+    csv_figures(&record, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let rows: Vec<_> = text.lines().collect();
+    assert_eq!(
+        rows[0],
+        "run,valid,instrument,figure,n,threads,value,unit,better,count,low,high,confidence,stddev,min,max"
+    );
+    assert!(
+        rows[1].ends_with(",peak,,\"a,b\",117,GFLOPS,neither,1,,,,,,"),
+        "{text}"
+    );
+    assert!(
+        rows[2].ends_with(",gflops,4000,,94,GFLOPS,higher,5,90.5,97.5,0.95,,,"),
+        "{text}"
+    );
+    assert_eq!(rows.len(), 3);
+    assert!(csv_figures(&record, &mut &mut [0; 10][..]).is_err());
 }
 
 #[test]

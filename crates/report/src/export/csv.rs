@@ -279,11 +279,11 @@ fn fixed_cells(run: &RunRecord, series: &Series) -> Vec<String> {
 }
 
 /// Writes a figure as JSON does: the shortest decimal that reads back as the same number.
-fn cell(value: Option<impl Display>) -> String {
+pub(super) fn cell(value: Option<impl Display>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn write_row(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+pub(super) fn write_row(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
     let row: Vec<_> = cells.iter().map(|cell| quoted(cell)).collect();
     writeln!(out, "{}", row.join(","))
 }

@@ -75,6 +75,7 @@ fn choose(
         ExportFormat::Parquet => ExportData::Samples,
         // Where they were stored and are gone, the summary would pass for them.
         ExportFormat::Csv | ExportFormat::Json if had_samples(run) => ExportData::Samples,
+        ExportFormat::Csv if has_only_results(run) => ExportData::Results,
         ExportFormat::Csv | ExportFormat::Json => ExportData::Summary,
     });
     let possible = match data {
@@ -85,8 +86,9 @@ fn choose(
         ExportData::Summary => matches!(format, ExportFormat::Csv | ExportFormat::Json),
         ExportData::Histogram => !matches!(format, ExportFormat::Json | ExportFormat::Parquet),
         ExportData::Events => format == ExportFormat::Json,
-        ExportData::Spikes => format == ExportFormat::Csv,
-        ExportData::Distribution => format == ExportFormat::Csv,
+        ExportData::Results | ExportData::Spikes | ExportData::Distribution => {
+            format == ExportFormat::Csv
+        }
     };
     if !possible {
         return Err(CliError::usage(format!(
@@ -95,7 +97,7 @@ fn choose(
             name(&format)
         ))
         .hint(
-            "samples: csv, json, parquet; summary: csv, json; histogram: csv, hdr, those of other tools; distribution: csv; events: json; spikes: csv",
+            "samples: csv, json, parquet; summary: csv, json; results: csv; histogram: csv, hdr, those of other tools; distribution: csv; events: json; spikes: csv",
         ));
     }
     if let Some(why) = no_such_data(run, format, data) {
@@ -127,6 +129,12 @@ fn no_such_data(run: &StoredRun, format: ExportFormat, data: ExportData) -> Opti
         }
         _ => None,
     }
+}
+
+/// Whether the run measured something else than latencies.
+fn has_only_results(run: &StoredRun) -> bool {
+    let record = run.record();
+    record.total.count == 0 && record.series.is_empty() && !record.figures.is_empty()
 }
 
 /// Whether the run was made with samples, whatever became of them.
@@ -209,6 +217,7 @@ fn write(
         (ExportData::Summary, ExportFormat::Csv) => {
             export::csv_summary(run.record(), &mut *out).map_err(any)?;
         }
+        (ExportData::Results, _) => export::csv_figures(run.record(), &mut *out).map_err(any)?,
         (ExportData::Summary, _) => export::json_run(run.record(), &mut *out).map_err(any)?,
         (ExportData::Histogram, ExportFormat::Csv) => {
             // An imported run has the buckets of its source, which ours would divide.
