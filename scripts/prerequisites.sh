@@ -4,7 +4,7 @@
 #
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, gnuplot or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
+# without cyclictest, fio, gnuplot, OpenBLAS or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
 purpose=${1:-}
@@ -76,6 +76,21 @@ check_gnuplot() {
         without gnuplot "no gnuplot, so no script that plots is tried. Install it: sudo apt-get install gnuplot-nox"
 }
 
+check_fio() {
+    command -v fio >/dev/null || apt fio ||
+        without fio "no fio, so no storage is measured. Install it: sudo apt-get install fio"
+}
+
+# The libraries that the dynamic linker knows; where ldconfig lies is not in every user's path.
+has_openblas() {
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep libopenblas.so.0 >/dev/null
+}
+
+check_openblas() {
+    has_openblas || apt libopenblas0 ||
+        without openblas "no OpenBLAS, so LINPACK is tried only with our own solver. Install it: sudo apt-get install libopenblas0"
+}
+
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
         "$venv/bin/python" -c 'import numpy, pandas, pyarrow, scipy' 2>/dev/null
@@ -109,7 +124,9 @@ check_compiler
 case $purpose in
 test)
     check_cyclictest
+    check_fio
     check_gnuplot
+    check_openblas
     check_python
     ;;
 bench)

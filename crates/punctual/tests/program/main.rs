@@ -27,4 +27,5 @@ mod output;
 mod schema;
 mod system;
 mod threads;
+mod throughput;
 mod unprivileged;
