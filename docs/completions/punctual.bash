@@ -2202,7 +2202,7 @@ _punctual() {
                     return 0
                     ;;
                 --data)
-                    COMPREPLY=($(compgen -W "samples summary histogram distribution events spikes" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "samples summary results histogram distribution events spikes" -- "${cur}"))
                     return 0
                     ;;
                 --bin)
