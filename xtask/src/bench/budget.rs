@@ -24,7 +24,7 @@ pub(crate) enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Limit {
-    /// The median of the ratios ours / cyclictest is at most this.
+    /// The median of the ratios ours / theirs is at most this.
     Ratio(f64),
     /// The median of our figures is at most this.
     Figure(f64),
@@ -40,7 +40,7 @@ pub(crate) enum Need {
     Cyclictest,
 }
 
-/// Our figure and that of cyclictest, taken one directly after the other.
+/// Our figure and that of cyclictest, or of what else a budget is beside, taken one directly after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) ours: f64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The budgets of SPECIFICATION.md, measured beside Debian's cyclictest.
+//! The budgets of SPECIFICATION.md, measured beside Debian's cyclictest, or beside what a budget names.
 //!
 //! The noise of a shared machine is larger than the differences looked for. So the two programs run in turns, in
 //! alternating order, and what is judged is the median of the ratios of the pairs: what disturbs both halves of a pair
@@ -18,6 +18,7 @@ mod raw_loss;
 mod report;
 mod start;
 mod stats_cost;
+mod throughput;
 mod tracefs;
 mod wakeup;
 
@@ -100,6 +101,28 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(50e6),
         needs: &[Need::Punctual],
         measure: doctor::measure,
+    },
+    Budget {
+        name: "memory-copy",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.05),
+        needs: &[Need::Punctual],
+        measure: throughput::copy,
+    },
+    Budget {
+        name: "memory-random-read",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.05),
+        needs: &[Need::Punctual],
+        measure: throughput::random_read,
+    },
+    Budget {
+        name: "linpack-beside-product",
+        unit: Unit::Nanos,
+        // At least 0.85 of the product's rate.
+        limit: Limit::Ratio(1.0 / 0.85),
+        needs: &[Need::Punctual],
+        measure: throughput::linpack,
     },
     Budget {
         name: "stats-cost",

@@ -16,7 +16,7 @@ use crate::files;
 const HEADINGS: [&str; 6] = [
     "budget",
     "ours",
-    "cyclictest",
+    "beside",
     "ratio (min..max)",
     "limit",
     "verdict",
@@ -96,7 +96,7 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
     };
     if let Some(noise) = row.noise() {
         remarks.push(format!(
-            "noise here: cyclictest beside its own next run {:.3} ({:.3}..{:.3})",
+            "noise here: what it is beside, beside its own next run {:.3} ({:.3}..{:.3})",
             noise.median, noise.min, noise.max
         ));
     }
