@@ -21,6 +21,9 @@ const NO_SHAPE: &str = "not defined for so few or for equal samples";
 const NO_CPU: &str = "the thread could move between CPUs";
 pub(crate) const NOT_RECORDED: &str = "not recorded";
 
+/// The column of what was measured, where a run has several kinds.
+const KIND: &str = "Kind";
+
 /// Quantiles in the first table; the others are in the full text.
 const COLUMNS: [&str; 3] = ["p50", "p99", "p99.9"];
 
@@ -31,8 +34,15 @@ const fn takes_no_samples(run: &RunRecord) -> bool {
 
 /// The threads, and all of them together where that says something new.
 fn rows(run: &RunRecord) -> impl Iterator<Item = &Series> {
-    let total = (run.series.len() != 1).then_some(&run.total);
+    let total = (run.series.len() != 1 && has_figures(run)).then_some(&run.total);
     run.series.iter().chain(total)
+}
+
+/// Whether the total is more than counts: of different kinds of latencies there is no common
+/// distribution.
+fn has_figures(run: &RunRecord) -> bool {
+    let kinds = run.series.iter().any(|series| series.context.is_some());
+    !kinds || run.total.count == 0 || run.total.mean_ns.is_some()
 }
 
 /// The threads where all is asked for, and all of them together.
@@ -41,7 +51,7 @@ fn rows_of(run: &RunRecord, detail: Detail) -> impl Iterator<Item = &Series> {
         Detail::Full if run.series.len() != 1 => run.series.as_slice(),
         _ => &[],
     };
-    threads.iter().chain([&run.total])
+    threads.iter().chain(has_figures(run).then_some(&run.total))
 }
 
 /// Chooses the decimals of a column.
@@ -65,12 +75,21 @@ pub(crate) fn bounded_quantile(series: &Series, name: &str) -> Option<u64> {
     quantile(series, name).filter(|_| interval.is_some())
 }
 
-fn name(series: &Series) -> String {
-    let thread = series
+fn number(series: &Series) -> String {
+    series
         .thread
-        .map_or_else(|| "all".to_owned(), |n| n.to_string());
+        .map_or_else(|| "all".to_owned(), |n| n.to_string())
+}
+
+fn kind(series: &Series) -> String {
+    let context = series.context.as_deref();
+    context.map_or_else(String::new, |c| super::layout::clean(c).into_owned())
+}
+
+fn name(series: &Series) -> String {
+    let thread = number(series);
     match &series.context {
-        Some(context) => format!("{thread} {}", super::layout::clean(context)),
+        Some(_) => format!("{thread} {}", kind(series)),
         None => thread,
     }
 }
@@ -87,6 +106,7 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
     let mut missing = Missing::default();
     let header = [
         ("Thread", Column::Right),
+        (KIND, Column::Left),
         ("CPU", Column::Right),
         ("Policy", Column::Left),
         ("Interval", Column::Right),
@@ -154,13 +174,22 @@ fn with_content<'a>(
     rows: Vec<Vec<String>>,
 ) -> (Vec<(&'a str, Column)>, Vec<Vec<String>>) {
     let all = |lacks: fn(&Series) -> bool| run.setup.is_some() && self::rows(run).all(lacks);
-    let (intervals, overruns) = (
-        all(|s| s.interval_ns.is_none()),
+    let kinds = self::rows(run).any(|s| s.context.is_some());
+    // What is the same for every thread stands above the table, and a table with kinds is wide.
+    let threads = || self::rows(run).filter(|s| s.thread.is_some());
+    let one = |same: fn(&Series, &Series) -> bool| {
+        kinds && run.setup.is_some() && threads().zip(threads().skip(1)).all(|(a, b)| same(a, b))
+    };
+    let (policies, intervals, overruns) = (
+        one(|a, b| a.policy == b.policy),
+        all(|s| s.interval_ns.is_none()) || one(|a, b| a.interval_ns == b.interval_ns),
         all(|s| s.overruns.is_none()),
     );
     let kept: Vec<bool> = header
         .iter()
         .map(|(name, _)| match *name {
+            KIND => kinds,
+            "Policy" => !policies,
             "Interval" => !intervals,
             "Overruns" => !overruns,
             _ => true,
@@ -183,15 +212,18 @@ fn rows_confidence(run: &RunRecord) -> Option<f64> {
 
 fn placement(run: &RunRecord, series: &Series, missing: &mut Missing) -> Vec<String> {
     // All threads together have no CPU, policy or interval of their own.
+    let (thread, kind) = (number(series), kind(series));
     if series.thread.is_none() {
-        return vec![name(series), String::new(), String::new(), String::new()];
+        let none = String::new;
+        return vec![thread, kind, none(), none(), none()];
     }
     let no_cpu = match run.origin {
         Some(_) => NOT_RECORDED,
         None => NO_CPU,
     };
     vec![
-        name(series),
+        thread,
+        kind,
         missing.or(series.cpu.map(|cpu| cpu.to_string()), no_cpu),
         missing.or(series.policy.as_deref().map(policy), NOT_RECORDED),
         if_any(run, series.interval_ns.map(span), missing),
