@@ -26,6 +26,7 @@ mod conclude;
 mod conditions;
 mod error;
 mod hold;
+mod median;
 mod pool;
 mod program;
 mod rates;

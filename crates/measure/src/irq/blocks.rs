@@ -7,11 +7,10 @@
 //! raises both sides alike. The cost is the median over the pairs of the difference between the
 //! block's median latencies, with the distribution-free interval of a median.
 
-use punctual_model::{Better, Figure, Interval, Nanos};
-use punctual_stats::quantile_ranks;
+use punctual_model::{Better, Figure, Nanos};
 
 use crate::error::MeasureError;
-use crate::tally::CONFIDENCE;
+use crate::median::median_figure;
 
 /// Blocks that a run is divided into.
 const BLOCKS: u64 = 40;
@@ -95,37 +94,7 @@ impl Cost {
                 }
             })
             .collect();
-        differences.sort_by(f64::total_cmp);
-        median_figure("tracing_cost", "ns", &differences)
-    }
-}
-
-/// The median of sorted observations as a figure, with its distribution-free interval.
-fn median_figure(name: &str, unit: &str, sorted: &[f64]) -> Figure {
-    let n = sorted.len();
-    let value = (n > 0).then(|| f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]));
-    let rank = |rank: u64| {
-        usize::try_from(rank - 1)
-            .ok()
-            .and_then(|i| sorted.get(i).copied())
-    };
-    let interval = quantile_ranks(n as u64, 0.5, CONFIDENCE).and_then(|(low, high)| {
-        Some(Interval {
-            low: rank(low)?,
-            high: rank(high)?,
-            confidence: CONFIDENCE,
-        })
-    });
-    Figure {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        better: Better::Lower,
-        value,
-        count: n as u64,
-        interval,
-        min: sorted.first().copied(),
-        max: sorted.last().copied(),
-        ..Figure::default()
+        median_figure("tracing_cost", "ns", Better::Lower, &mut differences)
     }
 }
 
