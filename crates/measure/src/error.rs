@@ -64,6 +64,14 @@ pub enum MeasureError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// One thread could not wake another, or wait for it, in the middle of the run.
+    #[error("wake or wait in thread {thread}")]
+    Wake {
+        /// Name of the thread.
+        thread: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// Memory could not be locked.
     #[error("lock the memory")]
     Lock(#[source] io::Error),

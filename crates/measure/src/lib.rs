@@ -10,6 +10,7 @@ pub mod deadline;
 pub mod duty;
 pub mod frame;
 pub mod io;
+pub mod ipc;
 pub mod irq;
 pub mod linpack;
 pub mod loads;

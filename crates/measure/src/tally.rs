@@ -177,6 +177,19 @@ pub fn total(parts: &[&Tally]) -> Series {
     total
 }
 
+/// Returns the counts of several series together, and no figure: of different kinds of latencies
+/// there is no common distribution.
+pub(crate) fn counts(series: &[Series]) -> Series {
+    let sum = |count: fn(&Series) -> Option<u64>| series.iter().map(count).sum::<Option<u64>>();
+    Series {
+        count: series.iter().map(|s| s.count).sum(),
+        overruns: sum(|s| s.overruns),
+        lost: sum(|s| s.lost),
+        clamped: sum(|s| s.clamped),
+        ..Series::default()
+    }
+}
+
 fn figures(
     moments: &Moments,
     histogram: &LatencyHistogram,

@@ -10,6 +10,7 @@
 )]
 
 mod experiment;
+mod ipc;
 mod irq;
 mod loads;
 mod measure;
@@ -23,6 +24,7 @@ pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
     ExperimentStatusArgs, ExperimentSweepArgs,
 };
+pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};

@@ -9,6 +9,7 @@ use punctual_measure::duty::Duty;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
 
+use super::ipc::IpcArgs;
 use super::irq::IrqArgs;
 use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
 
@@ -19,6 +20,8 @@ pub enum Instrument {
     Wakeup(Box<WakeupArgs>),
     /// Measure the timer's interrupt latency apart from the thread's: the phases of each wake-up
     Irq(Box<IrqArgs>),
+    /// Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...
+    Ipc(Box<IpcArgs>),
     /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
     Release(Box<ReleaseArgs>),
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size

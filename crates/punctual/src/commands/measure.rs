@@ -6,6 +6,7 @@
 mod deadline;
 mod instrument;
 mod io;
+mod ipc;
 mod irq;
 mod linpack;
 mod memory;
@@ -40,6 +41,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
     }
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
+        Instrument::Ipc(args) => ipc::run(home, args),
         Instrument::Irq(args) => irq::run(home, args),
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),

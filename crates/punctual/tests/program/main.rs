@@ -18,6 +18,7 @@ mod ends;
 mod every_load;
 mod experiment;
 mod figures;
+mod ipc;
 mod irq;
 mod kill;
 mod loads;

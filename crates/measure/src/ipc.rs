@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Wake-ups between threads: how long it takes from the moment before one thread wakes another to the
+//! moment when that one runs.
+//!
+//! Each way, on one CPU and across two, has a sender and a receiver of its own. All are there from the
+//! beginning; they take turns, so that a change of the machine meets them alike. The sender sleeps to
+//! a deadline, reads the clock, wakes; the receiver reads the same clock as soon as it runs. A sender
+//! whose receiver is not back yet does not wake it: that deadline is an overrun.
+
+mod turns;
+mod work;
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress};
+use punctual_sys::thread::Tid;
+use punctual_sys::wake::{Condvar, Eventfd, Futex, Path, PiMutex, Pipe, Queue, Signal};
+use punctual_sys::{clock, wake};
+
+use self::turns::Turns;
+use self::work::{Counted, Pair, Role};
+use crate::crew::{Crew, Post, ThreadReport};
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+use crate::stream::{Stream, sample_checks};
+use crate::tally;
+
+/// Time from the opening of the gate to the first turn, at least.
+const HEAD_START: Nanos = Nanos::from_millis(2);
+
+/// Share of the wake-ups before which a receiver must have slept.
+const MOST: f64 = 0.99;
+
+/// A way in which one thread wakes another.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Way {
+    /// `futex(2)`.
+    Futex,
+    /// `pipe(2)`.
+    Pipe,
+    /// `eventfd(2)`.
+    Eventfd,
+    /// A POSIX message queue.
+    Queue,
+    /// A signal for which the receiver waits.
+    Signal,
+    /// A condition variable of the C library.
+    Condvar,
+    /// A mutex with priority inheritance that is handed over.
+    PiMutex,
+}
+
+impl Way {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: &[Self] = &[
+        Self::Futex,
+        Self::Pipe,
+        Self::Eventfd,
+        Self::Queue,
+        Self::Signal,
+        Self::Condvar,
+        Self::PiMutex,
+    ];
+
+    /// Returns its name on the command line and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Futex => "futex",
+            Self::Pipe => "pipe",
+            Self::Eventfd => "eventfd",
+            Self::Queue => "mqueue",
+            Self::Signal => "signal",
+            Self::Condvar => "condvar",
+            Self::PiMutex => "pi-mutex",
+        }
+    }
+}
+
+/// No way has this name.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("must be one of futex, pipe, eventfd, mqueue, signal, condvar, pi-mutex")]
+pub struct ParseWayError;
+
+impl FromStr for Way {
+    type Err = ParseWayError;
+
+    fn from_str(s: &str) -> Result<Self, ParseWayError> {
+        let way = Self::ALL.iter().find(|way| way.name() == s);
+        way.copied().ok_or(ParseWayError)
+    }
+}
+
+/// Where sender and receiver run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Placement {
+    /// Both on the receiver's CPU.
+    Same,
+    /// Each on its own.
+    Cross,
+}
+
+impl Placement {
+    /// Both, in the order in which they are shown.
+    pub const ALL: &[Self] = &[Self::Same, Self::Cross];
+
+    /// Returns its name on the command line and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Cross => "cross",
+        }
+    }
+}
+
+/// No placement has this name.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("must be `same` or `cross`")]
+pub struct ParsePlacementError;
+
+impl FromStr for Placement {
+    type Err = ParsePlacementError;
+
+    fn from_str(s: &str) -> Result<Self, ParsePlacementError> {
+        let placement = Self::ALL.iter().find(|placement| placement.name() == s);
+        placement.copied().ok_or(ParsePlacementError)
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Ipc {
+    /// The ways, at least one.
+    pub ways: Vec<Way>,
+    /// Whether a way that the machine lacks is an error, and not only told.
+    pub insist: bool,
+    /// The placements, at least one.
+    pub placements: Vec<Placement>,
+    /// CPU of the sender across CPUs.
+    pub sender: CpuId,
+    /// CPU of the receiver, and of both on one CPU.
+    pub receiver: CpuId,
+    /// Time between the wake-ups of a pair.
+    pub interval: Nanos,
+}
+
+impl Ipc {
+    /// Returns the policy that a sender runs with: one priority below the receiver's, which then runs
+    /// at once on the same CPU too. `None` if there is no lower one.
+    pub fn sender_policy(receiver: Policy) -> Option<Policy> {
+        Some(match receiver {
+            Policy::Fifo { priority } => Policy::Fifo {
+                priority: priority.checked_sub(1).filter(|p| *p > 0)?,
+            },
+            Policy::RoundRobin { priority } => Policy::RoundRobin {
+                priority: priority.checked_sub(1).filter(|p| *p > 0)?,
+            },
+            other => other,
+        })
+    }
+}
+
+/// A way and a placement, with what is known of it before the threads are.
+struct Case {
+    way: Way,
+    placement: Placement,
+    sender: Post,
+    receiver: Post,
+    stream: Stream,
+    sleeps: u64,
+}
+
+type Work = Box<dyn FnOnce() -> Counted + Send>;
+
+/// Measures as `ipc` says.
+///
+/// # Errors
+///
+/// [`MeasureError::Unsupported`] if a way is missing and insisted on; else as a thread cannot be
+/// started, or the kernel refuses to wake or wait in the middle.
+pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
+    let setup = frame.setup().clone();
+    let sender_policy = Ipc::sender_policy(setup.priority).unwrap_or(setup.priority);
+    let (ways, missing) = available(ipc)?;
+    let cases: Vec<(Way, Placement)> = ways
+        .iter()
+        .flat_map(|way| ipc.placements.iter().map(|placement| (*way, *placement)))
+        .collect();
+    let turns = Turns::new(cases.len(), ipc.interval);
+    let origin = Arc::<AtomicU64>::default();
+    let duration = setup.duration_ns.unwrap_or(Nanos::from_secs(10));
+    let mut made = Vec::new();
+    let mut works: Vec<(Post, Work)> = Vec::new();
+    for (number, (way, placement)) in (0..).zip(cases) {
+        let number: u32 = number;
+        let from = match placement {
+            Placement::Same => ipc.receiver,
+            Placement::Cross => ipc.sender,
+        };
+        let sender = Post::on(format!("ipc/{number}s"), sender_policy, from);
+        let receiver = Post::on(format!("ipc/{number}r"), setup.priority, ipc.receiver);
+        let (tap, stream) = Stream::pair(number, &receiver, ipc.interval);
+        let role = Role {
+            turns,
+            turn: number,
+            duration,
+            origin: Arc::clone(&origin),
+            stop: frame.stop_flag(),
+            pair: Arc::<Pair>::default(),
+            cpu: ipc.receiver,
+        };
+        let (send, receive, sleeps) = match way {
+            Way::Futex => works_of::<Futex>(role, tap),
+            Way::Pipe => works_of::<Pipe>(role, tap),
+            Way::Eventfd => works_of::<Eventfd>(role, tap),
+            Way::Queue => works_of::<Queue>(role, tap),
+            Way::Signal => works_of::<Signal>(role, tap),
+            Way::Condvar => works_of::<Condvar>(role, tap),
+            Way::PiMutex => works_of::<PiMutex>(role, tap),
+        }
+        .map_err(|source| unsupported(way, &source))?;
+        works.push((sender.clone(), send));
+        works.push((receiver.clone(), receive));
+        made.push(Case {
+            way,
+            placement,
+            sender,
+            receiver,
+            stream,
+            sleeps,
+        });
+    }
+    let crew = Crew::assemble(works)?;
+    origin.store((clock::monotonic() + HEAD_START).get(), Ordering::Release);
+    frame.start(&crew)?;
+    let tids = crew.tids();
+    while !crew.is_done() {
+        std::thread::sleep(Duration::from_millis(50));
+        made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
+        frame.look(|| Progress {
+            series: made.iter().map(|case| case.stream.progress()).collect(),
+            ..Progress::default()
+        });
+        if frame.is_stopped() {
+            // Senders sleep through the others' turns.
+            tids.iter().for_each(|tid: &Tid| tid.interrupt());
+        }
+    }
+    let results = crew.join()?;
+    made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
+    conclude(frame, &made, results, missing)
+}
+
+/// Returns the ways that this machine has, and says what it lacks.
+fn available(ipc: &Ipc) -> Result<(Vec<Way>, Vec<Finding>), MeasureError> {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for way in ipc.ways.iter().copied() {
+        let tried = match way {
+            Way::Futex => Futex::new().map(drop),
+            Way::Pipe => Pipe::new().map(drop),
+            Way::Eventfd => Eventfd::new().map(drop),
+            Way::Queue => Queue::new().map(drop),
+            Way::Signal => Signal::new().map(drop),
+            Way::Condvar => Condvar::new().map(drop),
+            Way::PiMutex => PiMutex::new().map(drop),
+        };
+        match tried {
+            Ok(()) => there.push(way),
+            Err(err) if ipc.insist => return Err(unsupported(way, &err)),
+            Err(err) => missing.push(Finding::observed(
+                "way-missing",
+                format!("{} is not measured: {err}", way.name()),
+            )),
+        }
+    }
+    Ok((there, missing))
+}
+
+fn unsupported(way: Way, err: &std::io::Error) -> MeasureError {
+    MeasureError::Unsupported {
+        what: format!("this machine cannot wake by {}: {err}", way.name()),
+        hint: Some("--path all measures the ways that there are".to_owned()),
+    }
+}
+
+/// Makes the work of both ends of a way.
+fn works_of<P: Path>(
+    role: Role,
+    mut tap: crate::stream::Tap,
+) -> std::io::Result<(Work, Work, u64)> {
+    let path = Arc::new(P::new()?);
+    let (sender, receiver) = (role.clone(), role);
+    let (send, receive) = (Arc::clone(&path), path);
+    let send: Work = Box::new(move || work::send(&sender, &*send));
+    let receive: Work = Box::new(move || {
+        if let Err(err) = receive.prepare() {
+            let errno = wake::Errno::from_io_error(&err).unwrap_or(wake::Errno::IO);
+            return Counted::failed(errno);
+        }
+        receiver.pair.ready();
+        work::receive(&receiver, &*receive, &mut tap)
+    });
+    Ok((send, receive, P::SLEEPS))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+const fn as_f64(n: u64) -> f64 {
+    n as f64
+}
+
+fn conclude(
+    frame: &Frame<'_>,
+    cases: &[Case],
+    results: Vec<(Counted, ThreadReport)>,
+    missing: Vec<Finding>,
+) -> Result<Found, MeasureError> {
+    let mut found = Found {
+        ended: frame.ended(),
+        faults_spoil: true,
+        findings: missing,
+        ..Found::default()
+    };
+    let (mut backwards, mut awake) = (0, Vec::new());
+    let mut results = results.into_iter();
+    for case in cases {
+        let context = format!("{}-{}", case.way.name(), case.placement.name());
+        let mut series = case.stream.series(Some(&context));
+        for end in [&case.sender, &case.receiver] {
+            // In the order in which they were made: the sender first.
+            let Some((counted, report)) = results.next() else {
+                return Err(MeasureError::Defect { thread: 0 });
+            };
+            if let Some(errno) = counted.failure {
+                return Err(MeasureError::Wake {
+                    thread: end.name.clone(),
+                    source: errno.into(),
+                });
+            }
+            backwards += counted.backwards;
+            if end.name == case.receiver.name {
+                let slept = report.usage().voluntary_switches;
+                if as_f64(slept) < MOST * as_f64(case.sleeps * series.count) {
+                    awake.push(format!(
+                        "{context} slept {slept} times for {} wake-ups",
+                        series.count
+                    ));
+                }
+            } else {
+                series.overruns = Some(counted.missed);
+            }
+            found.threads.push(report);
+        }
+        let tag = format!("{}/{context}", series.thread.unwrap_or_default());
+        found
+            .histograms
+            .push((tag, case.stream.tally().histogram().clone()));
+        found.series.push(series);
+    }
+    found.total = tally::counts(&found.series);
+    found.checks = sample_checks(&found.series);
+    found.checks.push(Check::of(
+        "receivers-slept",
+        awake.is_empty(),
+        match awake.is_empty() {
+            true => format!(
+                "every receiver slept before at least {} % of its wake-ups",
+                100.0 * MOST
+            ),
+            false => awake.join("; "),
+        },
+    ));
+    found.checks.push(Check::of(
+        "one-clock",
+        backwards == 0,
+        format!("{backwards} messages were received before they were sent, by the clock"),
+    ));
+    Ok(found)
+}
