@@ -17,6 +17,7 @@ pub mod loads;
 pub mod memory;
 pub mod noise;
 pub mod pacing;
+pub mod pi;
 pub mod release;
 pub mod stream;
 pub mod wakeup;

@@ -14,6 +14,7 @@ mod ipc;
 mod irq;
 mod loads;
 mod measure;
+mod pi;
 mod throughput;
 mod tune;
 
@@ -28,6 +29,7 @@ pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
+pub use self::pi::PiArgs;
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
 pub use self::tune::{CareArgs, KeepArgs, TuneAction, TuneArgs, WishArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};

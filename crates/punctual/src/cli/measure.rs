@@ -11,6 +11,7 @@ use punctual_stats::PrecisionTarget;
 
 use super::ipc::IpcArgs;
 use super::irq::IrqArgs;
+use super::pi::PiArgs;
 use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
 
 /// What makes samples
@@ -22,6 +23,8 @@ pub enum Instrument {
     Irq(Box<IrqArgs>),
     /// Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...
     Ipc(Box<IpcArgs>),
+    /// Show priority inversion: how long an urgent thread waits for a lock, with and without a protocol
+    Pi(Box<PiArgs>),
     /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
     Release(Box<ReleaseArgs>),
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size

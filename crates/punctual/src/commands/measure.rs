@@ -11,6 +11,7 @@ mod irq;
 mod linpack;
 mod memory;
 mod noise;
+mod pi;
 pub(crate) mod plan;
 mod release;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, 
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
         Instrument::Ipc(args) => ipc::run(home, args),
+        Instrument::Pi(args) => pi::run(home, args),
         Instrument::Irq(args) => irq::run(home, args),
         Instrument::Release(args) => release::run(home, args),
         Instrument::Linpack(args) => linpack::run(home, args),

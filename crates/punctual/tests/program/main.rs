@@ -25,6 +25,7 @@ mod loads;
 mod noise;
 mod options;
 mod output;
+mod pi;
 mod schema;
 mod system;
 mod threads;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Priority inversion: how long a thread waits for a lock that a less urgent one holds, while a third
+//! thread in between has work to do.
+//!
+//! Three FIFO threads share a CPU (L. Sha, R. Rajkumar, J. P. Lehoczky, *Priority Inheritance Protocols*,
+//! IEEE Transactions on Computers 39(9), 1990). In each cycle, from its beginning:
+//!
+//! | time | thread | does |
+//! |---|---|---|
+//! | 0 | low | locks, works for `hold`, unlocks |
+//! | `hold`/4 | high | is released, locks, unlocks |
+//! | `hold`/2 | mid | spins for half of `spin` or for all of it; needs no lock |
+//!
+//! Without a protocol mid keeps low from going on, and so high from its lock, for as long as mid likes.
+//! With priority inheritance, or a ceiling, high waits for low's work alone. The protocols, and the
+//! two lengths of mid's work, take turns from cycle to cycle.
+//!
+//! That mid came first is seen by the order of events, not by how long anything took: a slow or
+//! disturbed machine changes the latter.
+
+mod cycle;
+mod judge;
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use punctual_model::{Finding, Nanos, Policy, Progress, SeriesProgress};
+use punctual_sys::clock;
+use punctual_sys::mutex::{Protocol as Raw, ProtocolMutex};
+use punctual_sys::timer::Errno;
+
+use self::cycle::{Cycles, Work};
+pub use self::judge::Verdict;
+use self::judge::{Case, Judge};
+use crate::budget::Budgets;
+use crate::crew::{Crew, Post};
+use crate::error::MeasureError;
+use crate::frame::{Found, Frame};
+
+/// Time from the opening of the gate to the first cycle, at least.
+const HEAD_START: Nanos = Nanos::from_millis(2);
+
+/// What of the real-time budget the threads may use, so that the kernel never throttles them.
+const SAFE_SHARE: f64 = 0.6;
+
+/// What a mutex does about the priority of the thread that holds it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protocol {
+    /// `PTHREAD_PRIO_NONE`.
+    None,
+    /// `PTHREAD_PRIO_INHERIT`.
+    Inherit,
+    /// `PTHREAD_PRIO_PROTECT`, with the priority of the most urgent thread.
+    Protect,
+}
+
+impl Protocol {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: &[Self] = &[Self::None, Self::Inherit, Self::Protect];
+
+    /// Returns its name on the command line and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Inherit => "inherit",
+            Self::Protect => "protect",
+        }
+    }
+}
+
+/// No protocol has this name.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("must be one of none, inherit, protect")]
+pub struct ParseProtocolError;
+
+impl FromStr for Protocol {
+    type Err = ParseProtocolError;
+
+    fn from_str(s: &str) -> Result<Self, ParseProtocolError> {
+        let protocol = Self::ALL.iter().find(|protocol| protocol.name() == s);
+        protocol.copied().ok_or(ParseProtocolError)
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pi {
+    /// The protocols, at least one.
+    pub protocols: Vec<Protocol>,
+    /// Whether a protocol that the machine lacks is an error, and not only told.
+    pub insist: bool,
+    /// Time between the beginnings of cycles.
+    pub interval: Nanos,
+    /// What low works while it holds the lock.
+    pub hold: Nanos,
+    /// What mid works in every second cycle of a protocol; half of it in the others.
+    pub spin: Nanos,
+}
+
+impl Pi {
+    /// Returns the priorities of high, mid and low for that of high; `None` unless that is FIFO with
+    /// two priorities below it.
+    pub fn priorities(high: Policy) -> Option<[u8; 3]> {
+        match high {
+            Policy::Fifo { priority } if priority > 2 => {
+                Some([priority, priority - 1, priority - 2])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Measures on the one CPU of the frame's set-up, and says whether every protocol that promises to
+/// bound the wait did.
+///
+/// # Errors
+///
+/// [`MeasureError::Unsupported`] if a protocol is missing and insisted on; [`MeasureError::Spec`] if the
+/// threads would use more than the kernel's budget; else as a thread cannot be started or a lock or
+/// a sleep fails.
+pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureError> {
+    let setup = frame.setup().clone();
+    let priorities = Pi::priorities(setup.priority);
+    let (Some([high, mid, low]), Some(cpu)) = (priorities, setup.cpus.iter().next()) else {
+        return Err(MeasureError::Spec {
+            option: format!("--priority {}", setup.priority),
+            reason: "must be f:3 or above: three FIFO threads, each one priority below the other"
+                .to_owned(),
+        });
+    };
+    stay_below_the_budget(pi, frame)?;
+    let duration = setup.duration_ns.unwrap_or(Nanos::from_secs(30));
+    let (locks, missing) = locks(pi, high)?;
+    let cases: Vec<Case> = locks
+        .iter()
+        .flat_map(|(protocol, _)| [false, true].map(|full| Case::new(*protocol, full)))
+        .collect();
+    let cycles = Cycles {
+        interval: pi.interval,
+        hold: pi.hold,
+        spin: pi.spin,
+        count: duration.get() / pi.interval.get(),
+        origin: Arc::<AtomicU64>::default(),
+        stop: frame.stop_flag(),
+        done: Arc::<AtomicU64>::default(),
+        locks: locks.into_iter().map(|(_, lock)| lock).collect(),
+    };
+    let works = [
+        ("low", low, Work::Low),
+        ("mid", mid, Work::Mid),
+        ("high", high, Work::High),
+    ]
+    .map(|(name, priority, work)| {
+        let post = Post::on(format!("pi/{name}"), Policy::Fifo { priority }, cpu);
+        let own = cycles.clone();
+        let mut log = cycles.log();
+        (post, move || {
+            let end = own.run(work, &mut log);
+            (log, end)
+        })
+    });
+    let crew = Crew::assemble(works.into())?;
+    let origin = clock::monotonic() + HEAD_START;
+    cycles.origin.store(origin.get(), Ordering::Release);
+    frame.start(&crew)?;
+    frame.attend(&crew, || Progress {
+        series: vec![SeriesProgress {
+            cpu: Some(cpu),
+            policy: setup.priority.to_string(),
+            interval_ns: pi.interval,
+            count: cycles.done.load(Ordering::Relaxed),
+            ..SeriesProgress::default()
+        }],
+        ..Progress::default()
+    });
+    let mut logs = Vec::new();
+    let mut threads = Vec::new();
+    for (name, ((log, end), report)) in ["low", "mid", "high"].iter().zip(crew.join()?) {
+        end.map_err(|errno: Errno| MeasureError::Wake {
+            thread: (*name).to_owned(),
+            source: errno.into(),
+        })?;
+        logs.push(log);
+        threads.push(report);
+    }
+    let judge = Judge::new(&cycles, cases, setup.priority, cpu);
+    let (mut found, verdict) = judge.conclude(&logs);
+    found.findings.extend(missing);
+    found.ended = frame.ended();
+    found.threads = threads;
+    found.faults_spoil = true;
+    Ok((found, verdict))
+}
+
+/// Refuses work that the kernel might throttle: it would stop all three threads, and with them what is
+/// to be seen.
+fn stay_below_the_budget(pi: &Pi, frame: &Frame<'_>) -> Result<(), MeasureError> {
+    let used = (pi.hold + pi.spin).as_secs_f64() / pi.interval.as_secs_f64();
+    let budget = Budgets::read(frame.sys());
+    let share = budget.tightest().map_or(1.0, |budget| budget.share());
+    if used <= SAFE_SHARE * share {
+        return Ok(());
+    }
+    Err(MeasureError::Spec {
+        option: format!("--spin {}", pi.spin),
+        reason: format!(
+            "with --hold {} in each --interval {} the threads may use {:.0} % of the CPU; at most \
+             {:.0} % is allowed here, so that they are not throttled ({})",
+            pi.hold,
+            pi.interval,
+            100.0 * used,
+            100.0 * SAFE_SHARE * share,
+            budget.describe()
+        ),
+    })
+}
+
+type Locks = Vec<(Protocol, Arc<ProtocolMutex>)>;
+
+/// Makes a mutex of each protocol, and says which the machine lacks.
+fn locks(pi: &Pi, ceiling: u8) -> Result<(Locks, Vec<Finding>), MeasureError> {
+    let (mut locks, mut missing) = (Vec::new(), Vec::new());
+    for protocol in pi.protocols.iter().copied() {
+        let raw = match protocol {
+            Protocol::None => Raw::None,
+            Protocol::Inherit => Raw::Inherit,
+            Protocol::Protect => Raw::Protect { ceiling },
+        };
+        match ProtocolMutex::new(raw) {
+            Ok(mutex) => locks.push((protocol, Arc::new(mutex))),
+            Err(err) if pi.insist || locks.is_empty() && protocol == Protocol::None => {
+                return Err(MeasureError::Unsupported {
+                    what: format!(
+                        "this machine has no mutexes with protocol {}: {err}",
+                        protocol.name()
+                    ),
+                    hint: Some("leave it out with --protocol".to_owned()),
+                });
+            }
+            Err(err) => missing.push(Finding::observed(
+                "protocol-missing",
+                format!("{} is not measured: {err}", protocol.name()),
+            )),
+        }
+    }
+    Ok((locks, missing))
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure pi`.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use punctual_measure::pi::{self, Pi, Protocol, Verdict};
+use punctual_model::Nanos;
+
+use super::instrument::{self, Asked, Kind, Measured};
+use crate::cli::PiArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// A throttled CPU rests for 50 ms by default: a longer wait would look like that.
+const LONGEST: Nanos = Nanos::from_millis(30);
+
+/// Shows priority inversion, and what protocols do about it, as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> {
+    check(args)?;
+    let pi = Pi {
+        protocols: Protocol::ALL
+            .iter()
+            .filter(|p| args.protocol.is_empty() || args.protocol.contains(p))
+            .copied()
+            .collect(),
+        insist: !args.protocol.is_empty(),
+        interval: args.interval,
+        hold: args.hold,
+        spin: args.spin,
+    };
+    let protocols: Vec<&str> = pi.protocols.iter().map(|p| p.name()).collect();
+    let asked = Asked {
+        instrument: "pi",
+        kind: Kind::Latency,
+        measured: Measured::First(1),
+        priority: args.priority,
+        duration: Some(args.duration),
+        options: BTreeMap::new(),
+    }
+    .option("interval", args.interval)
+    .option("hold", args.hold)
+    .option("spin", args.spin)
+    .option("protocol", protocols.join(","));
+    let verdict = Cell::new(Verdict::Bounded);
+    let exit = instrument::run(home, &args.common, asked, |frame| {
+        let (found, own) = pi::run(&pi, frame)?;
+        verdict.set(own);
+        Ok(found)
+    })?;
+    Ok(match (exit, verdict.get()) {
+        (Exit::Fine, Verdict::NotBounded) => Exit::Verdict,
+        (exit, _) => exit,
+    })
+}
+
+/// Refuses what would show nothing, or would not leave the CPU to others.
+fn check(args: &PiArgs) -> Result<(), CliError> {
+    if Pi::priorities(args.priority).is_none() {
+        return Err(CliError::usage(format!(
+            "--priority {}: must be f:3 to f:99: three FIFO threads, each one priority below the other",
+            args.priority
+        )));
+    }
+    if let Some(cpus) = args.common.cpus.as_ref().filter(|cpus| cpus.len() != 1) {
+        return Err(CliError::usage(format!(
+            "--cpus {cpus}: must be one CPU, on which all three threads run"
+        )));
+    }
+    let least = Nanos::from_micros(100);
+    for (option, value) in [("--hold", args.hold), ("--spin", args.spin)] {
+        if value < least || value > LONGEST {
+            return Err(CliError::usage(format!(
+                "{option} {value}: must be 100us to {LONGEST}"
+            )));
+        }
+    }
+    // Both lengths of the work in between, with each protocol, once.
+    let kinds = 2 * if args.protocol.is_empty() {
+        3
+    } else {
+        args.protocol.len() as u64
+    };
+    if args.duration.get() / args.interval.get().max(1) < kinds {
+        return Err(CliError::usage(format!(
+            "--duration {}: too short for the {kinds} kinds of cycles of --interval {}",
+            args.duration, args.interval
+        )));
+    }
+    Ok(())
+}
