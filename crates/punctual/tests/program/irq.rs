@@ -97,6 +97,28 @@ fn the_phases_add_up_to_the_latency_of_the_same_sample() {
     assert_eq!((&cost["unit"], &cost["count"]), (&"ns".into(), &10.into()));
     assert!(cost["interval"]["low"].as_f64() <= cost["value"].as_f64());
     assert_eq!(instances(&tracefs), Vec::<String>::new());
+
+    // The distribution of each phase ends at one.
+    let csv = [
+        "runs",
+        "export",
+        "last",
+        "--format=csv",
+        "--data=distribution",
+    ];
+    let csv = home.run(csv);
+    for phase in phases.iter().chain(&["wake-up", "untraced"]) {
+        let own = format!("0,{phase},");
+        let last = csv.fine().stdout.lines().rfind(|row| row.starts_with(&own));
+        assert!(
+            last.is_some_and(|row| row.ends_with(",1")),
+            "{phase}: {last:?}"
+        );
+    }
+    // A format that has one histogram a thread cannot hold them.
+    home.run(["runs", "export", "last", "--format=cyclictest-hist"])
+        .error(1, &["several kinds of latencies"])
+        .hinted();
 }
 
 #[test]
