@@ -1243,12 +1243,24 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --home --help --version wakeup irq release linpack memory io deadline noise help"
+            opts="-h -V --tune --set --isolate --home --help --version wakeup irq release linpack memory io deadline noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1261,7 +1273,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1348,6 +1360,18 @@ _punctual() {
                     return 0
                     ;;
                 --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1503,7 +1527,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1597,6 +1621,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1609,7 +1645,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1683,6 +1719,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1695,7 +1743,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1761,6 +1809,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1773,7 +1833,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1851,6 +1911,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1863,7 +1935,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1937,6 +2009,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1949,7 +2033,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2023,6 +2107,18 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2035,7 +2131,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --home --help --version"
+            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2154,6 +2250,18 @@ _punctual() {
                     return 0
                     ;;
                 --note)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

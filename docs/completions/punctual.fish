@@ -56,6 +56,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l all -d 'Als
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON, with all rules'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -s V -l version -d 'Print version'
@@ -101,6 +104,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l priority-spread -d 'Give each further thread a priority lower by one'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l raw -d 'Store every sample, not only the figures'
@@ -125,6 +131,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l json -d 'Print the run record as JSON instead of the summary'
@@ -145,6 +154,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l json -d 'Print the run record as JSON instead of the summary'
@@ -165,6 +177,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l product -d 'Measure the product of two matrices of the same order too, in turns: the ceiling of any solver'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
@@ -198,6 +213,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l json -d 'Print the run record as JSON instead of the summary'
@@ -229,6 +247,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l buffered -d 'Go through the page cache; without it requests go to the device (O_DIRECT)'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
@@ -256,6 +277,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l json -d 'Print the run record as JSON instead of the summary'
@@ -277,6 +301,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l note -d 'Remark kept with the run' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l json -d 'Print the run record as JSON instead of the summary'

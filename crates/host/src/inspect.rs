@@ -51,6 +51,7 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
         sched_rt_period_us: sys.fact("/proc/sys/kernel/sched_rt_period_us"),
         cpus_online: online,
         cmdline,
+        tuning: None,
     }
 }
 

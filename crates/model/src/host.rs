@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
+use crate::tune::TuningInEffect;
 
 /// What is known of the machine that a run was done on. Unknown is null.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -51,6 +52,10 @@ pub struct HostFacts {
     pub sched_rt_period_us: Option<i64>,
     /// Kernel command line.
     pub cmdline: Option<String>,
+    /// What `punctual tune` had changed at that time. Absent where nothing was, or where that could
+    /// not be seen for want of privilege.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningInEffect>,
 }
 
 impl HostFacts {

@@ -52,7 +52,7 @@ pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
     Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote,
     KnobReading, PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped,
-    StepOutcome, StepReport, TUNING_FORMAT, Target, ThreadId, TuningAction, TuningReport, Undone,
-    Writable, masks_agree,
+    StepOutcome, StepReport, TUNING_FORMAT, Target, ThreadId, TunedSetting, TuningAction,
+    TuningInEffect, TuningReport, Undone, Writable, masks_agree,
 };
 pub use units::{Nanos, ParseNanosError};

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 pub use codec::{Codec, CodecError, masks_agree};
 pub use outcome::{
-    KeptSession, StepOutcome, StepReport, TUNING_FORMAT, TuningAction, TuningReport, Undone,
+    KeptSession, StepOutcome, StepReport, TUNING_FORMAT, TunedSetting, TuningAction,
+    TuningInEffect, TuningReport, Undone,
 };
 pub use plan::{
     Hold, KnobGuard, KnobNote, PLAN_FORMAT, Plan, PlanStep, Refusal, SkipReason, Skipped,

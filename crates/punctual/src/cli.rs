@@ -31,7 +31,7 @@ pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
-pub use self::tune::{CareArgs, KeepArgs, TuneAction, TuneArgs, WishArgs};
+pub use self::tune::{CareArgs, KeepArgs, MeasureTuning, TuneAction, TuneArgs, WishArgs};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Severity};
@@ -75,6 +75,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Measure with one instrument, record the run, print its summary
     Measure {
+        /// A tuned machine for as long as it lasts
+        #[command(flatten)]
+        tuning: MeasureTuning,
+
         /// The instrument
         #[command(subcommand)]
         instrument: Instrument,

@@ -14,7 +14,7 @@ mod tune;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::recording;
+use crate::{recording, tuning};
 
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
@@ -22,10 +22,19 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Measure { instrument } => {
+        Command::Doctor(args) => {
+            tuning::remark_on_left(&tuning::Place::here());
+            doctor::run(&args)
+        }
+        Command::Measure {
+            tuning,
+            mut instrument,
+        } => {
             recording::serve_parent()?;
-            measure::run(home, &instrument)
+            if let Some(cpus) = &tuning.isolate {
+                instrument.or_on(cpus);
+            }
+            measure::run(home, &tuning, &instrument)
         }
         Command::Experiment { action } => experiment::run(home, action),
         // Taken before: its exit statuses are not ours.

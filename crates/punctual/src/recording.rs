@@ -216,7 +216,7 @@ fn record_for(
     listener.view.clear();
     let mut outcome = outcome?;
     outcome.spec.raw = keep_samples;
-    let host = punctual_host::inspect(sys);
+    let host = crate::tuning::host_facts(sys);
     let histograms = histogram_log(&outcome, started);
     let record = to_record(id, job, host, started, outcome);
     let writer = listener.writer;

@@ -10,6 +10,7 @@
 mod keeper;
 mod profile;
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -19,7 +20,7 @@ use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanError, PlanOptions, plan};
 use punctual_host::profile::Profile;
 use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
-use punctual_model::{Nanos, Plan, TuningReport};
+use punctual_model::{HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport};
 use punctual_sys::{HeldDmaLatency, SysRoot};
 use uuid::Uuid;
 
@@ -32,6 +33,9 @@ use crate::output::remark;
 
 /// Where the journal is, unless another place is named.
 const STATE: &str = "/var/lib/punctual/tune";
+
+/// Environment variable that names another place.
+pub(crate) const STATE_VARIABLE: &str = "PUNCTUAL_TUNE_STATE";
 
 /// The machine, and where its journal is.
 #[derive(Clone, Debug)]
@@ -50,6 +54,12 @@ impl Place {
             root: root.map(Path::to_owned),
             sys,
         }
+    }
+
+    /// Returns this machine, with the journal in its usual place.
+    pub(crate) fn here() -> Self {
+        let state = env::var_os(STATE_VARIABLE).map(PathBuf::from);
+        Self::new(None, state.as_deref())
     }
 
     /// Prepares to tune.
@@ -347,6 +357,23 @@ pub(crate) fn remark_on_left(place: &Place) {
             journal.session().profile
         )),
         _ => {}
+    }
+}
+
+/// Reads the facts of the machine, and what tuning has changed of it.
+pub(crate) fn host_facts(sys: &SysRoot) -> HostFacts {
+    let tuner = Place::here().tuner().ok();
+    let left = tuner.and_then(|tuner| tuner.left().ok());
+    HostFacts {
+        tuning: match left {
+            Some(Left::Changes(journal)) => TuningInEffect::of(&punctual_host::session::report(
+                &journal,
+                TuningAction::Status,
+            )),
+            // Who may not look at the journal does not know.
+            _ => None,
+        },
+        ..punctual_host::inspect(sys)
     }
 }
 

@@ -88,6 +88,25 @@ pub fn affinity() -> io::Result<CpuSet> {
         .collect())
 }
 
+/// Returns those of `cpus` that a thread of this process may bind itself to.
+///
+/// These can be more than [`affinity`] says: what a program inherits at its start, because of
+/// `isolcpus` or taskset(1), is no limit. A control group is one.
+///
+/// # Errors
+///
+/// Fails as [`set_affinity`] does, and where no thread can be started.
+pub fn reachable(cpus: &CpuSet) -> io::Result<CpuSet> {
+    let cpus = cpus.clone();
+    let tried = std::thread::Builder::new().spawn(move || {
+        set_affinity(&cpus)?;
+        affinity()
+    })?;
+    tried
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that tried it died")))
+}
+
 /// Binds the calling thread to `cpus`.
 ///
 /// # Errors
@@ -228,6 +247,19 @@ mod tests {
                 assert_eq!(leave_real_time().unwrap(), Some(fifo));
                 assert_eq!(policy_of(0).unwrap(), Policy::Other { nice: 0 });
             }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn an_inherited_affinity_is_no_limit() {
+        std::thread::spawn(|| {
+            let all = affinity().unwrap();
+            let first: CpuSet = all.iter().take(1).collect();
+            set_affinity(&first).unwrap();
+            assert_eq!(reachable(&all).unwrap(), all);
+            assert_eq!(affinity().unwrap(), first);
         })
         .join()
         .unwrap();

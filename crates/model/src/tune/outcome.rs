@@ -63,6 +63,72 @@ pub struct KeptSession {
     pub pid: u32,
 }
 
+/// The changes that are in effect, in short.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TuningInEffect {
+    /// Name of the profile.
+    pub profile: String,
+    /// What made the changes: `apply`, `run`, `measure` or `trial`.
+    pub purpose: String,
+    /// Settings that were changed, but for the CPUs of threads.
+    pub settings: Vec<TunedSetting>,
+    /// Threads whose CPUs were changed.
+    pub threads_moved: u64,
+    /// What is held by a process.
+    pub held: Vec<Hold>,
+    /// Wanted settings that could not be had.
+    pub failed: u64,
+}
+
+/// A setting that was changed.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TunedSetting {
+    /// The knob with its instance: `irq.affinity@24`.
+    pub knob: String,
+    /// The value before.
+    pub old: String,
+    /// The value that it has.
+    pub new: String,
+}
+
+impl TuningInEffect {
+    /// Summarises a report of what was applied. None if that is nothing.
+    pub fn of(report: &TuningReport) -> Option<Self> {
+        let session = report.session.as_ref()?;
+        let mut found = Self {
+            profile: session.profile.clone(),
+            purpose: session.purpose.clone(),
+            settings: Vec::new(),
+            threads_moved: 0,
+            held: report.held.clone(),
+            failed: 0,
+        };
+        for step in &report.steps {
+            found.failed += u64::from(step.is_failure());
+            let value = match &step.outcome {
+                Some(StepOutcome::Applied | StepOutcome::AlreadySo) => step.new.clone(),
+                Some(StepOutcome::Normalised { value }) => Some(value.clone()),
+                _ => None,
+            };
+            let Some(new) = value else { continue };
+            if matches!(step.target, Target::ThreadCpus(_)) {
+                found.threads_moved += 1;
+            } else {
+                found.settings.push(TunedSetting {
+                    knob: step.full_name(),
+                    old: step.old.clone(),
+                    new,
+                });
+            }
+        }
+        let nothing =
+            found.settings.is_empty() && found.threads_moved == 0 && found.held.is_empty();
+        (!nothing).then_some(found)
+    }
+}
+
 /// What became of one setting.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -39,6 +39,37 @@ pub enum Instrument {
     Noise(Box<NoiseArgs>),
 }
 
+impl Instrument {
+    /// Returns the CPUs that were named to be measured.
+    pub(crate) const fn cpus(&self) -> Option<&CpuSet> {
+        match self {
+            Self::Wakeup(args) => args.cpus.as_ref(),
+            Self::Irq(args) => args.common.cpus.as_ref(),
+            Self::Release(args) => args.common.cpus.as_ref(),
+            Self::Linpack(args) => args.common.cpus.as_ref(),
+            Self::Memory(args) => args.common.cpus.as_ref(),
+            Self::Io(args) => args.common.cpus.as_ref(),
+            Self::Deadline(args) => args.common.cpus.as_ref(),
+            Self::Noise(args) => args.common.cpus.as_ref(),
+        }
+    }
+
+    /// Measures `cpus` where none were named.
+    pub(crate) fn or_on(&mut self, cpus: &CpuSet) {
+        let named = match self {
+            Self::Wakeup(args) => &mut args.cpus,
+            Self::Irq(args) => &mut args.common.cpus,
+            Self::Release(args) => &mut args.common.cpus,
+            Self::Linpack(args) => &mut args.common.cpus,
+            Self::Memory(args) => &mut args.common.cpus,
+            Self::Io(args) => &mut args.common.cpus,
+            Self::Deadline(args) => &mut args.common.cpus,
+            Self::Noise(args) => &mut args.common.cpus,
+        };
+        named.get_or_insert_with(|| cpus.clone());
+    }
+}
+
 /// Options of `measure wakeup`
 #[derive(Args, Debug)]
 pub struct WakeupArgs {

@@ -18,7 +18,7 @@ pub struct TuneArgs {
     pub action: TuneAction,
 
     /// Directory of the journal, root's alone [default: /var/lib/punctual/tune]
-    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_TUNE_STATE",
+    #[arg(long, global = true, value_name = "DIR", env = crate::tuning::STATE_VARIABLE,
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub state: Option<PathBuf>,
 
@@ -149,6 +149,37 @@ pub struct WishArgs {
     /// Not these knobs of the profile (can be repeated)
     #[arg(long, value_name = "KNOB", help_heading = "Settings")]
     pub skip: Vec<String>,
+}
+
+/// A tuned machine for as long as a measurement lasts
+#[derive(Args, Clone, Debug, Default)]
+pub struct MeasureTuning {
+    /// Tune the machine with this profile, and put it back after the measurement: see `punctual tune`
+    #[arg(
+        long,
+        global = true,
+        value_name = "PROFILE",
+        help_heading = "Tuning (as root)"
+    )]
+    pub tune: Option<String>,
+
+    /// Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)
+    #[arg(
+        long,
+        global = true,
+        value_name = "KNOB=VALUE",
+        help_heading = "Tuning (as root)"
+    )]
+    pub set: Vec<String>,
+
+    /// Move all else off these CPUs, and measure them unless --cpus names others
+    #[arg(
+        long,
+        global = true,
+        value_name = "LIST",
+        help_heading = "Tuning (as root)"
+    )]
+    pub isolate: Option<CpuSet>,
 }
 
 /// How far to go

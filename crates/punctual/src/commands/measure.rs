@@ -14,6 +14,7 @@ mod noise;
 mod pi;
 pub(crate) mod plan;
 mod release;
+mod tuned;
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 
 use self::plan::Cpus;
-use crate::cli::{Instrument, WakeupArgs};
+use crate::cli::{Instrument, MeasureTuning, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{print, remark};
@@ -32,14 +33,22 @@ use crate::signals::StopRequest;
 use crate::view::View;
 use crate::{home, output};
 
-/// Measures with the instrument that was named.
-pub(crate) fn run(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
+/// Measures with the instrument that was named, in a machine that is tuned as `tuning` says.
+pub(crate) fn run(
+    home: Option<&Path>,
+    tuning: &MeasureTuning,
+    instrument: &Instrument,
+) -> Result<Exit, CliError> {
     // What traces on for nobody disturbs every measurement.
     for instance in punctual_measure::irq::sweep(&SysRoot::live()) {
         remark(&format!(
             "Removed tracing instance {instance}, left by a run that was killed."
         ));
     }
+    tuned::around(tuning, instrument, || measure(home, instrument))
+}
+
+fn measure(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
         Instrument::Ipc(args) => ipc::run(home, args),
@@ -131,8 +140,11 @@ pub(crate) fn cpus(sys: &SysRoot) -> Result<Cpus, CliError> {
     let online: CpuSet = sys
         .fact("/sys/devices/system/cpu/online")
         .unwrap_or_else(|| allowed.clone());
+    // CPUs that were taken from this process by its parents, as isolated ones are, can be had.
+    let reachable = sched::reachable(&online).unwrap_or_else(|_| allowed.clone());
     Ok(Cpus {
         allowed: allowed.common(&online),
+        reachable,
         online,
     })
 }

@@ -171,6 +171,7 @@ mod tests {
         let cpus = Cpus {
             online: "0-3".parse().unwrap(),
             allowed: "0-3".parse().unwrap(),
+            reachable: "0-3".parse().unwrap(),
         };
         spec(&punctual_peers::command::parse(&args, 4).unwrap(), &cpus)
     }

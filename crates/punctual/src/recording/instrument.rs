@@ -73,7 +73,7 @@ pub(crate) fn record(
     drop(load);
     listener.view.clear();
     let outcome = outcome?;
-    let host = punctual_host::inspect(sys);
+    let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);
     let record = to_record(id, job, host, started, outcome);
     let stored = keep(listener.writer, &log, &record);

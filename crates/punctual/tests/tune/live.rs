@@ -5,6 +5,7 @@
 //! before.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -37,6 +38,13 @@ impl Live {
     pub(crate) fn command<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.home.command(["tune"]);
         command.env("PUNCTUAL_TUNE_STATE", self.state()).args(args);
+        command
+    }
+
+    /// Returns a command of the program that does not tune, but may find that someone did.
+    pub(crate) fn program<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.home.command(args);
+        command.env("PUNCTUAL_TUNE_STATE", self.state());
         command
     }
 

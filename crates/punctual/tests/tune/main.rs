@@ -16,4 +16,5 @@ mod files;
 mod keeper;
 mod kill;
 mod live;
+mod measure;
 mod tree;

@@ -5,10 +5,14 @@
 
 use punctual_model::{
     Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, Setup, TimerKind,
+    TuningInEffect,
 };
 
 use super::layout::{clean, paragraph};
 use super::number::span;
+
+/// Settings of a tuned machine that are named; more are counted.
+const MOST_SETTINGS: usize = 8;
 
 /// Says which run this is, on what and how.
 pub(crate) fn machine(run: &RunRecord) -> Option<String> {
@@ -17,6 +21,9 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
         text += &paragraph("Note", &clean(note));
     }
     text += &host(&run.host);
+    if let Some(tuning) = &run.host.tuning {
+        text += &paragraph("Tuned", &tuned(tuning));
+    }
     if let Some(spec) = &run.spec {
         text += &paragraph("Measured", &self::spec(spec));
     }
@@ -27,6 +34,37 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
         text += &source(origin);
     }
     Some(text)
+}
+
+/// Says what had been changed of the machine.
+fn tuned(tuning: &TuningInEffect) -> String {
+    let mut parts = vec![format!(
+        "profile {} ({})",
+        clean(&tuning.profile),
+        clean(&tuning.purpose)
+    )];
+    let settings: Vec<String> = tuning
+        .settings
+        .iter()
+        .take(MOST_SETTINGS)
+        .map(|s| format!("{} {} -> {}", clean(&s.knob), clean(&s.old), clean(&s.new)))
+        .collect();
+    parts.extend(settings);
+    let more = tuning.settings.len().saturating_sub(MOST_SETTINGS);
+    if more > 0 {
+        parts.push(format!("{more} more settings"));
+    }
+    for held in &tuning.held {
+        let bound = held.latency_ns.get() / 1_000;
+        parts.push(format!("{} held at {bound} µs", clean(&held.knob)));
+    }
+    if tuning.threads_moved > 0 {
+        parts.push(format!("{} threads moved", tuning.threads_moved));
+    }
+    if tuning.failed > 0 {
+        parts.push(format!("{} NOT to be had", tuning.failed));
+    }
+    parts.join(", ")
 }
 
 /// Says what machine and kernel it was.

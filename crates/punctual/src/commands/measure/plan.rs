@@ -18,6 +18,8 @@ pub(crate) struct Cpus {
     pub(crate) online: CpuSet,
     /// Online and allowed to this process.
     pub(crate) allowed: CpuSet,
+    /// Online, and this process's for the asking: also those that it did not inherit.
+    pub(crate) reachable: CpuSet,
 }
 
 /// Returns what `args` mean on a machine with `cpus`.
@@ -127,7 +129,7 @@ fn check_slowest(args: &WakeupArgs, threads: u32) -> Result<(), CliError> {
 /// Returns the CPUs that `option` asked for, if they can be used.
 pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
     let offline = asked.without(&cpus.online);
-    let denied = asked.without(&cpus.allowed);
+    let denied = asked.without(&cpus.reachable);
     if asked.is_empty() {
         Err(CliError::usage(format!("{option}: the list is empty")))
     } else if !offline.is_empty() {
@@ -139,10 +141,7 @@ pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet
         Err(CliError::usage(format!(
             "{option} {asked}: CPU {denied} is not allowed to this process"
         ))
-        .hint(format!(
-            "allowed CPUs: {} (see taskset(1) and cpuset(7))",
-            cpus.allowed
-        )))
+        .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable)))
     } else {
         Ok(asked.clone())
     }
@@ -174,6 +173,7 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|err| err.to_string())?;
         let Command::Measure {
             instrument: Instrument::Wakeup(args),
+            ..
         } = cli.command
         else {
             unreachable!("the line says so");
@@ -181,6 +181,7 @@ mod tests {
         let cpus = Cpus {
             online: "0-3".parse().unwrap(),
             allowed: "0-2".parse().unwrap(),
+            reachable: "0-2".parse().unwrap(),
         };
         plan(&args, &cpus).map_err(|err| format!("{err:?}"))
     }
