@@ -25,6 +25,22 @@ pub struct Bounds {
     pub policy: Option<Policy>,
 }
 
+/// Starts a program that is asked to end (SIGTERM) when the thread that starts it ends, by whatever. It stays in
+/// our process group: a terminal's Ctrl-C is for both.
+///
+/// The kernel forgets the wish where the program gets privileges that we do not have, as sudo does.
+///
+/// # Errors
+///
+/// Fails as `execve(2)` does.
+pub fn start_asked_to_end(command: &mut Command) -> io::Result<Child> {
+    let parent = std::process::id();
+    let prepare = move || thread::hear_of_parents_end(parent, Signal::TERM);
+    // SAFETY: as in `TiedChild::start`: system calls on plain values, and nothing is allocated while anybody waits.
+    unsafe { command.pre_exec(prepare) };
+    command.spawn()
+}
+
 /// A program in a process group of its own.
 ///
 /// Dropping it kills the whole group. When the thread that started it ends, by whatever, the kernel kills the
@@ -175,6 +191,24 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(out.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_program_is_asked_to_end_with_the_thread_that_started_it() {
+        let script = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done";
+        let (said, mut child) = std::thread::spawn(move || {
+            let mut child = start_asked_to_end(&mut shell(script)).unwrap();
+            let mut out = child.stdout.take().unwrap();
+            let mut text = [0; 6];
+            out.read_exact(&mut text).unwrap();
+            (out, child)
+        })
+        .join()
+        .unwrap();
+        let mut text = String::new();
+        { said }.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "asked\n");
+        child.wait().unwrap();
     }
 
     #[test]

@@ -148,7 +148,13 @@ pub fn is_root() -> bool {
 ///
 /// Fails when that parent is already gone: then there is nothing left to serve.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    hear_of_parents_end(parent, rustix::process::Signal::KILL)
+}
+
+/// Asks the kernel to send this process `signal` when the thread that started it ends. It fails as
+/// [`die_with_parent`] does.
+pub(crate) fn hear_of_parents_end(parent: u32, signal: rustix::process::Signal) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
     let now = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     if i64::from(now) == i64::from(parent) {
         Ok(())

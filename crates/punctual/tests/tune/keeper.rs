@@ -76,7 +76,8 @@ fn killed_it_is_reverted_by_its_keeper_and_the_command_ends() {
     let command = tree.read("pid");
     running.signal("KILL");
     drop(running);
-    assert!(wait_until(Duration::from_secs(10), || tree.dump() == before));
+    let back = wait_until(Duration::from_secs(10), || tree.dump() == before);
+    assert!(back, "{}", tree.left_behind());
     let gone = || machine::status(format!("/proc/{command}/status"), "State").is_empty();
     assert!(
         wait_until(Duration::from_secs(10), gone),
@@ -155,5 +156,6 @@ fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
         .unwrap();
     let record: serde_json::Value = serde_json::from_str(line).unwrap();
     machine::signal("TERM", &record["pid"].to_string());
-    assert!(wait_until(Duration::from_secs(10), || tree.dump() == before));
+    let back = wait_until(Duration::from_secs(10), || tree.dump() == before);
+    assert!(back, "{}", tree.left_behind());
 }

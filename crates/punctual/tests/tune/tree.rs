@@ -94,6 +94,16 @@ impl Tree {
         found
     }
 
+    /// Returns what a session that did not end has left, for the words of a failed test.
+    pub(crate) fn left_behind(&self) -> String {
+        let file = |name: &str| fs::read(self.state().join(name)).unwrap_or_default();
+        let parts = ["journal", "journal.last", "lock"].map(|name| {
+            let text = String::from_utf8_lossy(&file(name)).into_owned();
+            format!("{name}:\n{text}\n")
+        });
+        format!("{}\nsettings: {:?}", parts.concat(), self.dump())
+    }
+
     /// Returns a command of the program on this machine.
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = self.home.command(["tune"]);

@@ -104,9 +104,15 @@ fn listen() -> io::Result<Receiver<Word>> {
 /// Waits for the end of the session. Returns whether it is to be reverted.
 fn keep(tuner: &Tuner, session: &str, words: &Receiver<Word>, until: Option<Nanos>) -> bool {
     let mut stays = false;
+    // It may be asked to end before it has read that it stays: those come by different ways.
+    let mut asked = false;
     let mut commands = Vec::new();
     loop {
         let left = until.map(|at| Duration::from(at.since(now())));
+        if stays && asked {
+            // Whoever has a time limit is to be back in the old state when the machine goes down.
+            return until.is_some();
+        }
         if stays && left.is_some_and(|left| left.is_zero()) {
             return true;
         }
@@ -122,9 +128,7 @@ fn keep(tuner: &Tuner, session: &str, words: &Receiver<Word>, until: Option<Nano
                 }
                 return true;
             }
-            // Whoever has a time limit is to be back in the old state when the machine goes down.
-            Ok(Word::End) if stays => return until.is_some(),
-            Ok(Word::End) => {}
+            Ok(Word::End) => asked = true,
             Err(RecvTimeoutError::Timeout) if stays => {
                 if !is_active(tuner, session) {
                     return false;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use punctual_model::{CpuSet, Plan, Target};
 use punctual_report::text;
-use punctual_sys::{SysRoot, process, sched};
+use punctual_sys::{SysRoot, child, process, sched};
 
 use super::taken_back;
 use crate::cli::{CareArgs, WishArgs};
@@ -53,14 +53,13 @@ pub(super) fn run(
             return Ok(taken_back(&report, Exit::Failed));
         }
     };
-    let ended = Command::new(program)
-        .args(arguments)
-        .spawn()
-        .and_then(|child| {
-            tuned.command(child.id());
-            join_partition(&place.sys, &plan, child.id());
-            wait(child, &plan.cpus_housekeeping, &stop)
-        });
+    // If we are killed, the kernel asks it to end. The keeper does too: sudo makes the kernel forget.
+    let mut command = Command::new(program);
+    let ended = child::start_asked_to_end(command.args(arguments)).and_then(|child| {
+        tuned.command(child.id());
+        join_partition(&place.sys, &plan, child.id());
+        wait(child, &plan.cpus_housekeeping, &stop)
+    });
     let report = tuned.end()?;
     if !report.complete {
         remark(text::tuning(&report).trim_end());
