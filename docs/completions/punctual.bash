@@ -163,6 +163,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__tune,apply)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__apply"
                 ;;
+            punctual__subcmd__help__subcmd__tune,boot)
+                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot"
+                ;;
             punctual__subcmd__help__subcmd__tune,keep)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__keep"
                 ;;
@@ -183,6 +186,15 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__tune,status)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__status"
+                ;;
+            punctual__subcmd__help__subcmd__tune__subcmd__boot,apply)
+                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__apply"
+                ;;
+            punctual__subcmd__help__subcmd__tune__subcmd__boot,plan)
+                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__plan"
+                ;;
+            punctual__subcmd__help__subcmd__tune__subcmd__boot,revert)
+                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert"
                 ;;
             punctual__subcmd__measure,deadline)
                 cmd="punctual__subcmd__measure__subcmd__deadline"
@@ -277,6 +289,9 @@ _punctual() {
             punctual__subcmd__tune,apply)
                 cmd="punctual__subcmd__tune__subcmd__apply"
                 ;;
+            punctual__subcmd__tune,boot)
+                cmd="punctual__subcmd__tune__subcmd__boot"
+                ;;
             punctual__subcmd__tune,help)
                 cmd="punctual__subcmd__tune__subcmd__help"
                 ;;
@@ -301,8 +316,35 @@ _punctual() {
             punctual__subcmd__tune,status)
                 cmd="punctual__subcmd__tune__subcmd__status"
                 ;;
+            punctual__subcmd__tune__subcmd__boot,apply)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__apply"
+                ;;
+            punctual__subcmd__tune__subcmd__boot,help)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help"
+                ;;
+            punctual__subcmd__tune__subcmd__boot,plan)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__plan"
+                ;;
+            punctual__subcmd__tune__subcmd__boot,revert)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__revert"
+                ;;
+            punctual__subcmd__tune__subcmd__boot__subcmd__help,apply)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__apply"
+                ;;
+            punctual__subcmd__tune__subcmd__boot__subcmd__help,help)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__tune__subcmd__boot__subcmd__help,plan)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__plan"
+                ;;
+            punctual__subcmd__tune__subcmd__boot__subcmd__help,revert)
+                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__revert"
+                ;;
             punctual__subcmd__tune__subcmd__help,apply)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__apply"
+                ;;
+            punctual__subcmd__tune__subcmd__help,boot)
+                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot"
                 ;;
             punctual__subcmd__tune__subcmd__help,help)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__help"
@@ -327,6 +369,15 @@ _punctual() {
                 ;;
             punctual__subcmd__tune__subcmd__help,status)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__status"
+                ;;
+            punctual__subcmd__tune__subcmd__help__subcmd__boot,apply)
+                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__apply"
+                ;;
+            punctual__subcmd__tune__subcmd__help__subcmd__boot,plan)
+                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__plan"
+                ;;
+            punctual__subcmd__tune__subcmd__help__subcmd__boot,revert)
+                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__revert"
                 ;;
             *)
                 ;;
@@ -1075,7 +1126,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__tune)
-            opts="plan apply run status revert knobs profiles keep"
+            opts="plan apply run status revert knobs profiles boot keep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1091,6 +1142,62 @@ _punctual() {
         punctual__subcmd__help__subcmd__tune__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune__subcmd__boot)
+            opts="plan apply revert"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2535,7 +2642,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles keep help"
+            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles boot keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2614,8 +2721,206 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__tune__subcmd__boot)
+            opts="-h -V --state --root --home --help --version plan apply revert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__apply)
+            opts="-c -h -V --isolate --cpus --yes --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__help)
+            opts="plan apply revert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__plan)
+            opts="-c -h -V --isolate --cpus --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__boot__subcmd__revert)
+            opts="-h -V --yes --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__tune__subcmd__help)
-            opts="plan apply run status revert knobs profiles keep help"
+            opts="plan apply run status revert knobs profiles boot keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2631,6 +2936,62 @@ _punctual() {
         punctual__subcmd__tune__subcmd__help__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__help__subcmd__boot)
+            opts="plan apply revert"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -376,20 +376,21 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far experiments are'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "status" -d 'Show what is changed now'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "revert" -d 'Put everything back'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "keep" -d 'Keep watch over a session'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "status" -d 'Show what is changed now'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "revert" -d 'Put everything back'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "keep" -d 'Keep watch over a session'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l isolate -d 'Keep these CPUs for real-time work, and move all else to the others: profile isolate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -s c -l cpus -d 'CPUs for real-time work, instead of the profile\'s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l set -d 'Set one more knob, such as vm.swappiness=10 or cpufreq.governor@2-3=performance (can be repeated)' -r
@@ -452,6 +453,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "plan" -d 'Show the arguments that a profile wants, which are missing, and which file would have them'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "apply" -d 'Give them to the boot loader, after asking; an existing entry is left as it is'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "revert" -d 'Take them away from the boot loader again'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l session -d 'The session' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l for -d 'Revert after this time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l hold -d 'Hold this bound on the latency of idle states' -r
@@ -468,6 +478,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -568,6 +579,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'

@@ -18,6 +18,7 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
+        ("boot-plan.schema", schema_for!(punctual_model::BootPlan)),
         ("tuning.schema", schema_for!(punctual_model::TuningReport)),
         ("knobs.schema", schema_for!(punctual_model::KnobList)),
         ("event.schema", schema_for!(punctual_model::Event)),

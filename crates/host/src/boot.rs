@@ -1,84 +1,131 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Kernel arguments: which a profile may ask for.
+//! Kernel arguments: which a profile may ask for, how the boot loader gets them, and how they are
+//! taken back.
+//!
+//! An existing entry is never changed where a new one can be made: the machine still boots as before.
+//! The content of every file before and after is kept on disk before the first file is written, and a
+//! file that someone changed since is left alone.
 
-use crate::profile::BootArgument;
+mod arguments;
+mod change;
+mod loader;
 
-/// The arguments that matter here (Documentation/admin-guide/kernel-parameters.txt), and what for.
-const KNOWN: &[(&str, &str)] = &[
-    ("audit", "whether system calls are audited"),
-    ("clocksource", "what the time is read from"),
-    ("cpuidle.off", "no idle states"),
-    ("cpuidle.governor", "who chooses the idle state"),
-    ("cpufreq.off", "no changes of frequency"),
-    ("hugepages", "huge pages set aside"),
-    ("hugepagesz", "their size"),
-    ("default_hugepagesz", "the default size of huge pages"),
-    ("idle", "poll: idle CPUs spin"),
-    ("intel_idle.max_cstate", "deepest idle state"),
-    ("intel_pstate", "who chooses the frequency of Intel CPUs"),
-    ("amd_pstate", "who chooses the frequency of AMD CPUs"),
-    ("iommu", "how devices reach memory"),
-    ("intel_iommu", "how devices reach memory on Intel"),
-    ("irqaffinity", "CPUs of interrupts"),
-    ("isolcpus", "CPUs without ordinary threads"),
-    ("mce", "how machine checks are polled"),
-    ("mitigations", "against faults of the CPU"),
-    ("nmi_watchdog", "whether hangs are detected by NMI"),
-    ("nohz", "no tick on idle CPUs"),
-    ("nohz_full", "no tick on CPUs with one thread"),
-    ("nosmt", "no second threads of cores"),
-    ("nosoftlockup", "no detection of soft lockups"),
-    ("nowatchdog", "no watchdogs"),
-    ("numa_balancing", "whether pages follow their users"),
-    ("pcie_aspm", "power saving of PCI Express"),
-    ("preempt", "how far the kernel lets itself be preempted"),
-    ("processor.max_cstate", "deepest idle state"),
-    ("rcu_nocb_poll", "the callback threads poll"),
-    ("rcu_nocbs", "CPUs whose RCU callbacks run elsewhere"),
-    ("rcupdate.rcu_normal_after_boot", "no hurried grace periods"),
-    ("rcutree.kthread_prio", "priority of RCU's threads"),
-    ("rcutree.enable_rcu_lazy", "whether callbacks wait"),
-    (
-        "rcutree.nohz_full_patience_delay",
-        "how long RCU waits for CPUs without a tick",
-    ),
-    ("skew_tick", "ticks of CPUs apart from each other"),
-    ("threadirqs", "interrupts are served by threads"),
-    ("transparent_hugepage", "whether memory becomes huge pages"),
-    ("tsc", "whether the TSC is trusted"),
-    ("workqueue.power_efficient", "whether work leaves idle CPUs"),
-    ("workqueue.unbound_cpus", "CPUs of unbound kernel work"),
-];
+use punctual_model::{ArgumentState, BOOT_PLAN_FORMAT, BootPlan, CpuSet, WantedArgument};
+use punctual_sys::SysRoot;
 
-/// Whether an argument is one of those known here.
-pub(crate) fn is_known(name: &str) -> bool {
-    KNOWN.iter().any(|(known, _)| *known == name)
-}
+use crate::knob::Survey;
+use crate::machine::{Machine, Scope};
+use crate::plan::{PlanError, PlanOptions, rt_cpus};
+use crate::profile::{BootArgument, Profile};
 
-/// Lists the known names.
-pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().map(|(name, _)| *name)
-}
+pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
 
-/// Says what is wrong with an argument.
-pub(crate) fn check(argument: &BootArgument) -> Result<(), String> {
-    let name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if argument.name.is_empty() || !argument.name.chars().all(name) {
-        return Err("a kernel argument has letters, digits, `.`, `_` and `-`".to_owned());
-    }
-    let Some(value) = &argument.value else {
-        return Ok(());
+pub(crate) use arguments::{check, is_known, known_names};
+
+/// Returns what `profile` wants of the command line on the machine of `survey`, and how its boot
+/// loader gets it.
+///
+/// # Errors
+///
+/// Fails when the CPUs for real-time work are not known or cannot be had.
+pub fn plan(
+    profile: &Profile,
+    survey: &Survey,
+    sys: &SysRoot,
+    options: &PlanOptions,
+) -> Result<BootPlan, PlanError> {
+    let cpus_rt = rt_cpus(profile, survey, options, divides(profile))?;
+    let cpus_housekeeping = survey.online.without(&cpus_rt);
+    let machine = Machine::take(sys, &Scope::Judged(Some(CpuSet::default())));
+    let given: Option<Vec<&str>> = survey.cmdline.as_deref().map(words);
+    let arguments: Vec<WantedArgument> = profile
+        .boot
+        .iter()
+        .map(|argument| WantedArgument {
+            word: word(argument, &cpus_rt, &cpus_housekeeping),
+            about: arguments::about(&argument.name).to_owned(),
+            now: state(argument, given.as_deref(), &cpus_rt, &cpus_housekeeping),
+            unheeded: arguments::unheeded(&argument.name, &machine),
+        })
+        .collect();
+    let mut plan = BootPlan {
+        format: BOOT_PLAN_FORMAT.to_owned(),
+        profile: profile.name.clone(),
+        cpus_rt,
+        cpus_housekeeping,
+        arguments,
+        loader: None,
+        files: Vec::new(),
+        next: Vec::new(),
+        warnings: Vec::new(),
     };
-    let bare = value.replace("{rt}", "").replace("{housekeeping}", "");
-    // It goes into files that a shell reads: nothing that one could take for more than text.
-    let text = |c: char| c.is_ascii_alphanumeric() || "._-,:/=+@".contains(c);
-    if value.is_empty() || !bare.chars().all(text) {
-        return Err(
-            "expected text without blanks, quotes and `$`, with {rt} and {housekeeping} for CPUs"
-                .to_owned(),
-        );
+    if !plan.arguments.is_empty() && !plan.is_given() {
+        loader::fill(&mut plan, survey, sys);
     }
-    Ok(())
+    Ok(plan)
 }
+
+/// Whether an argument depends on which CPUs are for real-time work.
+fn divides(profile: &Profile) -> bool {
+    let values = profile
+        .boot
+        .iter()
+        .filter_map(|argument| argument.value.as_deref());
+    values.into_iter().any(|value| value.contains('{'))
+}
+
+/// Writes an argument as it stands on the command line.
+fn word(argument: &BootArgument, rt: &CpuSet, housekeeping: &CpuSet) -> String {
+    match &argument.value {
+        None => argument.name.clone(),
+        Some(value) => {
+            let value = value
+                .replace("{rt}", &rt.to_string())
+                .replace("{housekeeping}", &housekeeping.to_string());
+            format!("{}={value}", argument.name)
+        }
+    }
+}
+
+/// Splits a command line into what the kernel takes: what follows `--` is init's.
+fn words(line: &str) -> Vec<&str> {
+    let words = line.split_whitespace();
+    words.take_while(|word| *word != "--").collect()
+}
+
+/// Returns the name of an argument; `-` and `_` are the same to the kernel.
+fn name(word: &str) -> String {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    name.replace('-', "_")
+}
+
+/// Returns what follows the `=`.
+fn value(word: &str) -> Option<&str> {
+    word.split_once('=').map(|(_, value)| value)
+}
+
+fn state(
+    argument: &BootArgument,
+    given: Option<&[&str]>,
+    rt: &CpuSet,
+    housekeeping: &CpuSet,
+) -> ArgumentState {
+    let Some(given) = given else {
+        return ArgumentState::Unknown;
+    };
+    let wanted = word(argument, rt, housekeeping);
+    let own = name(&wanted);
+    // The last one wins.
+    match given.iter().rfind(|word| name(word) == own) {
+        None => ArgumentState::Missing,
+        Some(word) if value(word) == value(&wanted) => ArgumentState::Given,
+        Some(word) => ArgumentState::Other {
+            word: (*word).to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

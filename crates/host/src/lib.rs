@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apply;
-mod boot;
+pub mod boot;
 pub mod journal;
 pub mod knob;
 pub mod plan;

@@ -64,7 +64,8 @@ pub enum PlanError {
 /// Fails when the CPUs for real-time work are not known or cannot be had. What else cannot be had is
 /// in the plan.
 pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let cpus_rt = rt_cpus(profile, survey, options)?;
+    let needed = profile.wants.iter().any(divides);
+    let cpus_rt = rt_cpus(profile, survey, options, needed)?;
     let mut planner = Planner {
         survey,
         leave: &options.leave,
@@ -197,11 +198,15 @@ impl Planner<'_> {
     }
 }
 
-/// Finds the CPUs for real-time work, if the profile is about such.
-fn rt_cpus(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result<CpuSet, PlanError> {
+/// Finds the CPUs for real-time work; none, where they are not named and not needed.
+pub(crate) fn rt_cpus(
+    profile: &Profile,
+    survey: &Survey,
+    options: &PlanOptions,
+    needed: bool,
+) -> Result<CpuSet, PlanError> {
     let named = options.cpus.clone().or_else(|| profile.cpus.clone());
     let named = named.or_else(|| Some(survey.isolated.clone()).filter(|set| !set.is_empty()));
-    let needed = profile.wants.iter().any(divides);
     let Some(cpus) = named.filter(|set| !set.is_empty()) else {
         return if needed {
             Err(PlanError::NoCpus {

@@ -50,9 +50,10 @@ pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
-    Codec, CodecError, Hold, KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote,
-    KnobReading, PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped,
-    StepOutcome, StepReport, TUNING_FORMAT, Target, ThreadId, TunedSetting, TuningAction,
-    TuningInEffect, TuningReport, Undone, Writable, masks_agree,
+    ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,
+    KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote, KnobReading, PLAN_FORMAT, Plan,
+    PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome, StepReport, TUNING_FORMAT,
+    Target, ThreadId, TunedSetting, TuningAction, TuningInEffect, TuningReport, Undone,
+    WantedArgument, Writable, masks_agree,
 };
 pub use units::{Nanos, ParseNanosError};

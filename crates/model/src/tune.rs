@@ -3,6 +3,7 @@
 
 //! Tuning: the settings of a machine, what a profile would change, and what became of it.
 
+mod boot;
 mod codec;
 mod outcome;
 mod plan;
@@ -11,6 +12,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use boot::{ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, WantedArgument};
 pub use codec::{Codec, CodecError, masks_agree};
 pub use outcome::{
     KeptSession, StepOutcome, StepReport, TUNING_FORMAT, TunedSetting, TuningAction,

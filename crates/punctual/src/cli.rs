@@ -31,7 +31,9 @@ pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
-pub use self::tune::{CareArgs, KeepArgs, MeasureTuning, TuneAction, TuneArgs, WishArgs};
+pub use self::tune::{
+    BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TuneAction, TuneArgs, WishArgs,
+};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Severity};

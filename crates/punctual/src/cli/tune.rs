@@ -113,9 +113,58 @@ pub enum TuneAction {
         /// The profile to print
         name: Option<String>,
     },
+    /// The arguments that the kernel takes only when it boots: print, add, remove
+    Boot {
+        /// What to do with them
+        #[command(subcommand)]
+        action: BootAction,
+    },
     /// Keep watch over a session
     #[command(hide = true)]
     Keep(KeepArgs),
+}
+
+/// What to do with kernel arguments
+#[derive(Debug, Subcommand)]
+pub enum BootAction {
+    /// Show the arguments that a profile wants, which are missing, and which file would have them
+    Plan {
+        /// The profile
+        #[command(flatten)]
+        wish: BootWish,
+
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give them to the boot loader, after asking; an existing entry is left as it is
+    Apply {
+        /// The profile
+        #[command(flatten)]
+        wish: BootWish,
+
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take them away from the boot loader again
+    Revert {
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// A profile whose kernel arguments are meant
+#[derive(Args, Clone, Debug, Default)]
+pub struct BootWish {
+    /// A built-in profile, or a TOML file [default: isolate]
+    #[arg(value_name = "PROFILE")]
+    pub profile: Option<String>,
+
+    /// CPUs for real-time work, instead of the profile's
+    #[arg(long, short = 'c', visible_alias = "isolate", value_name = "LIST")]
+    pub cpus: Option<CpuSet>,
 }
 
 /// A profile, and what is different from it

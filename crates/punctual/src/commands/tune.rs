@@ -3,6 +3,7 @@
 
 //! `punctual tune`: changes of the machine that can be taken back.
 
+mod boot;
 mod keep;
 mod run;
 
@@ -66,6 +67,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, CliError> {
             print(&tuning::listed(name.as_deref())?)?;
             Ok(Exit::Fine)
         }
+        TuneAction::Boot { action } => boot::run(&place, action),
         TuneAction::Keep(args) => keep::run(&place, args),
     }
 }

@@ -22,7 +22,7 @@ const MOST_BASES: usize = 8;
 const SITE: &str = "/etc/punctual/profiles";
 
 /// Returns the profile that the options ask for.
-pub(super) fn wanted(wish: &WishArgs) -> Result<Profile, CliError> {
+pub(crate) fn wanted(wish: &WishArgs) -> Result<Profile, CliError> {
     let mut profile = match &wish.profile {
         Some(name) => load(name, 0)?,
         None if wish.isolate.is_some() => load("isolate", 0)?,

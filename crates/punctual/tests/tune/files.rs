@@ -17,7 +17,7 @@ fn schema(name: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-fn assert_valid(name: &str, document: &Value) {
+pub(crate) fn assert_valid(name: &str, document: &Value) {
     let schema = schema(name);
     let errors: Vec<String> = schema
         .iter_errors(document)

@@ -12,6 +12,7 @@
 mod common;
 
 mod bad_input;
+mod boot;
 mod files;
 mod keeper;
 mod kill;

@@ -3,6 +3,7 @@
 
 //! Plans of tuning, what became of them, and the settings of a machine.
 
+mod boot;
 mod group;
 
 use punctual_model::{
@@ -10,6 +11,7 @@ use punctual_model::{
     TuningAction, TuningReport, Undone, Writable,
 };
 
+pub use self::boot::boot;
 use self::group::{Group, grouped, which};
 use super::Detail;
 use super::layout::{Column, clean, paragraph, table, wrapped};

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The arguments that matter here (Documentation/admin-guide/kernel-parameters.txt).
+
+use crate::machine::Machine;
+use crate::profile::BootArgument;
+
+/// Name, what it is for, and the kernel option without which it does nothing.
+const KNOWN: &[(&str, &str, Option<&str>)] = &[
+    ("amd_pstate", "who chooses the frequency of AMD CPUs", None),
+    ("audit", "whether system calls are audited", None),
+    ("clocksource", "what the time is read from", None),
+    ("cpufreq.off", "no changes of frequency", None),
+    ("cpuidle.governor", "who chooses the idle state", None),
+    ("cpuidle.off", "no idle states", None),
+    ("default_hugepagesz", "the default size of huge pages", None),
+    ("hugepages", "huge pages set aside", None),
+    ("hugepagesz", "the size of those huge pages", None),
+    ("idle", "poll: idle CPUs spin", None),
+    (
+        "intel_idle.max_cstate",
+        "the deepest idle state of Intel CPUs",
+        None,
+    ),
+    ("intel_iommu", "how devices reach memory on Intel", None),
+    (
+        "intel_pstate",
+        "who chooses the frequency of Intel CPUs",
+        None,
+    ),
+    ("iommu", "how devices reach memory", None),
+    ("irqaffinity", "CPUs of interrupts", None),
+    (
+        "isolcpus",
+        "CPUs that ordinary threads are kept from",
+        Some("CPU_ISOLATION"),
+    ),
+    ("mce", "how machine checks are polled", None),
+    ("mitigations", "measures against faults of the CPU", None),
+    ("nmi_watchdog", "whether hangs are detected by NMI", None),
+    ("nohz", "no tick on idle CPUs", None),
+    (
+        "nohz_full",
+        "no tick on CPUs with one thread",
+        Some("NO_HZ_FULL"),
+    ),
+    ("nosmt", "no second threads of cores", None),
+    (
+        "nosoftlockup",
+        "no detection of threads that hold a CPU",
+        None,
+    ),
+    ("nowatchdog", "no watchdogs", None),
+    ("numa_balancing", "whether pages follow their users", None),
+    ("pcie_aspm", "power saving of PCI Express", None),
+    (
+        "preempt",
+        "how far the kernel lets itself be preempted",
+        Some("PREEMPT_DYNAMIC"),
+    ),
+    (
+        "processor.max_cstate",
+        "the deepest idle state of ACPI",
+        None,
+    ),
+    (
+        "rcu_nocb_poll",
+        "the threads of RCU callbacks poll, and are not woken",
+        Some("RCU_NOCB_CPU"),
+    ),
+    (
+        "rcu_nocbs",
+        "CPUs whose RCU callbacks run elsewhere",
+        Some("RCU_NOCB_CPU"),
+    ),
+    (
+        "rcupdate.rcu_normal_after_boot",
+        "no hurried grace periods",
+        None,
+    ),
+    (
+        "rcutree.enable_rcu_lazy",
+        "whether callbacks wait",
+        Some("RCU_NOCB_CPU"),
+    ),
+    ("rcutree.kthread_prio", "priority of RCU's threads", None),
+    (
+        "rcutree.nohz_full_patience_delay",
+        "how long RCU waits for CPUs without a tick",
+        None,
+    ),
+    (
+        "skew_tick",
+        "the ticks of CPUs come apart from each other",
+        None,
+    ),
+    (
+        "threadirqs",
+        "interrupts are served by threads",
+        Some("IRQ_FORCED_THREADING"),
+    ),
+    (
+        "transparent_hugepage",
+        "whether memory becomes huge pages",
+        None,
+    ),
+    ("tsc", "whether the time stamp counter is trusted", None),
+    (
+        "workqueue.power_efficient",
+        "whether work leaves idle CPUs",
+        None,
+    ),
+    (
+        "workqueue.unbound_cpus",
+        "CPUs of unbound kernel work",
+        None,
+    ),
+];
+
+/// Whether an argument is one of those known here.
+pub(crate) fn is_known(name: &str) -> bool {
+    known_names().any(|known| known == name)
+}
+
+/// Lists the known names.
+pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|(name, ..)| *name)
+}
+
+/// Says what an argument is for.
+pub(super) fn about(name: &str) -> &'static str {
+    let known = KNOWN.iter().find(|(known, ..)| *known == name);
+    known.map_or("as the profile says", |(_, about, _)| about)
+}
+
+/// Says why the kernel of `machine` would not heed an argument, if its configuration is known.
+pub(super) fn unheeded(name: &str, machine: &Machine) -> Option<String> {
+    let (.., needed) = KNOWN.iter().find(|(known, ..)| *known == name)?;
+    let config = machine.config()?;
+    let option = needed.filter(|option| !config.has(option))?;
+    Some(format!("this kernel is built without CONFIG_{option}"))
+}
+
+/// Says what is wrong with an argument.
+pub(crate) fn check(argument: &BootArgument) -> Result<(), String> {
+    let name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if argument.name.is_empty() || !argument.name.chars().all(name) {
+        return Err("a kernel argument has letters, digits, `.`, `_` and `-`".to_owned());
+    }
+    let Some(value) = &argument.value else {
+        return Ok(());
+    };
+    let bare = value.replace("{rt}", "").replace("{housekeeping}", "");
+    // It goes into files that a shell reads: nothing that one could take for more than text.
+    let text = |c: char| c.is_ascii_alphanumeric() || "._-,:/=+@".contains(c);
+    if value.is_empty() || !bare.chars().all(text) {
+        return Err(
+            "expected text without blanks, quotes and `$`, with {rt} and {housekeeping} for CPUs"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Boot loaders of machines that are files.
+
+use std::fs;
+
+use punctual_model::BootLoader;
+use tempfile::TempDir;
+
+use super::*;
+use crate::knob;
+use crate::profile::builtin;
+use crate::testing::machine;
+
+const CONFIG: &str = "CONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_CPU_ISOLATION=y\n\
+                      CONFIG_IRQ_FORCED_THREADING=y";
+
+struct Bench {
+    dir: TempDir,
+    sys: SysRoot,
+}
+
+impl Bench {
+    fn new(more: &[(&str, &str)]) -> Self {
+        let mut files = vec![
+            ("/sys/devices/system/cpu/online", "0-3"),
+            ("/proc/sys/kernel/osrelease", "6.12.1-amd64"),
+            ("/proc/cmdline", "root=/dev/sda1 quiet -- single"),
+        ];
+        files.extend(more);
+        let (dir, sys) = machine(&files);
+        Self { dir, sys }
+    }
+
+    fn plan(&self) -> BootPlan {
+        let profile = Profile::parse(builtin("isolate").unwrap(), "isolate").unwrap();
+        let survey = Survey::read(&self.sys, knob::Scope::Settings, true);
+        let options = PlanOptions {
+            cpus: Some([2, 3].into_iter().collect()),
+            leave: Vec::new(),
+        };
+        plan(&profile, &survey, &self.sys, &options).unwrap()
+    }
+
+    fn state(&self) -> std::path::PathBuf {
+        self.dir.path().join("state")
+    }
+
+    fn apply(&self) -> Result<(), BootError> {
+        apply(
+            &self.plan(),
+            &self.sys,
+            &self.state(),
+            "2026-01-01T00:00:00Z",
+        )
+    }
+
+    fn file(&self, path: &str) -> Option<String> {
+        fs::read(self.sys.full(path))
+            .ok()
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+}
+
+const GRUB: [(&str, &str); 2] = [
+    ("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=quiet"),
+    ("/etc/default/grub.d/other.cfg", ""),
+];
+
+#[test]
+fn grub_gets_a_file_of_its_own_and_loses_it_again() {
+    let bench = Bench::new(&GRUB);
+    let made = bench.plan();
+    assert_eq!(made.loader, Some(BootLoader::GrubDropIn));
+    assert_eq!(made.next, ["update-grub", "reboot"]);
+    let path = "/etc/default/grub.d/99-punctual.cfg";
+    bench.apply().unwrap();
+    let text = bench.file(path).unwrap();
+    assert!(
+        text.contains(
+            "DEFAULT isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1"
+        ),
+        "{text}"
+    );
+    let err = bench.apply().unwrap_err();
+    assert!(matches!(err, BootError::InPlace { .. }), "{err}");
+    let reverted = revert(&bench.sys, &bench.state()).unwrap().unwrap();
+    assert!(reverted.is_complete());
+    assert_eq!(bench.file(path), None);
+    assert_eq!(revert(&bench.sys, &bench.state()).unwrap(), None);
+    assert_eq!(bench.file(GRUB[0].0).unwrap().trim(), GRUB[0].1);
+}
+
+#[test]
+fn a_file_that_someone_changed_is_left_alone() {
+    let bench = Bench::new(&GRUB);
+    bench.apply().unwrap();
+    let path = "/etc/default/grub.d/99-punctual.cfg";
+    fs::write(bench.sys.full(path), "mine").unwrap();
+    let reverted = revert(&bench.sys, &bench.state()).unwrap().unwrap();
+    assert_eq!(reverted.files, [(path.to_owned(), FileUndone::Conflict)]);
+    assert!(!reverted.is_complete());
+    assert_eq!(bench.file(path).unwrap(), "mine");
+    // Then it is nobody's, and not overwritten.
+    let err = bench.apply().unwrap_err();
+    assert!(matches!(err, BootError::Foreign { .. }), "{err}");
+}
+
+const ENTRY: &str = "title Debian\nversion 6.12.1-amd64\nlinux /vmlinuz-6.12.1-amd64\n\
+                     options root=/dev/sda1 nohz_full=1\noptions quiet";
+
+#[test]
+fn a_loader_gets_a_copy_of_the_running_kernels_entry() {
+    let bench = Bench::new(&[
+        (
+            "/boot/loader/entries/a.conf",
+            "title Old\nversion 5.10\nlinux /vmlinuz-5.10",
+        ),
+        ("/boot/loader/entries/b.conf", ENTRY),
+    ]);
+    let made = bench.plan();
+    assert_eq!(made.loader, Some(BootLoader::LoaderEntries));
+    bench.apply().unwrap();
+    let text = bench.file("/boot/loader/entries/punctual.conf").unwrap();
+    assert!(
+        text.contains("title Debian (punctual, isolate)\n"),
+        "{text}"
+    );
+    assert!(text.contains("linux /vmlinuz-6.12.1-amd64\n"), "{text}");
+    assert!(
+        text.contains("\noptions root=/dev/sda1 quiet isolcpus="),
+        "{text}"
+    );
+    assert_eq!(text.matches("nohz_full=").count(), 1, "{text}");
+    assert_eq!(
+        bench.file("/boot/loader/entries/b.conf").unwrap().trim(),
+        ENTRY
+    );
+    assert!(
+        revert(&bench.sys, &bench.state())
+            .unwrap()
+            .unwrap()
+            .is_complete()
+    );
+    assert_eq!(bench.file("/boot/loader/entries/punctual.conf"), None);
+}
+
+#[test]
+fn a_command_line_file_is_edited_with_a_copy() {
+    let line = "console=tty1 isolcpus=1 root=PARTUUID=1 rootwait -- x";
+    let bench = Bench::new(&[("/boot/firmware/cmdline.txt", line)]);
+    assert_eq!(bench.plan().loader, Some(BootLoader::CommandLineFile));
+    bench.apply().unwrap();
+    let path = "/boot/firmware/cmdline.txt";
+    let text = bench.file(path).unwrap();
+    assert!(
+        text.starts_with("console=tty1 root=PARTUUID=1 rootwait isolcpus=managed_irq"),
+        "{text}"
+    );
+    assert!(text.ends_with(" -- x\n"), "{text}");
+    let copy = format!("{path}.before-punctual");
+    assert_eq!(bench.file(&copy).unwrap().trim(), line);
+    assert!(
+        revert(&bench.sys, &bench.state())
+            .unwrap()
+            .unwrap()
+            .is_complete()
+    );
+    assert_eq!(bench.file(path).unwrap().trim(), line);
+    assert_eq!(bench.file(&copy), None);
+}
+
+#[test]
+fn what_the_running_kernel_has_and_heeds_is_told() {
+    let bench = Bench::new(&[
+        (
+            "/proc/cmdline",
+            "isolcpus=3 nohz-full=2-3 threadirqs -- rcu_nocbs=2-3",
+        ),
+        (
+            "/boot/config-6.12.1-amd64",
+            "CONFIG_CPU_ISOLATION=y\nCONFIG_HZ=250",
+        ),
+    ]);
+    let made = bench.plan();
+    let of = |name: &str| {
+        let found = made
+            .arguments
+            .iter()
+            .find(|a| a.word.split('=').next() == Some(name));
+        found.unwrap().clone()
+    };
+    let other = ArgumentState::Other {
+        word: "isolcpus=3".to_owned(),
+    };
+    assert_eq!(of("isolcpus").now, other);
+    assert_eq!(of("threadirqs").now, ArgumentState::Given);
+    assert_eq!(of("rcu_nocbs").now, ArgumentState::Missing);
+    assert_eq!(of("isolcpus").unheeded, None);
+    assert!(
+        of("nohz_full")
+            .unheeded
+            .unwrap()
+            .contains("CONFIG_NO_HZ_FULL")
+    );
+    assert!(made.files.is_empty() && made.loader.is_none());
+    assert!(
+        made.warnings[0].contains("no boot loader"),
+        "{:?}",
+        made.warnings
+    );
+}
+
+#[test]
+fn with_every_argument_given_there_is_nothing_to_do() {
+    let all = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 \
+               rcu_nocb_poll nosoftlockup skew_tick=1 threadirqs";
+    let mut files = GRUB.to_vec();
+    files.extend([
+        ("/proc/cmdline", all),
+        ("/boot/config-6.12.1-amd64", CONFIG),
+    ]);
+    let bench = Bench::new(&files);
+    let made = bench.plan();
+    assert!(
+        made.is_given() && made.files.is_empty() && made.warnings.is_empty(),
+        "{made:#?}"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_nothing() {
+    let bench = Bench::new(&[("/boot/firmware/cmdline.txt", "root=/dev/sda1")]);
+    // A directory of that name is in the way of the second file.
+    let made = bench.plan();
+    let blocked = bench
+        .sys
+        .full(&format!("{}.punctual-new", made.files[1].path));
+    fs::create_dir(blocked).unwrap();
+    let err = apply(&made, &bench.sys, &bench.state(), "now").unwrap_err();
+    assert!(matches!(err, BootError::File { .. }), "{err}");
+    assert_eq!(
+        bench.file(&made.files[0].path),
+        None,
+        "the copy is gone again"
+    );
+    assert_eq!(applied(&bench.state()).unwrap(), None);
+}

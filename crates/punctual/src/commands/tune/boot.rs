@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual tune boot`: kernel arguments, by way of the boot loader.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use jiff::Timestamp;
+use punctual_host::boot::{self, BootError, FileUndone};
+use punctual_host::knob::{Scope, Survey};
+use punctual_host::plan::PlanOptions;
+use punctual_model::BootPlan;
+use punctual_report::text;
+
+use super::show;
+use crate::cli::{BootAction, BootWish, WishArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{print, remark};
+use crate::tuning::{self, Place};
+
+/// Does what the options of `tune boot` say.
+pub(super) fn run(place: &Place, action: &BootAction) -> Result<Exit, CliError> {
+    match action {
+        BootAction::Plan { wish, json } => {
+            show(&plan(place, wish)?, *json, text::boot)?;
+            Ok(Exit::Fine)
+        }
+        BootAction::Apply { wish, yes } => apply(place, wish, *yes),
+        BootAction::Revert { yes } => revert(place, *yes),
+    }
+}
+
+fn plan(place: &Place, wish: &BootWish) -> Result<BootPlan, CliError> {
+    let profile = tuning::profile(&WishArgs {
+        profile: Some(wish.profile.clone().unwrap_or_else(|| "isolate".to_owned())),
+        ..WishArgs::default()
+    })?;
+    let survey = Survey::read(&place.sys, Scope::Settings, place.privileged());
+    let options = PlanOptions {
+        cpus: wish.cpus.clone(),
+        leave: Vec::new(),
+    };
+    Ok(boot::plan(&profile, &survey, &place.sys, &options)?)
+}
+
+fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
+    place.require_privilege()?;
+    let plan = plan(place, wish)?;
+    print(&text::boot(&plan))?;
+    if plan.files.is_empty() {
+        if plan.is_given() {
+            remark("Nothing to do: the running kernel has every argument.");
+            return Ok(Exit::Fine);
+        }
+        return Ok(Exit::Unsupported);
+    }
+    confirm(yes, "Write this?")?;
+    let at = Timestamp::now();
+    let at = at.round(jiff::Unit::Second).unwrap_or(at).to_string();
+    boot::apply(&plan, &place.sys, &place.state, &at)?;
+    let next = plan.next.join(", then ");
+    print(&format!(
+        "\nWritten. It takes effect after: {next}. `punctual tune boot revert` takes it back.\n"
+    ))?;
+    Ok(Exit::Fine)
+}
+
+fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
+    place.require_privilege()?;
+    let Some(change) = boot::applied(&place.state)? else {
+        print("Nothing to revert: no kernel arguments were added\n")?;
+        return Ok(Exit::Fine);
+    };
+    let files: Vec<&str> = change.files.iter().map(|file| file.path.as_str()).collect();
+    print(&format!(
+        "The arguments of profile {} ({}) are in {}\n",
+        change.profile,
+        change.at,
+        files.join(", ")
+    ))?;
+    confirm(yes, "Take them away?")?;
+    let Some(reverted) = boot::revert(&place.sys, &place.state)? else {
+        return Ok(Exit::Fine);
+    };
+    for (path, undone) in &reverted.files {
+        let what = match undone {
+            FileUndone::Restored => "as before",
+            FileUndone::AlreadyBack => "was as before already",
+            FileUndone::Conflict => "LEFT ALONE: someone changed it since",
+        };
+        print(&format!(" {path}: {what}\n"))?;
+    }
+    print(&format!(
+        "It takes effect after: {}.\n",
+        change.next.join(", then ")
+    ))?;
+    Ok(if reverted.is_complete() {
+        Exit::Fine
+    } else {
+        Exit::NotRestored
+    })
+}
+
+/// Asks. Without a terminal nobody can answer, and then nothing is done.
+fn confirm(yes: bool, question: &str) -> Result<(), CliError> {
+    if yes {
+        return Ok(());
+    }
+    let refused = |what: &str| {
+        CliError::failed_to(format!("change the boot loader: {what}"))
+            .hint("--yes does it without asking")
+    };
+    if !io::stdin().is_terminal() {
+        return Err(refused("there is no terminal to ask at"));
+    }
+    remark(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|err| refused("the answer cannot be read").because(err))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        Ok(())
+    } else {
+        Err(refused("the answer was no"))
+    }
+}
+
+impl From<BootError> for CliError {
+    fn from(err: BootError) -> Self {
+        let hint = match &err {
+            BootError::InPlace { .. } => "`punctual tune boot revert` takes them away first",
+            BootError::Foreign { .. } => "look at it, and move it away if it is not needed",
+            _ => "nothing else was changed",
+        };
+        Self::failed_to("change the boot loader")
+            .because(err)
+            .hint(hint)
+    }
+}
