@@ -19,6 +19,9 @@ _punctual() {
             punctual,assess)
                 cmd="punctual__subcmd__assess"
                 ;;
+            punctual,compare)
+                cmd="punctual__subcmd__compare"
+                ;;
             punctual,cyclictest)
                 cmd="punctual__subcmd__cyclictest"
                 ;;
@@ -81,6 +84,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help,assess)
                 cmd="punctual__subcmd__help__subcmd__assess"
+                ;;
+            punctual__subcmd__help,compare)
+                cmd="punctual__subcmd__help__subcmd__compare"
                 ;;
             punctual__subcmd__help,cyclictest)
                 cmd="punctual__subcmd__help__subcmd__cyclictest"
@@ -163,9 +169,6 @@ _punctual() {
             punctual__subcmd__help__subcmd__tune,apply)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__apply"
                 ;;
-            punctual__subcmd__help__subcmd__tune,boot)
-                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot"
-                ;;
             punctual__subcmd__help__subcmd__tune,keep)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__keep"
                 ;;
@@ -186,15 +189,6 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__tune,status)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__status"
-                ;;
-            punctual__subcmd__help__subcmd__tune__subcmd__boot,apply)
-                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__apply"
-                ;;
-            punctual__subcmd__help__subcmd__tune__subcmd__boot,plan)
-                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__plan"
-                ;;
-            punctual__subcmd__help__subcmd__tune__subcmd__boot,revert)
-                cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert"
                 ;;
             punctual__subcmd__measure,deadline)
                 cmd="punctual__subcmd__measure__subcmd__deadline"
@@ -289,9 +283,6 @@ _punctual() {
             punctual__subcmd__tune,apply)
                 cmd="punctual__subcmd__tune__subcmd__apply"
                 ;;
-            punctual__subcmd__tune,boot)
-                cmd="punctual__subcmd__tune__subcmd__boot"
-                ;;
             punctual__subcmd__tune,help)
                 cmd="punctual__subcmd__tune__subcmd__help"
                 ;;
@@ -316,35 +307,8 @@ _punctual() {
             punctual__subcmd__tune,status)
                 cmd="punctual__subcmd__tune__subcmd__status"
                 ;;
-            punctual__subcmd__tune__subcmd__boot,apply)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__apply"
-                ;;
-            punctual__subcmd__tune__subcmd__boot,help)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help"
-                ;;
-            punctual__subcmd__tune__subcmd__boot,plan)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__plan"
-                ;;
-            punctual__subcmd__tune__subcmd__boot,revert)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__revert"
-                ;;
-            punctual__subcmd__tune__subcmd__boot__subcmd__help,apply)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__apply"
-                ;;
-            punctual__subcmd__tune__subcmd__boot__subcmd__help,help)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__help"
-                ;;
-            punctual__subcmd__tune__subcmd__boot__subcmd__help,plan)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__plan"
-                ;;
-            punctual__subcmd__tune__subcmd__boot__subcmd__help,revert)
-                cmd="punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__revert"
-                ;;
             punctual__subcmd__tune__subcmd__help,apply)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__apply"
-                ;;
-            punctual__subcmd__tune__subcmd__help,boot)
-                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot"
                 ;;
             punctual__subcmd__tune__subcmd__help,help)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__help"
@@ -370,15 +334,6 @@ _punctual() {
             punctual__subcmd__tune__subcmd__help,status)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__status"
                 ;;
-            punctual__subcmd__tune__subcmd__help__subcmd__boot,apply)
-                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__apply"
-                ;;
-            punctual__subcmd__tune__subcmd__help__subcmd__boot,plan)
-                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__plan"
-                ;;
-            punctual__subcmd__tune__subcmd__help__subcmd__boot,revert)
-                cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__revert"
-                ;;
             *)
                 ;;
         esac
@@ -386,7 +341,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess doctor measure cyclictest load experiment tune runs help"
+            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment tune runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -428,6 +383,84 @@ _punctual() {
                     ;;
                 -D)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__compare)
+            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --effect --require --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -g)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --equivalence)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --effect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "worse different not-equivalent too-few-runs" -- "${cur}"))
+                    return 0
+                    ;;
+                --level)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --power)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -W "permutation studentised bca welch" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --table)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --better)
+                    COMPREPLY=($(compgen -W "lower higher" -- "${cur}"))
                     return 0
                     ;;
                 --home)
@@ -748,7 +781,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="assess doctor measure cyclictest load experiment tune runs help"
+            opts="assess doctor measure cyclictest load compare experiment tune runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -762,6 +795,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__assess)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1126,7 +1173,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__tune)
-            opts="plan apply run status revert knobs profiles boot keep"
+            opts="plan apply run status revert knobs profiles keep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1142,62 +1189,6 @@ _punctual() {
         punctual__subcmd__help__subcmd__tune__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__tune__subcmd__boot)
-            opts="plan apply revert"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__apply)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__plan)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1350,24 +1341,12 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-h -V --tune --set --isolate --home --help --version wakeup irq release linpack memory io deadline noise help"
+            opts="-h -V --home --help --version wakeup irq release linpack memory io deadline noise help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1380,7 +1359,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1470,15 +1449,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1634,7 +1605,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1728,15 +1699,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1752,7 +1715,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1826,15 +1789,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1850,7 +1805,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1916,15 +1871,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1940,7 +1887,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2018,15 +1965,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2042,7 +1981,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2116,15 +2055,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2140,7 +2071,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2214,15 +2145,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2238,7 +2161,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --json --quiet --tune --set --isolate --home --help --version"
+            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2360,15 +2283,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tune)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2417,7 +2332,7 @@ _punctual() {
                     return 0
                     ;;
                 --data)
-                    COMPREPLY=($(compgen -W "samples summary results histogram distribution events spikes" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "samples summary histogram distribution events spikes" -- "${cur}"))
                     return 0
                     ;;
                 --bin)
@@ -2542,7 +2457,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__import)
-            opts="-f -h -V --format --unit --name --note --json --home --help --version"
+            opts="-f -h -V --format --unit --name --note --tag --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2568,6 +2483,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2580,13 +2499,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__list)
-            opts="-h -V --name --valid --invalid --limit --json --home --help --version"
+            opts="-h -V --name --tag --valid --invalid --limit --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2642,7 +2565,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles boot keep help"
+            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2721,206 +2644,8 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__tune__subcmd__boot)
-            opts="-h -V --state --root --home --help --version plan apply revert help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__apply)
-            opts="-c -h -V --isolate --cpus --yes --state --root --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__help)
-            opts="plan apply revert help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__apply)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__plan)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__help__subcmd__revert)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__plan)
-            opts="-c -h -V --isolate --cpus --json --state --root --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --isolate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__boot__subcmd__revert)
-            opts="-h -V --yes --state --root --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         punctual__subcmd__tune__subcmd__help)
-            opts="plan apply run status revert knobs profiles boot keep help"
+            opts="plan apply run status revert knobs profiles keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2936,62 +2661,6 @@ _punctual() {
         punctual__subcmd__tune__subcmd__help__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__help__subcmd__boot)
-            opts="plan apply revert"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__apply)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__plan)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__revert)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

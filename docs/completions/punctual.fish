@@ -32,6 +32,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "doctor" -d 'Find 
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
@@ -56,9 +57,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l all -d 'Als
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON, with all rules'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq release linpack memory io deadline noise help" -s V -l version -d 'Print version'
@@ -104,9 +102,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l priority-spread -d 'Give each further thread a priority lower by one'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l raw -d 'Store every sample, not only the figures'
@@ -131,9 +127,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l json -d 'Print the run record as JSON instead of the summary'
@@ -154,9 +148,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l json -d 'Print the run record as JSON instead of the summary'
@@ -177,9 +169,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l product -d 'Measure the product of two matrices of the same order too, in turns: the ceiling of any solver'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
@@ -213,9 +203,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l json -d 'Print the run record as JSON instead of the summary'
@@ -247,9 +235,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l buffered -d 'Go through the page cache; without it requests go to the device (O_DIRECT)'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
@@ -277,9 +263,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l json -d 'Print the run record as JSON instead of the summary'
@@ -301,9 +285,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l note -d 'Remark kept with the run' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l json -d 'Print the run record as JSON instead of the summary'
@@ -331,6 +313,32 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -l json -d 'Prin
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s q -l quiet -d 'Print no rates, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s g -l group -d 'A group with a name of its own (can be repeated); `tag=KEY=VALUE` is short for `KEY=VALUE=tag:KEY=VALUE`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metric -d 'Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Show that groups are the same within this change' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l effect -d 'The smallest change that matters' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l require -d 'Require this of each group, and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
+different\t'A figure is better, worse or different'
+not-equivalent\t'A figure is not shown to be the same within --equivalence'
+too-few-runs\t'There are too few runs to say'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l level -d 'Level of all tests together; intervals have the rest as their confidence' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l power -d 'Probability with which a change that matters shall be found' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interval -d 'How intervals are made' -r -f -a "permutation\t'The effects that the test does not reject'
+studentised\t'Studentised bootstrap over runs'
+bca\t'Bias-corrected and accelerated bootstrap over runs'
+welch\t'Welch\'s t, or that of the blocks\' differences'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'Seed of the random arrangements' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l table -d 'Compare published means in place of runs: a CSV file with name, mean, standard_error, and n or deviation or deviation_percent' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of the published means' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l better -d 'Which direction of the published means is good' -r -f -a "lower\t'Less is better'
+higher\t'More is better'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l allow-invalid -d 'Also compare runs of which a check did not pass'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unpaired -d 'Take runs as independent also where their tags name blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print the comparison as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status sweep help" -s V -l version -d 'Print version'
@@ -376,21 +384,20 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far experiments are'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "status" -d 'Show what is changed now'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "revert" -d 'Put everything back'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "keep" -d 'Keep watch over a session'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "status" -d 'Show what is changed now'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "revert" -d 'Put everything back'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "keep" -d 'Keep watch over a session'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l isolate -d 'Keep these CPUs for real-time work, and move all else to the others: profile isolate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -s c -l cpus -d 'CPUs for real-time work, instead of the profile\'s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l set -d 'Set one more knob, such as vm.swappiness=10 or cpufreq.governor@2-3=performance (can be repeated)' -r
@@ -453,15 +460,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "plan" -d 'Show the arguments that a profile wants, which are missing, and which file would have them'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "apply" -d 'Give them to the boot loader, after asking; an existing entry is left as it is'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "revert" -d 'Take them away from the boot loader again'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l session -d 'The session' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l for -d 'Revert after this time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l hold -d 'Hold this bound on the latency of idle states' -r
@@ -478,7 +476,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -491,6 +488,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export import rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l name -d 'Only runs of this name' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l tag -d 'Only runs with this tag' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Only the newest N' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l valid -d 'Only valid runs'
@@ -510,9 +508,8 @@ cyclictest-hist\t'The histogram text of cyclictest, a row a microsecond'
 cyclictest-json\t'The JSON of cyclictest'
 jitterdebugger\t'The `results.json` of jitterdebugger'
 rteval\t'A `summary.xml` like rteval\'s'"
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary, results or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
 summary\t'The figures of each thread and of all together'
-results\t'The results that are no latencies: a row a figure, with its interval and spread'
 histogram\t'The histogram\'s buckets'
 distribution\t'Density and cumulative distribution of each thread, kind of latency, and all together'
 events\t'What the run said while it went on'
@@ -537,6 +534,7 @@ rteval\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l unit -d 'Unit of the values, where the file does not state it [default: us]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l name -d 'Name of the runs, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l note -d 'Remark kept with the runs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l tag -d 'Tag of the runs, by which `compare` groups (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l json -d 'Print what became of each file as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
@@ -550,15 +548,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load experiment tune runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment tune runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "release" -d 'Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs'
@@ -579,7 +578,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'

@@ -16,6 +16,7 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("diagnosis.schema", schema_for!(punctual_model::Diagnosis)),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
+        ("comparison.schema", schema_for!(punctual_model::Comparison)),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
         ("boot-plan.schema", schema_for!(punctual_model::BootPlan)),

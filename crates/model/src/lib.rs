@@ -10,6 +10,7 @@
 mod assessment;
 mod check;
 mod choice;
+mod comparison;
 mod cpu;
 mod diagnosis;
 mod event;
@@ -19,6 +20,7 @@ mod import;
 mod load_report;
 mod origin;
 mod policy;
+mod requirement;
 mod run;
 mod run_list;
 mod size;
@@ -31,6 +33,11 @@ pub use assessment::{
 };
 pub use check::{Check, CheckStatus};
 pub use choice::UnknownChoice;
+pub use comparison::{
+    COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonMethod,
+    ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure, GroupRequirement,
+    PublishedMean, RefusedRun,
+};
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use diagnosis::{
     CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
@@ -42,6 +49,7 @@ pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
+pub use requirement::{RequirementResult, RequirementRuling};
 pub use run::{
     Ended, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses, PrecisionState,
     RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit,

@@ -15,6 +15,7 @@ use crate::check::Check;
 use crate::figure::{Figure, Finding, LoadRecord, Setup};
 use crate::host::HostFacts;
 use crate::origin::Origin;
+use crate::requirement::RequirementResult;
 use crate::spec::RunSpec;
 use crate::units::Nanos;
 
@@ -53,6 +54,9 @@ pub struct RunRecord {
     /// A remark given by the user.
     #[serde(default)]
     pub note: Option<String>,
+    /// Words by which runs are grouped, given by the user or an experiment: `kernel` is `rt`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// Program and version that measured, or imported.
     pub program: String,
     /// What `wakeup` was asked for. Null for any other instrument, and if the run was imported.
@@ -88,6 +92,9 @@ pub struct RunRecord {
     /// The state of each `--until` target when the run ended.
     #[serde(default)]
     pub precision: Vec<PrecisionState>,
+    /// What the samples allow to be said of each `--require`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementResult>,
 }
 
 /// Why a run ended.

@@ -3,6 +3,8 @@
 
 //! A list of runs, as `runs list --json` prints it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
@@ -42,6 +44,9 @@ pub struct RunListFigures {
     pub started: Option<String>,
     /// Name given by the user.
     pub name: Option<String>,
+    /// Tags.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// What made the samples.
     pub instrument: String,
     /// Whether every check passed.

@@ -3,6 +3,8 @@
 
 //! What was read, and the run that is made of it.
 
+use std::collections::BTreeMap;
+
 use punctual_model::{
     Check, Ended, HostFacts, IMPORTED_RUN_FORMAT, Nanos, Origin, RunRecord, SampleTimes, Series,
 };
@@ -69,6 +71,8 @@ pub struct Labels {
     pub name: Option<String>,
     /// A remark.
     pub note: Option<String>,
+    /// Tags, by which runs are grouped.
+    pub tags: BTreeMap<String, String>,
 }
 
 impl Imported {
@@ -191,6 +195,8 @@ impl Imported {
             setup: None,
             figures: Vec::new(),
             findings: Vec::new(),
+            tags: labels.tags,
+            requirements: Vec::new(),
             loads: Vec::new(),
         })
     }

@@ -9,6 +9,7 @@
     expect(rustdoc::broken_intra_doc_links, reason = "help texts have no links")
 )]
 
+mod compare;
 mod experiment;
 mod ipc;
 mod irq;
@@ -21,6 +22,10 @@ mod tune;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use self::compare::{
+    CompareArgs, Direction as CompareDirection, FailOn, Interval as CompareInterval, Metrics,
+    Percent,
+};
 pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
     ExperimentStatusArgs, ExperimentSweepArgs,
@@ -89,6 +94,8 @@ pub enum Command {
     Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a time
     Load(LoadArgs),
+    /// Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say
+    Compare(Box<CompareArgs>),
     /// Plan, carry out and resume experiments: cells in random order, in blocks
     Experiment {
         /// What to do with them
@@ -186,6 +193,10 @@ pub enum RunsAction {
         #[arg(long, value_name = "TEXT")]
         name: Option<String>,
 
+        /// Only runs with this tag
+        #[arg(long, value_name = "KEY=VALUE")]
+        tag: Option<Tag>,
+
         /// Only valid runs
         #[arg(long, conflicts_with = "invalid")]
         valid: bool,
@@ -270,6 +281,10 @@ pub struct ImportArgs {
     /// Remark kept with the runs
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub note: Option<String>,
+
+    /// Tag of the runs, by which `compare` groups (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub tag: Vec<Tag>,
 
     /// Print what became of each file as JSON
     #[arg(long)]
@@ -372,6 +387,43 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(all.iter().copied().map(name)).try_map(|name| name.parse::<T>())
+}
+
+/// A tag of a run
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tag {
+    /// Its key
+    pub key: String,
+    /// Its value
+    pub value: String,
+}
+
+impl std::str::FromStr for Tag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or("has no `=`; write it as kernel=rt")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if key.is_empty() || key.len() > 50 || !key.chars().all(plain) {
+            return Err(
+                "the key must have 1 to 50 letters, digits, `-`, `_` or `.`, such as kernel=rt"
+                    .to_owned(),
+            );
+        }
+        Ok(Self {
+            key: key.to_owned(),
+            value: label(value).map_err(|err| format!("the value {err}"))?,
+        })
+    }
+}
+
+/// Collects tags; of a key that is given twice the last value counts.
+pub(crate) fn tags(tags: &[Tag]) -> std::collections::BTreeMap<String, String> {
+    tags.iter()
+        .map(|tag| (tag.key.clone(), tag.value.clone()))
+        .collect()
 }
 
 /// A name or note: it is shown in tables, so it has no control characters.

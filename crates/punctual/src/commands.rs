@@ -4,6 +4,7 @@
 //! One file a verb.
 
 mod assess;
+mod compare;
 mod doctor;
 mod experiment;
 mod load;
@@ -30,6 +31,9 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             tuning,
             mut instrument,
         } => {
+        Command::Compare(args) => compare::run(home, &args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Measure { instrument } => {
             recording::serve_parent()?;
             if let Some(cpus) = &tuning.isolate {
                 instrument.or_on(cpus);
@@ -48,7 +52,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 /// Only measuring threads are real-time threads. Started under `chrt -f`, the loads would otherwise
 /// inherit that, take every CPU from everybody, and could not even be stopped from the terminal.
 fn be_ordinary(command: &Command) {
-    let starts_threads = !matches!(command, Command::Runs { .. } | Command::Doctor(_));
+    let starts_threads = !matches!(
+        command,
+        Command::Compare(_) | Command::Runs { .. } | Command::Doctor(_)
+    );
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(
             "Started with {} ({policy}), which only measuring threads get, by --priority.",

@@ -5,6 +5,7 @@
 
 pub(crate) mod instrument;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::iter::successors;
 use std::os::unix::process::CommandExt as _;
@@ -78,6 +79,7 @@ pub(crate) struct Job {
     pub(crate) spec: RunSpec,
     pub(crate) name: Option<String>,
     pub(crate) note: Option<String>,
+    pub(crate) tags: BTreeMap<String, String>,
     pub(crate) loads: Vec<LoadSpec>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
@@ -287,6 +289,8 @@ fn to_record(
         setup: None,
         figures: Vec::new(),
         findings: Vec::new(),
+        tags: job.tags.clone(),
+        requirements: Vec::new(),
         loads: outcome.loads,
     }
 }

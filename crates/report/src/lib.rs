@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assessment;
+pub mod comparison;
 pub mod export;
 mod order;
 pub mod rules;

@@ -7,6 +7,7 @@
 //! lost, clamped or skipped is stated also when it is nothing.
 
 mod assessment;
+mod comparison;
 mod diagnosis;
 mod figures;
 mod layout;
@@ -22,11 +23,14 @@ mod words;
 use punctual_model::RunRecord;
 
 pub use assessment::assessment;
+pub use comparison::{comparison, requirement};
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{diagnosis, verdict as rule_verdict};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub use tuning::{boot, knobs, plan, tuning};
+pub(crate) use number::span;
+pub use tuning::{knobs, plan, tuning};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;

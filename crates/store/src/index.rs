@@ -24,7 +24,7 @@ use crate::store::Store;
 pub use row::{RunFigures, RunRow};
 
 /// Kept in SQLite's `user_version`. Every change of the table or of what is put in it raises it.
-const SCHEMA_VERSION: i64 = 2;
+const SCHEMA_VERSION: i64 = 3;
 
 /// Another process is never longer at the index.
 const BUSY: Duration = Duration::from_secs(5);
@@ -43,6 +43,8 @@ pub struct Index {
 pub struct Filter {
     /// Only runs of exactly this name.
     pub name: Option<String>,
+    /// Only runs with this tag: key and value.
+    pub tag: Option<(String, String)>,
     /// Only valid, or only invalid runs. One that cannot be read is not valid.
     pub valid: Option<bool>,
     /// The newest ones only.
@@ -94,10 +96,14 @@ impl Index {
             "SELECT * FROM runs
              WHERE (?1 IS NULL OR name = ?1)
                AND (?2 IS NULL OR coalesce(valid, 0) = ?2)
+               AND (?4 IS NULL OR EXISTS (
+                   SELECT 1 FROM json_each(runs.tags) WHERE key = ?4 AND value = ?5))
              ORDER BY id DESC LIMIT ?3",
         )?;
         let limit = filter.limit.map_or(-1, i64::from);
-        let rows = query.query_map(params![filter.name, filter.valid, limit], RunRow::read)?;
+        let (key, value) = filter.tag.clone().unzip();
+        let parameters = params![filter.name, filter.valid, limit, key, value];
+        let rows = query.query_map(parameters, RunRow::read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

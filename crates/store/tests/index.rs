@@ -73,11 +73,32 @@ fn filters_narrow() {
         name: name.map(ToOwned::to_owned),
         valid,
         limit,
+        ..Filter::default()
     };
     assert_eq!(ids(&store, &by(Some("idle"), None, None)), [id(2)]);
     assert_eq!(ids(&store, &by(None, Some(true), None)), [id(1)]);
     assert_eq!(ids(&store, &by(None, Some(false), None)), [id(3), id(2)]);
     assert_eq!(ids(&store, &by(None, None, Some(1))), [id(3)]);
+}
+
+#[test]
+fn tags_filter_by_key_and_value() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = three_runs(dir.path());
+    let tagged = |n, value: &str| punctual_model::RunRecord {
+        tags: [("kernel".to_owned(), value.to_owned())].into(),
+        ..record(id(n))
+    };
+    write_run(&store, &tagged(7, "rt"));
+    write_run(&store, &tagged(8, "it's \"stock\""));
+    let by = |key: &str, value: &str| Filter {
+        tag: Some((key.to_owned(), value.to_owned())),
+        ..Filter::default()
+    };
+    assert_eq!(ids(&store, &by("kernel", "rt")), [id(7)]);
+    assert_eq!(ids(&store, &by("kernel", "it's \"stock\"")), [id(8)]);
+    assert!(ids(&store, &by("kernel", "r")).is_empty());
+    assert!(ids(&store, &by("rt", "kernel")).is_empty());
 }
 
 #[test]

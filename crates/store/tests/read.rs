@@ -402,6 +402,8 @@ fn large_record(threads: u32, deadlines: usize) -> RunRecord {
         setup: None,
         figures: Vec::new(),
         findings: Vec::new(),
+        tags: std::collections::BTreeMap::new(),
+        requirements: Vec::new(),
         loads: Vec::new(),
         ..record(id(1))
     }

@@ -13,6 +13,7 @@ use super::ipc::IpcArgs;
 use super::irq::IrqArgs;
 use super::pi::PiArgs;
 use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
+use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, Tag, label, one_of};
 
 /// What makes samples
 #[derive(Debug, Subcommand)]
@@ -213,6 +214,10 @@ pub struct WakeupArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
     pub note: Option<String>,
 
+    /// Tag of the run, by which `compare` groups (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
+    pub tag: Vec<Tag>,
+
     /// Print the run record as JSON instead of the summary
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -259,6 +264,10 @@ pub struct CommonArgs {
     /// Remark kept with the run
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
     pub note: Option<String>,
+
+    /// Tag of the run, by which `compare` groups (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
+    pub tag: Vec<Tag>,
 
     /// Print the run record as JSON instead of the summary
     #[arg(long, help_heading = "Output")]

@@ -6,6 +6,7 @@
 //! Two runs, one with nothing of ours beside it and one beside a plain CPU and memory load, and
 //! what they allow to be said about deadlines.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use punctual_measure::loads::LoadList;
@@ -83,6 +84,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             },
             name: Some(format!("assess {name}")),
             note: None,
+            tags: BTreeMap::new(),
             loads,
             insist_on_mlock: false,
             insist_on_dma_latency: false,

@@ -25,6 +25,7 @@ use punctual_sys::{SysRoot, sched};
 
 use self::plan::Cpus;
 use crate::cli::{Instrument, MeasureTuning, WakeupArgs};
+use crate::cli::{self, Instrument, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{print, remark};
@@ -74,6 +75,7 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         spec,
         name: args.name.clone(),
         note: args.note.clone(),
+        tags: cli::tags(&args.tag),
         loads: args.loads.chosen()?,
         insist_on_mlock: args.mlock.is_some(),
         insist_on_dma_latency: args.dma_latency.is_some(),

@@ -24,13 +24,20 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
     match action {
         RunsAction::List {
             name,
+            tag,
             valid,
             invalid,
             limit,
             json,
         } => {
             let valid = (valid || invalid).then_some(valid);
-            list(&home, &Filter { name, valid, limit }, json)
+            let filter = Filter {
+                name,
+                tag: tag.map(|tag| (tag.key, tag.value)),
+                valid,
+                limit,
+            };
+            list(&home, &filter, json)
         }
         RunsAction::Show { run, json } => show(&home, &run, json),
         RunsAction::Export {
@@ -91,6 +98,7 @@ fn entry(row: RunRow) -> RunListEntry {
         figures: figures.map(|f| RunListFigures {
             started: f.started,
             name: f.name,
+            tags: f.tags,
             instrument: f.instrument,
             valid: f.valid,
             imported_from: f.imported_from,

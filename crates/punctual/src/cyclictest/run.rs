@@ -3,6 +3,7 @@
 
 //! One run from its options to its results.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -179,6 +180,7 @@ fn measure(
             spec,
             name: None,
             note: Some(command(start.args)).filter(|note| note.len() <= 200),
+            tags: BTreeMap::new(),
             loads: Vec::new(),
             insist_on_mlock: true,
             insist_on_dma_latency: false,

@@ -3,6 +3,7 @@
 
 //! Measuring with any instrument but `wakeup`, and making a record of it.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -28,6 +29,7 @@ pub(crate) struct Job {
     pub(crate) setup: Setup,
     pub(crate) name: Option<String>,
     pub(crate) note: Option<String>,
+    pub(crate) tags: BTreeMap<String, String>,
     pub(crate) loads: Vec<LoadSpec>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
@@ -108,6 +110,8 @@ fn to_record(
         total: found.total,
         figures: found.figures,
         findings: found.findings,
+        tags: job.tags.clone(),
+        requirements: Vec::new(),
         loads: Vec::new(),
         threshold: None,
         precision: Vec::new(),

@@ -11,6 +11,7 @@ mod common;
 
 mod bad_input;
 mod bad_store;
+mod compare;
 mod deadline;
 mod disk;
 mod doctor;

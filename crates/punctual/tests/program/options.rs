@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Home, machine};
+use crate::common::{Home, QUICK, machine};
 
 const ORDINARY: &str = "--priority o --dma-latency off";
 
@@ -270,4 +270,39 @@ fn loads_run_beside_the_measurement_and_are_proven() {
         assert!(did["fault"].is_null(), "{did:#}");
     }
     assert!(machine::processes_of(&home.store()).is_empty());
+}
+
+#[test]
+fn tags_are_kept_with_the_run_and_bad_ones_are_named() {
+    let home = Home::new();
+    let record = home.quick(&[
+        "--tag",
+        "kernel=rt",
+        "--tag",
+        "block=3",
+        "--tag",
+        "kernel=stock",
+    ]);
+    assert_eq!(
+        record["tags"],
+        serde_json::json!({"block": "3", "kernel": "stock"})
+    );
+    let shown = home.run(["runs", "show", "last"]);
+    assert!(
+        shown
+            .fine()
+            .stdout
+            .contains("Tags      block=3, kernel=stock"),
+        "{}",
+        shown.stdout
+    );
+    for (tag, reason) in [
+        ("kernel", "has no `=`"),
+        ("=rt", "the key must have"),
+        ("a b=c", "the key must have"),
+        ("kernel=", "the value must have"),
+    ] {
+        let answer = home.run(QUICK.iter().chain(&["--tag", tag]));
+        answer.error(2, &["--tag", reason]);
+    }
 }

@@ -20,6 +20,10 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
     if let Some(note) = &run.note {
         text += &paragraph("Note", &clean(note));
     }
+    if !run.tags.is_empty() {
+        let tags: Vec<String> = run.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        text += &paragraph("Tags", &clean(&tags.join(", ")));
+    }
     text += &host(&run.host);
     if let Some(tuning) = &run.host.tuning {
         text += &paragraph("Tuned", &tuned(tuning));

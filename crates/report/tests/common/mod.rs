@@ -96,6 +96,8 @@ pub(crate) fn run() -> RunRecord {
         setup: None,
         figures: Vec::new(),
         findings: Vec::new(),
+        tags: std::collections::BTreeMap::new(),
+        requirements: Vec::new(),
         loads: Vec::new(),
     }
 }

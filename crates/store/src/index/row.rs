@@ -3,6 +3,8 @@
 
 //! One row of the index.
 
+use std::collections::BTreeMap;
+
 use punctual_model::RunRecord;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
@@ -19,6 +21,7 @@ pub(super) const CREATE_TABLE: &str = "
         problem TEXT,
         started TEXT,
         name TEXT,
+        tags TEXT,
         instrument TEXT,
         valid INTEGER,
         imported_from TEXT,
@@ -52,6 +55,8 @@ pub struct RunFigures {
     pub started: Option<String>,
     /// Name given by the user.
     pub name: Option<String>,
+    /// Tags.
+    pub tags: BTreeMap<String, String>,
     /// What made the samples.
     pub instrument: String,
     /// Whether every check passed.
@@ -96,6 +101,7 @@ impl RunFigures {
         Ok(Self {
             started: row.get("started")?,
             name: row.get("name")?,
+            tags: tags(row.get("tags")?),
             instrument: row.get("instrument")?,
             valid: row.get("valid")?,
             imported_from: row.get("imported_from")?,
@@ -118,6 +124,7 @@ impl RunFigures {
         Self {
             started: record.started.clone(),
             name: record.name.clone(),
+            tags: record.tags.clone(),
             instrument: record.instrument.clone(),
             valid: record.valid,
             imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
@@ -147,7 +154,7 @@ pub(super) fn write(
     let figures = figures.as_ref();
     let problem = run.as_ref().err().map(chain);
     connection.execute(
-        "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, :problem, :started, :name,
+        "INSERT OR REPLACE INTO runs VALUES (:id, :mtime_ns, :size, :problem, :started, :name, :tags,
             :instrument, :valid, :imported_from, :host, :kernel, :threads, :count, :p50_ns, :p99_ns, :max_ns,
             :duration_ns, :ended)",
         named_params! {
@@ -157,6 +164,7 @@ pub(super) fn write(
             ":problem": problem,
             ":started": figures.and_then(|f| f.started.as_ref()),
             ":name": figures.and_then(|f| f.name.as_ref()),
+            ":tags": figures.filter(|f| !f.tags.is_empty()).map(|f| tags_text(&f.tags)),
             ":instrument": figures.map(|f| &f.instrument),
             ":valid": figures.map(|f| f.valid),
             ":imported_from": figures.and_then(|f| f.imported_from.as_ref()),
@@ -184,6 +192,16 @@ fn chain(err: &ReadError) -> String {
         source = err.source();
     }
     text
+}
+
+/// Tags as a JSON object. The index is ours: what cannot be read is no tag.
+fn tags(text: Option<String>) -> BTreeMap<String, String> {
+    text.and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
+}
+
+fn tags_text(tags: &BTreeMap<String, String>) -> String {
+    serde_json::to_string(tags).unwrap_or_default()
 }
 
 /// SQLite's integers are signed.

@@ -62,6 +62,8 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
         setup: None,
         figures: Vec::new(),
         findings: Vec::new(),
+        tags: std::collections::BTreeMap::new(),
+        requirements: Vec::new(),
         loads: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 
 use super::plan::{Cpus, usable};
-use crate::cli::{CommonArgs, DmaLatency, Switch};
+use crate::cli::{self, CommonArgs, DmaLatency, Switch};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::print;
@@ -96,6 +96,7 @@ pub(crate) fn run(
         setup,
         name: common.name.clone(),
         note: common.note.clone(),
+        tags: cli::tags(&common.tag),
         loads: common.loads.chosen()?,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),

@@ -110,6 +110,7 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
             program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
             name: args.name.clone(),
             note: args.note.clone(),
+            tags: crate::cli::tags(&args.tag),
         })
         .map_err(failed)?;
     let mut writer = keeper.0;

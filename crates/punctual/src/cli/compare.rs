@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `compare`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::OsStringValueParser;
+use clap::builder::TypedValueParser as _;
+use clap::{Args, ValueEnum};
+use punctual_report::comparison::Metric;
+use punctual_stats::requirement::Requirement;
+
+const HELP: &str = "\
+Groups: a group is one or more runs, named by
+  an id, its first 4 or more characters, or `last`
+  a name, with * and ? for any characters: before-*
+  tag:KEY=VALUE, for all runs with that tag
+  the directory of a run, a directory of such directories, or the JSON of `measure --json`
+several of them separated by commas. The first group is what the others are compared with.
+
+Figures: p50, p99.99, mean, stddev, min, max, above:TIME (share of samples above it), misses:TIME
+(missed wake-ups a second, of a deadline that the runs counted), or a result by its name in the
+runs, such as gflops or gflops[n=4000].
+
+Verdicts: better, worse (or different, where neither direction is good), the same within a margin
+(with --equivalence), not distinguishable, too few runs.
+
+Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 100000 at 99%'.
+
+Exit status: 3 where --fail-on or --require says so, 1 where nothing can be compared; else 0,
+whatever the verdicts are.";
+
+/// Options of `compare`
+#[derive(Args, Debug)]
+#[command(after_long_help = HELP)]
+pub struct CompareArgs {
+    /// Groups of runs; with --table, names of its lines
+    #[arg(value_name = "GROUP")]
+    pub groups: Vec<String>,
+
+    /// A group with a name of its own (can be repeated); `tag=KEY=VALUE` is short for
+    /// `KEY=VALUE=tag:KEY=VALUE`
+    #[arg(
+        long = "group",
+        short = 'g',
+        value_name = "NAME=RUNS",
+        help_heading = "Groups"
+    )]
+    pub named: Vec<String>,
+
+    /// Also compare runs of which a check did not pass
+    #[arg(long, help_heading = "Groups")]
+    pub allow_invalid: bool,
+
+    /// Take runs as independent also where their tags name blocks
+    #[arg(long, help_heading = "Groups")]
+    pub unpaired: bool,
+
+    /// Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have
+    /// a good direction]
+    #[arg(long, short = 'm', value_name = "FIGURE", help_heading = "Question")]
+    pub metric: Vec<Metrics>,
+
+    /// Show that groups are the same within this change
+    #[arg(long, value_name = "PERCENT", help_heading = "Question")]
+    pub equivalence: Option<Percent>,
+
+    /// The smallest change that matters
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "10%",
+        help_heading = "Question"
+    )]
+    pub effect: Percent,
+
+    /// Require this of each group, and exit 3 unless it is shown (can be repeated)
+    #[arg(long, value_name = "REQUIREMENT", help_heading = "Question")]
+    pub require: Vec<Requirement>,
+
+    /// Exit 3 on such a verdict (also comma-separated)
+    #[arg(
+        long,
+        value_name = "VERDICT",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "Question"
+    )]
+    pub fail_on: Vec<FailOn>,
+
+    /// Level of all tests together; intervals have the rest as their confidence
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "5%",
+        help_heading = "Method"
+    )]
+    pub level: Percent,
+
+    /// Probability with which a change that matters shall be found
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "80%",
+        help_heading = "Method"
+    )]
+    pub power: Percent,
+
+    /// How intervals are made
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_enum,
+        default_value = "permutation",
+        help_heading = "Method"
+    )]
+    pub interval: Interval,
+
+    /// Seed of the random arrangements
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Method")]
+    pub seed: u64,
+
+    /// Compare published means in place of runs: a CSV file with name, mean, standard_error, and n
+    /// or deviation or deviation_percent
+    #[arg(long, value_name = "FILE", help_heading = "Table",
+          value_parser = OsStringValueParser::new().map(PathBuf::from),
+          conflicts_with_all = ["named", "metric", "equivalence", "require", "allow_invalid", "unpaired", "interval"])]
+    pub table: Option<PathBuf>,
+
+    /// Unit of the published means
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "table",
+        help_heading = "Table",
+        value_parser = super::label
+    )]
+    pub unit: Option<String>,
+
+    /// Which direction of the published means is good
+    #[arg(
+        long,
+        value_name = "DIRECTION",
+        value_enum,
+        requires = "table",
+        help_heading = "Table"
+    )]
+    pub better: Option<Direction>,
+
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Verdicts that fail
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum FailOn {
+    /// A figure is worse
+    Worse,
+    /// A figure is better, worse or different
+    Different,
+    /// A figure is not shown to be the same within --equivalence
+    NotEquivalent,
+    /// There are too few runs to say
+    TooFewRuns,
+}
+
+/// How intervals are made
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Interval {
+    /// The effects that the test does not reject
+    Permutation,
+    /// Studentised bootstrap over runs
+    Studentised,
+    /// Bias-corrected and accelerated bootstrap over runs
+    Bca,
+    /// Welch's t, or that of the blocks' differences
+    Welch,
+}
+
+/// A direction that is good
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Direction {
+    /// Less is better
+    Lower,
+    /// More is better
+    Higher,
+}
+
+/// A share as people write it: `5%`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent(pub f64);
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text
+            .strip_suffix('%')
+            .ok_or("needs a percent sign, such as 5%")?;
+        let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let percent = plain.then(|| digits.parse::<f64>().ok()).flatten();
+        percent
+            .filter(|percent| *percent > 0.0 && *percent < 100.0)
+            .map(|percent| Self(percent / 100.0))
+            .ok_or_else(|| "must be between 0% and 100%, without either".to_owned())
+    }
+}
+
+/// Figures separated by commas; those inside of brackets belong to a figure
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics(pub Vec<Metric>);
+
+impl FromStr for Metrics {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = vec![String::new()];
+        let mut inside = false;
+        for c in text.chars() {
+            inside = (inside || c == '[') && c != ']';
+            match parts.last_mut() {
+                Some(part) if c != ',' || inside => part.push(c),
+                _ => parts.push(String::new()),
+            }
+        }
+        let metrics = parts.iter().map(|part| part.parse::<Metric>());
+        let metrics = metrics.collect::<Result<_, _>>();
+        metrics.map(Self).map_err(|err| err.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_divided_by_commas_outside_of_brackets() {
+        let metrics: Metrics = "p99,memcpy[cpu=0,node=1],max".parse().unwrap();
+        let names: Vec<String> = metrics.0.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["p99", "memcpy[cpu=0,node=1]", "max"]);
+        assert!("p99,".parse::<Metrics>().is_err());
+    }
+
+    #[test]
+    fn a_percentage_has_its_sign_and_lies_between() {
+        assert_eq!("5%".parse(), Ok(Percent(0.05)));
+        for text in ["5", "0%", "100%", "-1%", "nan%", "1e1%", "%"] {
+            assert!(text.parse::<Percent>().is_err(), "{text}");
+        }
+    }
+}

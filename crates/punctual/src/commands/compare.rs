@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual compare`.
+
+mod select;
+
+use std::path::Path;
+
+use punctual_model::{Better, Comparison, ComparisonVerdict, RequirementRuling};
+use punctual_report::comparison::{self, Asked, CompareError, published};
+use punctual_report::text;
+use punctual_stats::runs::{IntervalMethod, Options};
+use punctual_store::Store;
+
+use crate::cli::{CompareArgs, CompareDirection, CompareInterval, FailOn};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{self, print};
+
+/// A table is a few lines; what is larger is something else.
+const TABLE_LIMIT: u64 = 16 << 20;
+
+/// Compares groups of runs as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliError> {
+    let comparison = match &args.table {
+        Some(file) => table(file, args)?,
+        None => runs(home, args)?,
+    };
+    if args.json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &comparison)?;
+            writeln!(out)
+        })?;
+    } else {
+        print(&text::comparison(&comparison))?;
+    }
+    Ok(exit(&comparison, args))
+}
+
+fn options(args: &CompareArgs) -> Options {
+    Options {
+        alpha: args.level.0,
+        confidence: 1.0 - args.level.0,
+        effect: args.effect.0,
+        power: args.power.0,
+        equivalence: args.equivalence.map(|margin| margin.0),
+        interval: match args.interval {
+            CompareInterval::Permutation => IntervalMethod::Permutation,
+            CompareInterval::Studentised => IntervalMethod::Studentised,
+            CompareInterval::Bca => IntervalMethod::Bca,
+            CompareInterval::Welch => IntervalMethod::Welch,
+        },
+        seed: args.seed,
+        ..Options::default()
+    }
+}
+
+fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError> {
+    if args.fail_on.contains(&FailOn::NotEquivalent) && args.equivalence.is_none() {
+        return Err(CliError::usage(
+            "--fail-on not-equivalent: needs --equivalence, within which groups are the same",
+        ));
+    }
+    let wanted = select::groups(&args.groups, &args.named)?;
+    let metrics: Vec<_> = args.metric.iter().flat_map(|list| list.0.clone()).collect();
+    // Nothing is written: a store that is not there has no runs.
+    let store = Store::open_existing(home::find(home)?)?;
+    let chosen = select::Chosen {
+        metrics: &metrics,
+        requirements: &args.require,
+        allow_invalid: args.allow_invalid,
+    };
+    let groups = select::read(&store, &wanted, &chosen)?;
+    let asked = Asked {
+        metrics,
+        options: options(args),
+        requirements: args.require.clone(),
+        in_blocks: !args.unpaired,
+    };
+    comparison::compare(groups, &asked).map_err(|err| {
+        let nothing = matches!(err, CompareError::NoFigure { .. });
+        let error = CliError::failed_to("compare").because(err);
+        match nothing {
+            true => error.hint("`punctual runs show RUN` shows the figures that a run has"),
+            false => error,
+        }
+    })
+}
+
+fn table(file: &Path, args: &CompareArgs) -> Result<Comparison, CliError> {
+    let failed = || CliError::failed_to(format!("compare the means in {}", file.display()));
+    let text = select::read_text(file, TABLE_LIMIT).map_err(|err| failed().because(err))?;
+    let rows = published::read(&text).map_err(|err| {
+        failed().because(err).hint(
+            "the heading is name,mean,standard_error and n, or deviation or deviation_percent",
+        )
+    })?;
+    let figure = published::Figure {
+        name: "mean".to_owned(),
+        unit: args.unit.clone().unwrap_or_else(|| "1".to_owned()),
+        better: match args.better {
+            Some(CompareDirection::Lower) => Better::Lower,
+            Some(CompareDirection::Higher) => Better::Higher,
+            None => Better::Neither,
+        },
+    };
+    published::compare(&rows, &args.groups, &figure, &options(args))
+        .map_err(|err| failed().because(err))
+}
+
+/// A requirement that is not shown has failed: a gate must not open for want of samples.
+fn exit(comparison: &Comparison, args: &CompareArgs) -> Exit {
+    let failed = |fail_on: &FailOn| {
+        comparison.results.iter().any(|result| match fail_on {
+            FailOn::Worse => result.verdict == ComparisonVerdict::Worse,
+            FailOn::Different => matches!(
+                result.verdict,
+                ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
+            ),
+            FailOn::NotEquivalent => result.verdict != ComparisonVerdict::Equivalent,
+            FailOn::TooFewRuns => result.verdict == ComparisonVerdict::TooFewRuns,
+        })
+    };
+    let unmet = comparison
+        .requirements
+        .iter()
+        .any(|of| of.result.ruling != RequirementRuling::Pass);
+    if unmet || args.fail_on.iter().any(failed) {
+        return Exit::Verdict;
+    }
+    Exit::Fine
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A comparison as text.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{
+    Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
+    Effect, GroupFigure, Interval, RequirementResult, RequirementRuling,
+};
+
+use super::layout::{Column, clean, paragraph, table, wrapped};
+use super::number::{Missing, percent};
+use super::words::plural;
+use crate::order::in_order;
+
+/// Says how groups compare.
+pub fn comparison(comparison: &Comparison) -> String {
+    let mut sections = vec![header(comparison)];
+    for group in comparison.groups.iter().skip(1) {
+        let results: Vec<&ComparedFigure> = comparison
+            .results
+            .iter()
+            .filter(|result| result.candidate.group == group.name)
+            .collect();
+        sections.push(verdicts(&results, comparison));
+        sections.push(between_runs(&results));
+    }
+    sections.extend(distributions(comparison));
+    sections.extend(requirements(comparison));
+    sections.extend(remarks(comparison));
+    sections.join("\n")
+}
+
+fn header(comparison: &Comparison) -> String {
+    let group = |group: &ComparedGroup| {
+        let runs = match &group.published {
+            Some(published) => published.runs,
+            None => group.runs.len() as u64,
+        };
+        format!(
+            "{} ({runs} run{})",
+            clean(&group.name),
+            plural(usize::from(runs != 1) + 1)
+        )
+    };
+    let groups: Vec<String> = comparison.groups.iter().map(group).collect();
+    let mut text = String::new();
+    if let Some((baseline, rest)) = groups.split_first() {
+        text += &paragraph("Compared", &format!("{} with {baseline}", rest.join(", ")));
+    }
+    let method = &comparison.method;
+    let mut parts = vec![match method.test.as_str() {
+        "welch" => "Welch's t test of published means".to_owned(),
+        _ => test(comparison),
+    }];
+    if method.tests > 1 {
+        parts.push(format!("p corrected for {} tests (Holm)", method.tests));
+    }
+    parts.push(format!("level {}", percent(method.alpha)));
+    parts.push(match method.equivalence {
+        Some(margin) => format!("the same means within {}", percent(margin)),
+        None => format!(
+            "a change of {} matters and shall be found in {} of cases",
+            percent(method.effect),
+            percent(method.power)
+        ),
+    });
+    text += &paragraph("Method", &parts.join(", "));
+    text
+}
+
+/// Which permutations the p-values rest on.
+fn test(comparison: &Comparison) -> String {
+    let exact = comparison
+        .results
+        .iter()
+        .all(|result| result.exact != Some(false));
+    let paired = comparison
+        .results
+        .iter()
+        .any(|result| result.pairs.is_some());
+    format!(
+        "permutation test, runs {}, {}",
+        match paired {
+            true => "compared inside their blocks",
+            false => "taken as independent",
+        },
+        match exact {
+            true => "all arrangements".to_owned(),
+            false => format!("up to {} random arrangements", comparison.method.draws),
+        }
+    )
+}
+
+/// A unit as it is shown, and by what values are divided for it.
+fn unit(unit: &str) -> (&str, f64) {
+    match unit {
+        "ns" => ("µs", 1e3),
+        "1" => ("", 1.0),
+        other => (other, 1.0),
+    }
+}
+
+fn name(result: &ComparedFigure) -> String {
+    let (unit, _) = unit(&result.unit);
+    clean(format!("{} {unit}", result.figure).trim_end()).into_owned()
+}
+
+/// Four digits, wherever they begin.
+fn digits(x: f64) -> String {
+    let size = x.abs();
+    let decimals = (0..9)
+        .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
+        .unwrap_or(if size == 0.0 { 0 } else { 9 });
+    let decimals = usize::try_from(decimals).unwrap_or(0);
+    format!("{x:.decimals$}")
+}
+
+fn range(interval: &Interval, scale: f64) -> String {
+    format!(
+        "{} .. {}",
+        digits(interval.low / scale),
+        digits(interval.high / scale)
+    )
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.0001 {
+        "< 0.0001".to_owned()
+    } else if p < 0.1 {
+        format!("{p:.4}")
+    } else {
+        format!("{p:.2}")
+    }
+}
+
+const NO_INTERVAL: &str = "too few runs for an interval";
+const NO_TEST: &str = "a test takes two runs on each side";
+const NO_EFFECT: &str = "runs do not vary, or the figure is 0";
+const NO_VALUE: &str = "no run of the group has the figure";
+const NO_RATIO: &str = "there is no ratio to 0";
+
+fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
+    let Some(first) = results.first() else {
+        return String::new();
+    };
+    let (baseline, candidate) = (&first.baseline.group, &first.candidate.group);
+    let mut missing = Missing::default();
+    let rows = results
+        .iter()
+        .map(|result| {
+            let (_, scale) = unit(&result.unit);
+            let value = |side: &GroupFigure| side.estimate.map(|x| digits(x / scale));
+            let effect = |effect: &Option<Effect>| effect.map(|effect| digits(effect.estimate));
+            let ratio = result.ratio;
+            let ends = ratio.and_then(|ratio| ratio.interval);
+            vec![
+                name(result),
+                missing.or(value(&result.baseline), NO_VALUE),
+                missing.or(value(&result.candidate), NO_VALUE),
+                missing.or(effect(&ratio), NO_RATIO),
+                missing.or(
+                    ends.map(|ends| range(&ends, 1.0)),
+                    match ratio.is_some() && result.scale == ComparisonScale::Log {
+                        true => NO_INTERVAL,
+                        false => "see the difference below",
+                    },
+                ),
+                missing.or(result.adjusted_p.map(p_value), NO_TEST),
+                missing.or(result.smallest_detectable.map(share), NO_EFFECT),
+                verdict(result, comparison),
+            ]
+        })
+        .collect();
+    let names = [clean(baseline), clean(candidate)].map(|name| shortened(&name));
+    let header = [
+        ("Figure", Column::Left),
+        (names[0].as_str(), Column::Right),
+        (names[1].as_str(), Column::Right),
+        ("Ratio", Column::Right),
+        ("95 % interval", Column::Left),
+        ("p", Column::Right),
+        ("Could show", Column::Right),
+        ("Verdict", Column::Text),
+    ];
+    let interval = format!("{} interval", percent(comparison.method.confidence));
+    let header = header.map(|(name, column)| match name {
+        "95 % interval" => (interval.as_str(), column),
+        name => (name, column),
+    });
+    let mut text = format!("{} against {}\n", clean(candidate), clean(baseline));
+    text += &table(&header, rows);
+    text += &missing.note();
+    text
+}
+
+/// Keeps a heading from taking the table's room.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 14;
+    if name.chars().count() <= MOST {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(MOST - 1).collect();
+    format!("{kept}…")
+}
+
+fn share(change: f64) -> String {
+    let percents = change * 100.0;
+    if percents >= 1_000.0 {
+        return "> 1000 %".to_owned();
+    }
+    let decimals = usize::from(percents < 10.0);
+    format!("{percents:.decimals$} %")
+}
+
+fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
+    match result.verdict {
+        ComparisonVerdict::Better => "better".to_owned(),
+        ComparisonVerdict::Worse => "worse".to_owned(),
+        ComparisonVerdict::Different => "different".to_owned(),
+        ComparisonVerdict::Equivalent => format!(
+            "the same within {}",
+            percent(comparison.method.equivalence.unwrap_or(0.0))
+        ),
+        ComparisonVerdict::NotDistinguishable => "not distinguishable".to_owned(),
+        ComparisonVerdict::TooFewRuns => {
+            let of = match result.pairs {
+                Some(_) => "blocks",
+                None => "a side",
+            };
+            match result.more_runs {
+                Some(more) => format!("too few runs: {more} more {of}"),
+                None => "too few runs".to_owned(),
+            }
+        }
+    }
+}
+
+fn between_runs(results: &[&ComparedFigure]) -> String {
+    let mut missing = Missing::default();
+    let inside = results
+        .iter()
+        .any(|result| result.variance_inside.is_some());
+    let rows: Vec<Vec<String>> = results
+        .iter()
+        .map(|result| {
+            let (_, scale) = unit(&result.unit);
+            let mut row = vec![name(result)];
+            for side in [&result.baseline, &result.candidate] {
+                row.push(missing.or(side.interval.map(|ends| range(&ends, scale)), NO_INTERVAL));
+                let deviation = side.deviation.map(|deviation| match result.scale {
+                    ComparisonScale::Log => share(deviation),
+                    ComparisonScale::Linear => digits(deviation / scale),
+                });
+                row.push(missing.or(deviation, NO_INTERVAL));
+            }
+            let difference = result.difference;
+            row.push(missing.or(
+                difference.map(|difference| digits(difference.estimate / scale)),
+                NO_VALUE,
+            ));
+            row.push(
+                missing.or(
+                    difference
+                        .and_then(|difference| difference.interval)
+                        .map(|ends| range(&ends, scale)),
+                    NO_INTERVAL,
+                ),
+            );
+            if inside {
+                row.push(
+                    missing.or(
+                        result
+                            .variance_inside
+                            .map(|part| format!("{:.0} %", part * 100.0)),
+                        "the runs' records do not tell",
+                    ),
+                );
+            }
+            row
+        })
+        .collect();
+    let Some(first) = results.first() else {
+        return String::new();
+    };
+    let names = [&first.baseline.group, &first.candidate.group].map(|n| shortened(&clean(n)));
+    let mut header = vec![
+        ("Figure", Column::Left),
+        (names[0].as_str(), Column::Left),
+        ("deviation", Column::Right),
+        (names[1].as_str(), Column::Left),
+        ("deviation", Column::Right),
+        ("Difference", Column::Right),
+        ("interval", Column::Left),
+    ];
+    if inside {
+        header.push(("Inside", Column::Right));
+    }
+    let mut text =
+        "Between runs: interval and deviation of each group, and the difference\n".to_owned();
+    text += &table(&header, rows);
+    if inside {
+        text += &wrapped(
+            " ",
+            1,
+            "Inside: the part of the variance between runs that their own samples make. Longer runs \
+             take it away; the rest only more runs do.",
+        );
+    }
+    text += &missing.note();
+    text
+}
+
+/// The samples of groups of one run: what there is where runs cannot be compared.
+fn distributions(comparison: &Comparison) -> Option<String> {
+    let known: Vec<(&ComparedGroup, _)> = comparison
+        .groups
+        .iter()
+        .filter_map(|group| Some((group, group.distribution.as_ref()?)))
+        .collect();
+    if known.is_empty() {
+        return None;
+    }
+    let names = in_order(known.iter().flat_map(|(_, d)| d.quantiles_ns.keys()));
+    let mut missing = Missing::default();
+    let few = "too few samples";
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let micros = |ns: Option<u64>| {
+        #[expect(clippy::cast_precision_loss, reason = "display only")]
+        ns.map(|ns| digits(ns as f64 / 1e3))
+    };
+    let mut row =
+        |name: &str, missing: &mut Missing, cell: &dyn Fn(usize) -> [Option<String>; 2]| {
+            let mut cells = vec![name.to_owned()];
+            for at in 0..known.len() {
+                let [value, ends] = cell(at);
+                cells.push(missing.or(value, few));
+                cells.push(ends.unwrap_or_default());
+            }
+            rows.push(cells);
+        };
+    row("samples", &mut missing, &|at| {
+        [Some(known[at].1.samples.to_string()), None]
+    });
+    row("min", &mut missing, &|at| {
+        [micros(known[at].1.min_ns), None]
+    });
+    for name in names {
+        row(name, &mut missing, &|at| {
+            let of = known[at].1;
+            let ends = of.quantile_intervals_ns.get(name).copied().flatten();
+            [
+                micros(of.quantiles_ns.get(name).copied().flatten()),
+                ends.map(|ends| range(&ends, 1e3)),
+            ]
+        });
+    }
+    row("max", &mut missing, &|at| {
+        [micros(known[at].1.max_ns), None]
+    });
+    let titles: Vec<String> = known
+        .iter()
+        .map(|(group, _)| shortened(&clean(&group.name)))
+        .collect();
+    let mut header = vec![("", Column::Left)];
+    for title in &titles {
+        header.push((title.as_str(), Column::Right));
+        header.push(("interval", Column::Left));
+    }
+    let mut text =
+        "Samples of groups of one run in µs: what that run did, not what another would\n"
+            .to_owned();
+    text += &table(&header, rows);
+    text += &missing.note();
+    Some(text)
+}
+
+fn requirements(comparison: &Comparison) -> Option<String> {
+    if comparison.requirements.is_empty() {
+        return None;
+    }
+    let texts = comparison
+        .requirements
+        .iter()
+        .map(|of| requirement(&of.result, Some(&of.group)));
+    Some(texts.collect())
+}
+
+/// Says what samples allow to be said of a requirement, of a group where it has a name.
+pub fn requirement(result: &RequirementResult, group: Option<&str>) -> String {
+    let ruling = match result.ruling {
+        RequirementRuling::Pass => "PASS",
+        RequirementRuling::Fail => "FAIL",
+        RequirementRuling::Unclaimed => "CANNOT BE CLAIMED",
+    };
+    let of = group.map_or_else(String::new, |group| format!(" of {}", clean(group)));
+    let mut parts = vec![format!("{ruling}: {}{of}", clean(&result.requirement))];
+    parts.push(counts(result));
+    if let (Some(most), Some(least)) = (result.share_at_most, result.share_at_least) {
+        let bounds = match least > 0.0 {
+            true => format!("between {} and {}", tiny(least), tiny(most)),
+            false => format!("at most {}", tiny(most)),
+        };
+        parts.push(format!(
+            "with {} confidence {bounds} are, allowed is {}",
+            percent(result.confidence),
+            tiny(result.share_allowed)
+        ));
+    }
+    if let Some(obstacle) = &result.obstacle {
+        parts.push(format!(
+            "nothing can be claimed because {}",
+            clean(obstacle)
+        ));
+    }
+    if let Some(samples) = result.samples_to_pass {
+        parts.push(format!(
+            "{samples} wake-ups like these would show that it is met"
+        ));
+    }
+    if let Some(samples) = result.samples_to_fail {
+        parts.push(format!(
+            "{samples} wake-ups like these would show that it is not met"
+        ));
+    }
+    let scope = match (result.ruling, result.runs) {
+        (RequirementRuling::Pass, 1) => {
+            ". That is a claim about this run's boot and conditions, no more"
+        }
+        (RequirementRuling::Pass, _) => {
+            ". That is a claim about boots and conditions like those of these runs"
+        }
+        _ => "",
+    };
+    paragraph("Required", &(parts.join("; ") + scope))
+}
+
+/// What was seen of a requirement.
+fn counts(result: &RequirementResult) -> String {
+    let later = format!("{} of {} wake-ups were later", result.above, result.samples);
+    let source = match result.exact {
+        true => "",
+        false => " (from a histogram, the bucket of the limit included)",
+    };
+    let runs = match result.runs {
+        1 => "1 run".to_owned(),
+        n => format!("{n} runs"),
+    };
+    let worth = match result.effective {
+        Some(effective) if effective < result.samples => {
+            format!(", worth {effective} independent ones")
+        }
+        _ => String::new(),
+    };
+    format!("{later}{source}, in {runs}{worth}")
+}
+
+/// Writes a share with two digits, rounded up where it is none.
+fn tiny(share: f64) -> String {
+    let percents = share * 100.0;
+    let decimals = (0..14)
+        .find(|n| percents * 10_f64.powi(*n) >= 10.0)
+        .unwrap_or(14);
+    let text = format!("{percents:.*}", usize::try_from(decimals).unwrap_or(0));
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} %")
+}
+
+fn remarks(comparison: &Comparison) -> Option<String> {
+    let mut text = String::new();
+    for remark in &comparison.remarks {
+        let sure = match remark.certainty {
+            Certainty::Observed => "",
+            Certainty::Inferred => " (inferred)",
+        };
+        let lead = format!(" {}{sure}: ", clean(&remark.id));
+        text += &wrapped(&lead, 3, &clean(&remark.detail));
+    }
+    for (run, figures) in outliers(comparison) {
+        let detail = format!(
+            "run {run} lies far from the others of its group in {}; it is in all figures",
+            figures.join(", ")
+        );
+        text += &wrapped(" outlier-run: ", 3, &clean(&detail));
+    }
+    (!text.is_empty()).then(|| format!("Remarks\n{text}"))
+}
+
+/// The outlier runs, each with the figures in which it is one.
+fn outliers(comparison: &Comparison) -> BTreeMap<&str, Vec<&str>> {
+    let mut runs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for result in &comparison.results {
+        for run in result
+            .baseline
+            .outliers
+            .iter()
+            .chain(&result.candidate.outliers)
+        {
+            let figures = runs.entry(run).or_default();
+            if !figures.contains(&result.figure.as_str()) {
+                figures.push(&result.figure);
+            }
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits_and_shares_two() {
+        for (x, text) in [
+            (12.345_67, "12.35"),
+            (123_456.7, "123457"),
+            (0.001_234_56, "0.001235"),
+            (0.0, "0"),
+            (-1.5, "-1.500"),
+        ] {
+            assert_eq!(digits(x), text);
+        }
+        assert_eq!(tiny(1e-4), "0.01 %");
+        assert_eq!(tiny(0.000_029_96), "0.003 %");
+        assert_eq!(tiny(0.5), "50 %");
+        assert_eq!(p_value(0.000_01), "< 0.0001");
+    }
+}
