@@ -23,6 +23,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     be_ordinary(&cli.command);
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
+        Command::Compare(args) => compare::run(home, &args),
         Command::Doctor(args) => {
             tuning::remark_on_left(&tuning::Place::here());
             doctor::run(&args)
@@ -31,9 +32,6 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             tuning,
             mut instrument,
         } => {
-        Command::Compare(args) => compare::run(home, &args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Measure { instrument } => {
             recording::serve_parent()?;
             if let Some(cpus) = &tuning.isolate {
                 instrument.or_on(cpus);

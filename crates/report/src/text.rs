@@ -28,9 +28,8 @@ pub(crate) use diagnosis::meaning;
 pub use diagnosis::{diagnosis, verdict as rule_verdict};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
-pub use tuning::{boot, knobs, plan, tuning};
 pub(crate) use number::span;
-pub use tuning::{knobs, plan, tuning};
+pub use tuning::{boot, knobs, plan, tuning};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;

@@ -12,7 +12,6 @@ use punctual_stats::PrecisionTarget;
 use super::ipc::IpcArgs;
 use super::irq::IrqArgs;
 use super::pi::PiArgs;
-use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, label, one_of};
 use super::{DmaLatency, IoArgs, LinpackArgs, LoadOptions, MemoryArgs, Switch, Tag, label, one_of};
 
 /// What makes samples
@@ -51,6 +50,8 @@ impl Instrument {
             Self::Memory(args) => args.common.cpus.as_ref(),
             Self::Io(args) => args.common.cpus.as_ref(),
             Self::Deadline(args) => args.common.cpus.as_ref(),
+            Self::Ipc(args) => args.common.cpus.as_ref(),
+            Self::Pi(args) => args.common.cpus.as_ref(),
             Self::Noise(args) => args.common.cpus.as_ref(),
         }
     }
@@ -65,6 +66,8 @@ impl Instrument {
             Self::Memory(args) => &mut args.common.cpus,
             Self::Io(args) => &mut args.common.cpus,
             Self::Deadline(args) => &mut args.common.cpus,
+            Self::Ipc(args) => &mut args.common.cpus,
+            Self::Pi(args) => &mut args.common.cpus,
             Self::Noise(args) => &mut args.common.cpus,
         };
         named.get_or_insert_with(|| cpus.clone());

@@ -24,8 +24,7 @@ use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 
 use self::plan::Cpus;
-use crate::cli::{Instrument, MeasureTuning, WakeupArgs};
-use crate::cli::{self, Instrument, WakeupArgs};
+use crate::cli::{self, Instrument, MeasureTuning, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{print, remark};
