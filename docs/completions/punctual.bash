@@ -359,13 +359,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__assess)
-            opts="-c -D -q -h -V --deadline --cpus --duration --json --quiet --home --help --version"
+            opts="-c -D -q -h -V --deadline --require --cpus --duration --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1359,7 +1363,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1426,6 +1430,10 @@ _punctual() {
                     return 0
                     ;;
                 --housekeeping)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1605,7 +1613,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1679,6 +1687,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1715,7 +1727,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1769,6 +1781,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1805,7 +1821,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1851,6 +1867,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1887,7 +1907,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1945,6 +1965,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1981,7 +2005,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2035,6 +2059,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2071,7 +2099,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2125,6 +2153,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2161,7 +2193,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
+            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --require --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2248,6 +2280,10 @@ _punctual() {
                     return 0
                     ;;
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

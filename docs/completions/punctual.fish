@@ -38,6 +38,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change 
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, half of it idle and half under load' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -93,6 +94,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l until -d 'End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l on-threshold -d 'End at a sample above TIME, keep the samples around it, exit 3' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on]' -r -f -a "on\t'Yes'
 off\t'No'"
@@ -122,6 +124,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -143,6 +146,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -164,6 +168,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -198,6 +203,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -230,6 +236,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -258,6 +265,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -280,6 +288,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r

@@ -43,6 +43,7 @@ use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser}
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
+use punctual_stats::requirement::Requirement;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -118,6 +119,11 @@ pub struct AssessArgs {
     /// Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub deadline: Vec<Nanos>,
+
+    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
+    /// unless it is shown (can be repeated)
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub require: Vec<Requirement>,
 
     /// CPUs to measure [default: all that are online and allowed]
     #[arg(long, short = 'c', value_name = "LIST")]

@@ -7,7 +7,7 @@ pub(crate) mod instrument;
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::iter::successors;
+use std::iter::{once, successors};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,8 +18,12 @@ use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
 use punctual_measure::wakeup::{self, Options, Outcome};
 use punctual_measure::{MeasureError, Sink, SinkError};
-use punctual_model::{Check, Event, HostFacts, Nanos, RUN_FORMAT, RunRecord, RunSpec, Sample};
-use punctual_stats::{TaggedHistogram, write_hlog};
+use punctual_model::{
+    Check, Event, HostFacts, Nanos, RUN_FORMAT, RequirementResult, RunRecord, RunSpec, Sample,
+};
+use punctual_report::comparison::require;
+use punctual_stats::requirement::Requirement;
+use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
 use punctual_sys::SysRoot;
 use punctual_sys::thread::Tid;
@@ -80,6 +84,7 @@ pub(crate) struct Job {
     pub(crate) name: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) tags: BTreeMap<String, String>,
+    pub(crate) requirements: Vec<Requirement>,
     pub(crate) loads: Vec<LoadSpec>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
@@ -220,10 +225,34 @@ fn record_for(
     outcome.spec.raw = keep_samples;
     let host = crate::tuning::host_facts(sys);
     let histograms = histogram_log(&outcome, started);
-    let record = to_record(id, job, host, started, outcome);
+    let all = merged(&outcome.histograms);
+    let mut record = to_record(id, job, host, started, outcome);
+    record.requirements = judged(&job.requirements, &record, all.as_ref());
     let writer = listener.writer;
     let stored = histograms.and_then(|log| keep(writer, &log, &record));
     Ok(Recorded { record, stored })
+}
+
+/// All samples in one histogram.
+fn merged<'a>(
+    histograms: impl IntoIterator<Item = &'a LatencyHistogram>,
+) -> Option<LatencyHistogram> {
+    let mut histograms = histograms.into_iter();
+    let mut all = histograms.next()?.clone();
+    histograms.for_each(|histogram| all.merge(histogram));
+    Some(all)
+}
+
+/// What the samples of a run allow to be said of each requirement.
+fn judged(
+    requirements: &[Requirement],
+    record: &RunRecord,
+    histogram: Option<&LatencyHistogram>,
+) -> Vec<RequirementResult> {
+    // Histograms of several kinds of samples are not those of the total.
+    let histogram = histogram.filter(|all| all.count() == record.total.count);
+    let rule = |asked| require(asked, once((record, histogram)));
+    requirements.iter().map(rule).collect()
 }
 
 fn keep(

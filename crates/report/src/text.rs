@@ -44,6 +44,12 @@ pub enum Detail {
     Full,
 }
 
+/// What the run allows to be said of what was required.
+fn requirements(run: &RunRecord) -> Option<String> {
+    let texts = run.requirements.iter().map(|of| requirement(of, None));
+    Some(texts.collect::<String>()).filter(|text| !text.is_empty())
+}
+
 /// Says what was measured, how, on what, and whether it may be believed.
 pub fn run(run: &RunRecord, detail: Detail) -> String {
     let sections = [
@@ -55,6 +61,7 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
         figures::intervals(run, detail),
         figures::counts(run),
         figures::misses(run, detail),
+        requirements(run),
         results::figures(run),
         results::findings(run),
         loads::beside(run),

@@ -8,6 +8,7 @@ use punctual_measure::deadline::Due;
 use punctual_measure::duty::Duty;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
 use punctual_stats::PrecisionTarget;
+use punctual_stats::requirement::Requirement;
 
 use super::ipc::IpcArgs;
 use super::irq::IrqArgs;
@@ -188,6 +189,11 @@ pub struct WakeupArgs {
     )]
     pub deadline: Vec<Nanos>,
 
+    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
+    /// unless it is shown (can be repeated)
+    #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
+    pub require: Vec<Requirement>,
+
     /// Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]
     #[arg(
         long,
@@ -255,6 +261,11 @@ pub struct CommonArgs {
     /// CPUs of all that is not a measuring thread [default: those not measured, if there are any]
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
+
+    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
+    /// unless it is shown (can be repeated)
+    #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
+    pub require: Vec<Requirement>,
 
     /// Loads beside the measurement
     #[command(flatten)]

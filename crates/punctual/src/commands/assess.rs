@@ -80,11 +80,13 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
         let job = Job {
             spec: RunSpec {
                 loads: loads.iter().map(ToString::to_string).collect(),
+                deadlines_ns: plan::with_limits(&spec.deadlines_ns, &args.require),
                 ..spec.clone()
             },
             name: Some(format!("assess {name}")),
             note: None,
             tags: BTreeMap::new(),
+            requirements: args.require.clone(),
             loads,
             insist_on_mlock: false,
             insist_on_dma_latency: false,
@@ -141,6 +143,10 @@ fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result
     }
     let kept = |class: Option<RealTimeClass>| class == Some(RealTimeClass::HundredPercent);
     if !args.deadline.is_empty() && !assessment.deadlines.iter().all(|d| kept(d.class)) {
+        return Ok(Exit::Verdict);
+    }
+    let mut runs = assessment.conditions.iter().map(|condition| &condition.run);
+    if !runs.all(|run| run.requirements.iter().all(measure::is_met)) {
         return Ok(Exit::Verdict);
     }
     Ok(Exit::Fine)

@@ -18,7 +18,7 @@ mod tuned;
 
 use std::path::Path;
 
-use punctual_model::{CheckStatus, CpuSet, Ended, RunRecord};
+use punctual_model::{CheckStatus, CpuSet, Ended, RequirementResult, RequirementRuling, RunRecord};
 use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
@@ -75,6 +75,7 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         name: args.name.clone(),
         note: args.note.clone(),
         tags: cli::tags(&args.tag),
+        requirements: args.require.clone(),
         loads: args.loads.chosen()?,
         insist_on_mlock: args.mlock.is_some(),
         insist_on_dma_latency: args.dma_latency.is_some(),
@@ -110,14 +111,22 @@ fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError
 }
 
 /// A threshold that was passed is the answer to the question asked, also where the run is invalid.
+/// Of an invalid run no requirement can be claimed, and that it is invalid is the reason.
 pub(crate) fn exit_of(record: &RunRecord) -> Exit {
     if record.ended == Some(Ended::Threshold) {
         Exit::Verdict
-    } else if record.valid {
+    } else if !record.valid {
+        Exit::Failed
+    } else if record.requirements.iter().all(is_met) {
         Exit::Fine
     } else {
-        Exit::Failed
+        Exit::Verdict
     }
+}
+
+/// A requirement that cannot be claimed is not met: a gate must not open for want of samples.
+pub(crate) fn is_met(result: &RequirementResult) -> bool {
+    result.ruling == RequirementRuling::Pass
 }
 
 /// Lists the checks that did not pass.

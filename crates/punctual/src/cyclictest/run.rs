@@ -181,6 +181,7 @@ fn measure(
             name: None,
             note: Some(command(start.args)).filter(|note| note.len() <= 200),
             tags: BTreeMap::new(),
+            requirements: Vec::new(),
             loads: Vec::new(),
             insist_on_mlock: true,
             insist_on_dma_latency: false,

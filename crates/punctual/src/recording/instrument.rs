@@ -11,12 +11,13 @@ use punctual_measure::MeasureError;
 use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::LoadSpec;
 use punctual_model::{Check, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, RunRecord, Setup};
+use punctual_stats::requirement::Requirement;
 use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, Store};
 use punctual_sys::SysRoot;
 use uuid::Uuid;
 
-use super::{Listener, Recorded, keep, run_id, start_load};
+use super::{Listener, Recorded, judged, keep, merged, run_id, start_load};
 use crate::error::CliError;
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -30,6 +31,7 @@ pub(crate) struct Job {
     pub(crate) name: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) tags: BTreeMap<String, String>,
+    pub(crate) requirements: Vec<Requirement>,
     pub(crate) loads: Vec<LoadSpec>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
@@ -77,7 +79,15 @@ pub(crate) fn record(
     let outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);
-    let record = to_record(id, job, host, started, outcome);
+    let all = merged(
+        outcome
+            .found
+            .histograms
+            .iter()
+            .map(|(_, histogram)| histogram),
+    );
+    let mut record = to_record(id, job, host, started, outcome);
+    record.requirements = judged(&job.requirements, &record, all.as_ref());
     let stored = keep(listener.writer, &log, &record);
     Ok(Recorded { record, stored })
 }

@@ -306,3 +306,57 @@ fn tags_are_kept_with_the_run_and_bad_ones_are_named() {
         answer.error(2, &["--tag", reason]);
     }
 }
+
+#[test]
+fn requirements_pass_fail_or_cannot_be_claimed_from_so_few_samples() {
+    let home = Home::new();
+    for (requirement, ruling) in [
+        ("p50 <= 10s", "pass"),
+        ("p99.99 <= 10s", "unclaimed"),
+        ("no sample > 1ns", "fail"),
+    ] {
+        let answer = home.run(QUICK.iter().chain(&["--require", requirement]));
+        let record = answer.json();
+        let result = &record["requirements"][0];
+        if record["valid"] == true {
+            assert_eq!(result["ruling"], ruling, "{result}");
+            let code = if ruling == "pass" { 0 } else { 3 };
+            assert_eq!(answer.code(), code, "{answer:#?}");
+        } else {
+            assert_eq!(result["ruling"], "unclaimed", "{result}");
+            assert_eq!(result["obstacle"], "the run is invalid");
+            assert_eq!(answer.code(), 1, "{answer:#?}");
+        }
+        assert_eq!(result["samples"], 20, "{result}");
+        assert_eq!(result["exact"], true, "{result}");
+        let shown = home.run(["runs", "show", "last"]);
+        assert!(shown.stdout.contains(requirement), "{}", shown.stdout);
+    }
+    home.run(QUICK.iter().chain(&["--require", "max <= 50us"]))
+        .error(2, &["--require", "no sample > TIME"]);
+}
+
+#[test]
+fn an_assessment_judges_requirements_under_each_condition() {
+    let home = Home::new();
+    let args = [
+        "assess",
+        "--duration=1s",
+        "--quiet",
+        "--json",
+        "--require=no sample > 1ns",
+    ];
+    let answer = home.run(args);
+    let assessment = answer.json();
+    let conditions = assessment["conditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 2);
+    for condition in conditions {
+        let result = &condition["run"]["requirements"][0];
+        assert_ne!(result["ruling"], "pass", "{result}");
+        assert!(result["above"].as_u64().unwrap() > 0, "{result}");
+    }
+    let code = if assessment["valid"] == true { 3 } else { 1 };
+    assert_eq!(answer.code(), code, "{}", answer.stderr);
+    // The table of deadlines is not changed by it.
+    assert_eq!(assessment["deadlines"].as_array().unwrap().len(), 8);
+}

@@ -30,8 +30,23 @@ pub fn assessment(assessment: &Assessment) -> String {
     sections.push(latencies(assessment));
     sections.push(deadlines(assessment));
     sections.push(claims(assessment));
+    let required = requirements(assessment);
+    if !required.is_empty() {
+        sections.push(required);
+    }
     sections.push(checks(assessment));
     sections.join("\n")
+}
+
+fn requirements(assessment: &Assessment) -> String {
+    let of = |condition: &Condition| -> String {
+        let group = format!("the {} run", condition.name);
+        let results = condition.run.requirements.iter();
+        results
+            .map(|result| super::requirement(result, Some(&group)))
+            .collect()
+    };
+    assessment.conditions.iter().map(of).collect()
 }
 
 fn obstacle(assessment: &Assessment) -> String {

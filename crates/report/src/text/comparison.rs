@@ -417,12 +417,12 @@ pub fn requirement(result: &RequirementResult, group: Option<&str>) -> String {
     }
     if let Some(samples) = result.samples_to_pass {
         parts.push(format!(
-            "{samples} wake-ups like these would show that it is met"
+            "{samples} samples like these would show that it is met"
         ));
     }
     if let Some(samples) = result.samples_to_fail {
         parts.push(format!(
-            "{samples} wake-ups like these would show that it is not met"
+            "{samples} samples like these would show that it is not met"
         ));
     }
     let scope = match (result.ruling, result.runs) {
@@ -439,7 +439,7 @@ pub fn requirement(result: &RequirementResult, group: Option<&str>) -> String {
 
 /// What was seen of a requirement.
 fn counts(result: &RequirementResult) -> String {
-    let later = format!("{} of {} wake-ups were later", result.above, result.samples);
+    let later = format!("{} of {} samples were later", result.above, result.samples);
     let source = match result.exact {
         true => "",
         false => " (from a histogram, the bucket of the limit included)",

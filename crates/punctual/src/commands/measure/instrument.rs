@@ -97,6 +97,7 @@ pub(crate) fn run(
         name: common.name.clone(),
         note: common.note.clone(),
         tags: cli::tags(&common.tag),
+        requirements: common.require.clone(),
         loads: common.loads.chosen()?,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),

@@ -4,6 +4,7 @@
 //! From options and the machine to the specification of a run, or to why not.
 
 use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
+use punctual_stats::requirement::Requirement;
 
 use crate::cli::{DmaLatency, Switch, WakeupArgs};
 use crate::error::CliError;
@@ -71,7 +72,7 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         raw: args.raw,
         until: args.until.iter().map(ToString::to_string).collect(),
         on_threshold_ns: args.on_threshold,
-        deadlines_ns: args.deadline.clone(),
+        deadlines_ns: with_limits(&args.deadline, &args.require),
         loads: args
             .loads
             .chosen()?
@@ -160,6 +161,17 @@ fn housekeeping(args: &WakeupArgs, threads: u32, measured: &CpuSet, cpus: &Cpus)
     } else {
         free
     }
+}
+
+/// Adds the times of requirements to those of which misses are counted exactly.
+pub(crate) fn with_limits(deadlines: &[Nanos], requirements: &[Requirement]) -> Vec<Nanos> {
+    let mut all = deadlines.to_vec();
+    for limit in requirements.iter().map(|asked| Nanos::new(asked.limit_ns)) {
+        if !all.contains(&limit) {
+            all.push(limit);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
