@@ -107,3 +107,23 @@ fn an_error_does_not_quote_the_whole_file() {
     );
     assert!(said.ends_with('…'));
 }
+
+#[test]
+fn figures_have_samples() {
+    assert_eq!(
+        altered("rtla-timerlat-top.txt", "1 #12322 ", "1 #0     "),
+        "line 4: it has figures of no samples"
+    );
+    // Of a kind without samples there are dashes.
+    let thread = "|       10         3         9        31\n";
+    let text = golden("rtla-timerlat-top.txt").replacen(
+        thread,
+        "|        -         -         -         -\n",
+        1,
+    );
+    let series = read(&text).unwrap().series;
+    assert_eq!(
+        (series[0].count, series[1].count, series[1].min_ns),
+        (12_322, 0, None)
+    );
+}

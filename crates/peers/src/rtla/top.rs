@@ -107,6 +107,11 @@ fn row(
             figure("avg", avg)?,
             figure("max", max)?,
         );
+        // The count is that of the interrupts; of a kind without samples there are dashes.
+        let none = min.is_none() && avg.is_none() && max.is_none();
+        if count == 0 && !none {
+            return Err(wrong("it has figures of no samples"));
+        }
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             return Err(wrong("its minimum is above its maximum"));
         }
@@ -115,7 +120,7 @@ fn row(
             thread,
             cpu: Some(cpu),
             context: Some(context),
-            count,
+            count: if none { 0 } else { count },
             min_ns: min,
             max_ns: max.map(|max| max + unit_ns - 1),
             mean_ns: avg.map(as_f64),
