@@ -151,14 +151,16 @@ gnuplot -persist <plotcmd 2>complaints
 cat complaints
 gnuplot -e 'set print "-"; stats "histogram1" using 2 nooutput; print STATS_records, STATS_sum' | tail -1
 echo $cores `grep -c '<title>CPU' plot.svg`
-grep '^# Total' output | cut -d ' ' -f 3"#;
+grep '^# Total' output | cut -d ' ' -f 3
+grep '^# Histogram Overflows' output | cut -d ' ' -f 4"#;
     let said = shell(&home, script);
     let lines: Vec<&str> = said.lines().collect();
-    let [counted, curves, total] = lines[..] else {
+    let [counted, curves, total, above] = lines[..] else {
         panic!("{said}")
     };
     let total: f64 = total.parse().unwrap();
-    assert!(total > 100.0, "{said}");
+    let above: f64 = above.parse().unwrap();
+    assert_eq!(total + above, 200.0, "{said}");
     assert_eq!(counted, format!("400 {total:.1}"), "{said}");
     let cores = std::thread::available_parallelism().unwrap();
     assert_eq!(curves, format!("{cores} {cores}"), "{said}");
