@@ -312,8 +312,8 @@ fn a_killed_io_leaves_neither_fio_nor_a_file() {
 fn working_fio(parent: u32) -> Option<u32> {
     fs::read_dir("/proc").unwrap().find_map(|entry| {
         let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let line = machine::read(Path::new(&format!("/proc/{pid}/cmdline")))?;
+        let stat = machine::read(Path::new(&format!("/proc/{pid}/stat")))?;
         let (_, rest) = stat.rsplit_once(") ")?;
         let of: u32 = rest.split(' ').nth(1)?.parse().ok()?;
         (of == parent && line.starts_with("fio\0--name")).then_some(pid)
@@ -322,7 +322,7 @@ fn working_fio(parent: u32) -> Option<u32> {
 
 /// Whether a process runs: a zombie does not.
 fn is_running(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = machine::read(Path::new(&format!("/proc/{pid}/stat"))).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }

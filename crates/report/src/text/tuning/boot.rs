@@ -32,7 +32,9 @@ pub fn boot(plan: &BootPlan) -> String {
         ("Now", Column::Text),
         ("What for", Column::Text),
     ];
-    text += &format!("\n{}\n", table(&header, rows.collect()));
+    text.push('\n');
+    text += &table(&header, rows.collect());
+    text.push('\n');
     for file in &plan.files {
         let how = if file.old.is_some() {
             "changed"
@@ -41,7 +43,7 @@ pub fn boot(plan: &BootPlan) -> String {
         };
         text += &paragraph("File", &format!("{} would be {how}:", clean(&file.path)));
         for line in file.new.lines() {
-            text += &format!("          {}\n", clean(line));
+            text.extend(["          ", &clean(line), "\n"]);
         }
     }
     for step in &plan.next {
