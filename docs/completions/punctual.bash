@@ -199,6 +199,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__tune,status)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__status"
                 ;;
+            punctual__subcmd__help__subcmd__tune,trial)
+                cmd="punctual__subcmd__help__subcmd__tune__subcmd__trial"
+                ;;
             punctual__subcmd__help__subcmd__tune__subcmd__boot,apply)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__apply"
                 ;;
@@ -340,6 +343,9 @@ _punctual() {
             punctual__subcmd__tune,status)
                 cmd="punctual__subcmd__tune__subcmd__status"
                 ;;
+            punctual__subcmd__tune,trial)
+                cmd="punctual__subcmd__tune__subcmd__trial"
+                ;;
             punctual__subcmd__tune__subcmd__boot,apply)
                 cmd="punctual__subcmd__tune__subcmd__boot__subcmd__apply"
                 ;;
@@ -393,6 +399,9 @@ _punctual() {
                 ;;
             punctual__subcmd__tune__subcmd__help,status)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__status"
+                ;;
+            punctual__subcmd__tune__subcmd__help,trial)
+                cmd="punctual__subcmd__tune__subcmd__help__subcmd__trial"
                 ;;
             punctual__subcmd__tune__subcmd__help__subcmd__boot,apply)
                 cmd="punctual__subcmd__tune__subcmd__help__subcmd__boot__subcmd__apply"
@@ -1274,7 +1283,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__tune)
-            opts="plan apply run status revert knobs profiles boot keep"
+            opts="plan apply run status revert knobs profiles trial boot keep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1442,6 +1451,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__tune__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__tune__subcmd__trial)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3122,7 +3145,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles boot keep help"
+            opts="-h -V --state --root --home --help --version plan apply run status revert knobs profiles trial boot keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3400,7 +3423,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune__subcmd__help)
-            opts="plan apply run status revert knobs profiles boot keep help"
+            opts="plan apply run status revert knobs profiles trial boot keep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3582,6 +3605,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__help__subcmd__trial)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3822,6 +3859,88 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__tune__subcmd__trial)
+            opts="-c -D -q -h -V --isolate --cpus --set --only --skip --blocks --duration --measure --load --ping-to --ping-rate --allow-console --seed --yes --json --quiet --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --isolate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --blocks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --measure)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -489,21 +489,22 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far experiments are'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "status" -d 'Show what is changed now'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "revert" -d 'Put everything back'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "keep" -d 'Keep watch over a session'
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles boot keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "status" -d 'Show what is changed now'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "revert" -d 'Put everything back'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "knobs" -d 'List the settings that are known, with their values here'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "trial" -d 'Measure what each knob of a profile buys here: latency and work with and without it'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "keep" -d 'Keep watch over a session'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l isolate -d 'Keep these CPUs for real-time work, and move all else to the others: profile isolate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -s c -l cpus -d 'CPUs for real-time work, instead of the profile\'s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l set -d 'Set one more knob, such as vm.swappiness=10 or cpufreq.governor@2-3=performance (can be repeated)' -r
@@ -566,6 +567,27 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l isolate -d 'Keep these CPUs for real-time work, and move all else to the others: profile isolate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s c -l cpus -d 'CPUs for real-time work, instead of the profile\'s' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l set -d 'Set one more knob, such as vm.swappiness=10 or cpufreq.governor@2-3=performance (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l only -d 'Only these knobs of the profile, such as irq or vm.* (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l skip -d 'Not these knobs of the profile (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l blocks -d 'Try each knob so many times' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s D -l duration -d 'Measure the latency for this time in each run, and work for half of it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l measure -d 'CPUs to measure [default: those for real-time work, else all that are allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l seed -d 'Seed of the random order [default: another one each time]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l yes -d 'Do what is refused for safety\'s sake'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
@@ -591,6 +613,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "trial" -d 'Measure what each knob of a profile buys here: latency and work with and without it'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -697,6 +720,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "revert" -d 'Put everything back'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "knobs" -d 'List the settings that are known, with their values here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "profiles" -d 'List the profiles that come with the program, or print one'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "trial" -d 'Measure what each knob of a profile buys here: latency and work with and without it'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List the runs, newest first'

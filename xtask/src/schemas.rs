@@ -19,6 +19,7 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("comparison.schema", schema_for!(punctual_model::Comparison)),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
+        ("trial.schema", schema_for!(punctual_model::TrialReport)),
         ("boot-plan.schema", schema_for!(punctual_model::BootPlan)),
         ("tuning.schema", schema_for!(punctual_model::TuningReport)),
         ("knobs.schema", schema_for!(punctual_model::KnobList)),

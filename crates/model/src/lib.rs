@@ -59,9 +59,10 @@ pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,
-    KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote, KnobReading, PLAN_FORMAT, Plan,
-    PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome, StepReport, TUNING_FORMAT,
-    Target, ThreadId, TunedSetting, TuningAction, TuningInEffect, TuningReport, Undone,
-    WantedArgument, Writable, masks_agree,
+    KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote, KnobReading, LeftOut,
+    PLAN_FORMAT, Plan, PlanStep, Refusal, Reversibility, SkipReason, Skipped, StepOutcome,
+    StepReport, TRIAL_FORMAT, TUNING_FORMAT, Target, ThreadId, Treatment, TrialEffect, TrialFigure,
+    TrialQuantity, TrialReport, TrialVerdict, TunedSetting, TuningAction, TuningInEffect,
+    TuningReport, Undone, WantedArgument, Writable, masks_agree,
 };
 pub use units::{Nanos, ParseNanosError};

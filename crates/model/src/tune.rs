@@ -7,6 +7,7 @@ mod boot;
 mod codec;
 mod outcome;
 mod plan;
+mod trial;
 
 use std::fmt;
 
@@ -20,6 +21,11 @@ pub use outcome::{
 };
 pub use plan::{
     Hold, KnobGuard, KnobNote, PLAN_FORMAT, Plan, PlanStep, Refusal, SkipReason, Skipped,
+};
+
+pub use trial::{
+    LeftOut, TRIAL_FORMAT, Treatment, TrialEffect, TrialFigure, TrialQuantity, TrialReport,
+    TrialVerdict,
 };
 
 /// Value of `format` in a [`KnobList`].

@@ -37,7 +37,8 @@ pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, Release
 pub use self::pi::PiArgs;
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
 pub use self::tune::{
-    BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TuneAction, TuneArgs, WishArgs,
+    BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TrialArgs, TuneAction, TuneArgs,
+    WishArgs,
 };
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};

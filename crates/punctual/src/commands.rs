@@ -42,7 +42,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),
-        Command::Tune(args) => tune::run(&args),
+        Command::Tune(args) => tune::run(home, &args),
         Command::Runs { action } => runs::run(home, action),
     }
 }

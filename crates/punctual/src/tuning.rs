@@ -96,6 +96,13 @@ pub(crate) struct Prepared {
     options: PlanOptions,
 }
 
+impl Prepared {
+    /// Returns the profile.
+    pub(crate) const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+}
+
 /// Reads the profile, looks at the machine, and makes the plan.
 pub(crate) fn prepare(place: &Place, wish: &WishArgs) -> Result<Prepared, CliError> {
     let profile = profile::wanted(wish)?;

@@ -10,6 +10,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use punctual_model::{CpuSet, Nanos};
 
+use super::LoadOptions;
+
 /// Options of all of `tune`
 #[derive(Args, Debug)]
 pub struct TuneArgs {
@@ -113,6 +115,8 @@ pub enum TuneAction {
         /// The profile to print
         name: Option<String>,
     },
+    /// Measure what each knob of a profile buys here: latency and work with and without it
+    Trial(TrialArgs),
     /// The arguments that the kernel takes only when it boots: print, add, remove
     Boot {
         /// What to do with them
@@ -122,6 +126,54 @@ pub enum TuneAction {
     /// Keep watch over a session
     #[command(hide = true)]
     Keep(KeepArgs),
+}
+
+/// Options of `tune trial`
+#[derive(Args, Clone, Debug)]
+pub struct TrialArgs {
+    /// The profile and its changes
+    #[command(flatten)]
+    pub wish: WishArgs,
+
+    /// Try each knob so many times
+    #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Measuring",
+          value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    pub blocks: u64,
+
+    /// Measure the latency for this time in each run, and work for half of it
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1s",
+        help_heading = "Measuring"
+    )]
+    pub duration: Nanos,
+
+    /// CPUs to measure [default: those for real-time work, else all that are allowed]
+    #[arg(long, value_name = "LIST", help_heading = "Measuring")]
+    pub measure: Option<CpuSet>,
+
+    /// Loads beside the latency
+    #[command(flatten)]
+    pub loads: LoadOptions,
+
+    /// Seed of the random order [default: another one each time]
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub seed: Option<u64>,
+
+    /// Do what is refused for safety's sake
+    #[arg(long, help_heading = "Safety")]
+    pub yes: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
 }
 
 /// What to do with kernel arguments

@@ -6,7 +6,9 @@
 mod boot;
 mod keep;
 mod run;
+mod trial;
 
+use std::path::Path;
 use std::time::Duration;
 
 use punctual_host::knob::{Scope, Survey};
@@ -28,7 +30,7 @@ use crate::tuning::{self, Begun, Keep, Place, Watch};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does what the options of `tune` say.
-pub(crate) fn run(args: &TuneArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError> {
     let place = Place::new(args.root.as_deref(), args.state.as_deref());
     match &args.action {
         TuneAction::Plan {
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, CliError> {
             print(&tuning::listed(name.as_deref())?)?;
             Ok(Exit::Fine)
         }
+        TuneAction::Trial(args) => trial::run(&place, home, args),
         TuneAction::Boot { action } => boot::run(&place, action),
         TuneAction::Keep(args) => keep::run(&place, args),
     }

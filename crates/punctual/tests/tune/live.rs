@@ -426,6 +426,9 @@ fn an_unprivileged_user_can_plan_and_nothing_else() {
         .hinted();
     tune(&["revert"]).error(5, &["root's privileges"]);
     tune(&["run", "--", "true"]).error(5, &["root's privileges"]);
+    tune(&["trial"]).error(5, &["root's privileges"]);
+    tune(&["boot", "apply", "--cpus", "1", "--yes"]).error(5, &["root's privileges"]);
+    tune(&["boot", "plan", "--cpus", "1"]).fine();
 }
 
 #[test]

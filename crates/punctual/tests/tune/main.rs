@@ -19,3 +19,4 @@ mod kill;
 mod live;
 mod measure;
 mod tree;
+mod trial;

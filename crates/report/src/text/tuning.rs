@@ -5,6 +5,7 @@
 
 mod boot;
 mod group;
+mod trial;
 
 use punctual_model::{
     CpuSet, Hold, KnobList, KnobReading, Plan, Reversibility, Skipped, StepOutcome, StepReport,
@@ -13,6 +14,7 @@ use punctual_model::{
 
 pub use self::boot::boot;
 use self::group::{Group, grouped, which};
+pub use self::trial::trial;
 use super::Detail;
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::words::plural;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Ordinary work, to see what a knob costs: fresh memory is filled and added up, over and over, by a
+//! thread on each CPU. Frequency, memory, page faults and huge pages all are in it.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punctual_model::CpuSet;
+use punctual_sys::sched;
+
+/// Numbers in a piece of memory: 16 MiB, more than a core's caches.
+const NUMBERS: usize = 2 << 20;
+
+/// Returns the bytes that all threads together get through in a second. None where a thread could
+/// not run on its CPU.
+pub(super) fn rate(cpus: &CpuSet, span: Duration) -> Option<f64> {
+    let cpus: Vec<u32> = cpus.iter().collect();
+    let start = Barrier::new(cpus.len());
+    let rates: Option<Vec<f64>> = thread::scope(|scope| {
+        let threads: Vec<_> = cpus
+            .iter()
+            .map(|cpu| {
+                let start = &start;
+                scope.spawn(move || {
+                    let bound = sched::set_affinity(&[*cpu].into_iter().collect());
+                    start.wait();
+                    bound.ok().map(|()| one(span))
+                })
+            })
+            .collect();
+        let rates = threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten());
+        rates.collect()
+    });
+    Some(rates?.iter().sum())
+}
+
+fn one(span: Duration) -> f64 {
+    let started = Instant::now();
+    let mut pieces = 0_u32;
+    while started.elapsed() < span {
+        let numbers = vec![black_box(u64::from(pieces) + 1); NUMBERS];
+        black_box(numbers.iter().copied().fold(0, u64::wrapping_add));
+        pieces += 1;
+    }
+    let bytes = f64::from(pieces) * 8.0 * f64::from(u32::try_from(NUMBERS).unwrap_or(u32::MAX));
+    bytes / started.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_counted_and_a_cpu_that_is_not_there_is_told() {
+        let first: CpuSet = sched::affinity().unwrap().iter().take(1).collect();
+        assert!(rate(&first, Duration::from_millis(20)).unwrap() > 0.0);
+        assert_eq!(rate(&[1_023].into_iter().collect(), Duration::ZERO), None);
+    }
+}
