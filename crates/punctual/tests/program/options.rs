@@ -327,7 +327,8 @@ fn requirements_pass_fail_or_cannot_be_claimed_from_so_few_samples() {
             assert_eq!(result["obstacle"], "the run is invalid");
             assert_eq!(answer.code(), 1, "{answer:#?}");
         }
-        assert_eq!(result["samples"], 20, "{result}");
+        // Overruns are wake-ups too.
+        assert!(result["samples"].as_u64() >= Some(20), "{result}");
         assert_eq!(result["exact"], true, "{result}");
         let shown = home.run(["runs", "show", "last"]);
         assert!(shown.stdout.contains(requirement), "{}", shown.stdout);

@@ -43,7 +43,9 @@ pub fn boot(plan: &BootPlan) -> String {
         };
         text += &paragraph("File", &format!("{} would be {how}:", clean(&file.path)));
         for line in file.new.lines() {
-            text.extend(["          ", &clean(line), "\n"]);
+            text += "          ";
+            text += &clean(line);
+            text.push('\n');
         }
     }
     for step in &plan.next {
