@@ -29,7 +29,6 @@ pub use diagnosis::{diagnosis, verdict as rule_verdict};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::span;
-pub use tuning::{boot, knobs, plan, tuning};
 pub use tuning::{boot, knobs, plan, trial, tuning};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
