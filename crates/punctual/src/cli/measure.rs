@@ -46,8 +46,6 @@ impl Instrument {
         match self {
             Self::Wakeup(args) => args.cpus.as_ref(),
             Self::Irq(args) => args.common.cpus.as_ref(),
-            Self::Ipc(args) => args.common.cpus.as_ref(),
-            Self::Pi(args) => args.common.cpus.as_ref(),
             Self::Release(args) => args.common.cpus.as_ref(),
             Self::Linpack(args) => args.common.cpus.as_ref(),
             Self::Memory(args) => args.common.cpus.as_ref(),
@@ -64,8 +62,6 @@ impl Instrument {
         let named = match self {
             Self::Wakeup(args) => &mut args.cpus,
             Self::Irq(args) => &mut args.common.cpus,
-            Self::Ipc(args) => &mut args.common.cpus,
-            Self::Pi(args) => &mut args.common.cpus,
             Self::Release(args) => &mut args.common.cpus,
             Self::Linpack(args) => &mut args.common.cpus,
             Self::Memory(args) => &mut args.common.cpus,
