@@ -15,6 +15,7 @@ pub mod child;
 pub mod clock;
 pub mod dense;
 pub mod icmp;
+pub mod keep;
 pub mod kernel_log;
 pub mod limits;
 pub mod memory;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Processes: leaving the terminal, asking others to end.
+//! Processes: leaving the terminal, telling others to end, to stop or to go on.
 
 use std::io;
 
+use punctual_model::Nanos;
 use rustix::process::{Pid, Signal, kill_process, setsid, umask};
+
+use crate::thread;
 
 /// Leaves the terminal for good: this process starts a session of its own, so that neither Ctrl-C
 /// nor the end of the terminal reaches it.
@@ -24,14 +27,77 @@ pub fn leave_terminal() -> io::Result<()> {
 ///
 /// Fails with `ESRCH` when there is no such process, and with `EPERM` when it is another user's.
 pub fn ask_to_end(pid: u32) -> io::Result<()> {
+    send(pid, Signal::TERM)
+}
+
+/// Ends process `pid` (SIGKILL).
+///
+/// # Errors
+///
+/// As [`ask_to_end`].
+pub fn kill(pid: u32) -> io::Result<()> {
+    send(pid, Signal::KILL)
+}
+
+/// Lets process `pid` stand still (SIGSTOP) until it is told to [`go_on`].
+///
+/// # Errors
+///
+/// As [`ask_to_end`].
+pub fn stop(pid: u32) -> io::Result<()> {
+    send(pid, Signal::STOP)
+}
+
+/// Lets process `pid` go on (SIGCONT) that stands still.
+///
+/// # Errors
+///
+/// As [`ask_to_end`].
+pub fn go_on(pid: u32) -> io::Result<()> {
+    send(pid, Signal::CONT)
+}
+
+fn send(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
         .ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(kill_process(pid, Signal::TERM)?)
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Returns the CPU time of process `pid`, all its threads together, or `None` once it is gone.
+pub fn cpu_time(pid: u32) -> Option<Nanos> {
+    // The clock of another process: clock_getres(2), "dynamic clocks"; CPUCLOCK_SCHED in the low
+    // bits, the inverted process number above them.
+    thread::dynamic_clock((!i32::try_from(pid).ok()? << 3) | 2)
 }
 
 /// Lets files that this process makes be its own user's alone.
 pub fn make_files_private() {
     umask(rustix::fs::Mode::from_raw_mode(0o077));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_this_process_grows_and_a_missing_one_has_none() {
+        let before = cpu_time(std::process::id()).unwrap();
+        while cpu_time(std::process::id()).unwrap() == before {
+            std::hint::black_box(crate::adding::add(1_000));
+        }
+        // Past the largest process number (PID_MAX_LIMIT).
+        assert_eq!(cpu_time(5_000_000), None);
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_cannot_be_told_anything() {
+        for tell in [ask_to_end, kill, stop, go_on] {
+            assert!(tell(5_000_000).is_err());
+            // Zero would be our own group.
+            assert!(tell(0).is_err());
+            assert!(tell(u32::MAX).is_err());
+        }
+    }
 }

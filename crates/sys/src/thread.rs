@@ -88,17 +88,7 @@ impl Tid {
     pub fn cpu_time(self) -> Option<Nanos> {
         // The clock of another thread: clock_getres(2), "dynamic clocks"; CPUCLOCK_PERTHREAD |
         // CPUCLOCK_SCHED in the low bits, the inverted thread number above them.
-        let id = (!self.0 << 3) | 6;
-        let mut at = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: `at` is writable; an unknown clock is refused with EINVAL.
-        let rc = unsafe { libc::clock_gettime(id, at.as_mut_ptr()) };
-        if rc != 0 {
-            return None;
-        }
-        // SAFETY: the call returned 0, so it wrote the time.
-        let at = unsafe { at.assume_init() };
-        let part = |n: i64| u64::try_from(n).unwrap_or(0);
-        Some(Nanos::from_secs(part(at.tv_sec)) + Nanos::new(part(at.tv_nsec)))
+        dynamic_clock((!self.0 << 3) | 6)
     }
 
     /// Interrupts a sleep of this thread of our process, which then fails with `EINTR`.
@@ -110,6 +100,20 @@ impl Tid {
         // SAFETY: plain numbers; a thread that is gone is refused with ESRCH.
         unsafe { libc::syscall(libc::SYS_tgkill, process, self.0, interrupt_signal()) };
     }
+}
+
+/// Reads a clock that a thread or process has, or `None` once that is gone.
+pub(crate) fn dynamic_clock(id: libc::clockid_t) -> Option<Nanos> {
+    let mut at = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: `at` is writable; an unknown clock is refused with EINVAL.
+    let rc = unsafe { libc::clock_gettime(id, at.as_mut_ptr()) };
+    if rc != 0 {
+        return None;
+    }
+    // SAFETY: the call returned 0, so it wrote the time.
+    let at = unsafe { at.assume_init() };
+    let part = |n: i64| u64::try_from(n).unwrap_or(0);
+    Some(Nanos::from_secs(part(at.tv_sec)) + Nanos::new(part(at.tv_nsec)))
 }
 
 /// Lets [`Tid::interrupt`] end sleeps: its signal gets a handler that does nothing.
