@@ -13,10 +13,14 @@
 
 mod child;
 mod compute;
+mod keeper;
 mod ledger;
 mod list;
+mod own;
+mod parse;
 mod ping;
 mod printk;
+mod program;
 mod report;
 mod run;
 mod sched;
@@ -25,16 +29,20 @@ mod shift;
 mod spec;
 mod tmpfs;
 mod track;
+mod tree;
+mod words;
 
 pub use child::LoadProcess;
 pub use ledger::Ledger;
 pub use list::LoadList;
+pub use own::Role;
+pub use parse::ParseLoadError;
 pub use ping::Ping;
 pub use printk::Printk;
 pub use report::{Fault, NotAReport, Report};
 pub use run::{be_first_to_go, run};
 pub use settings::{Intensity, Settings};
-pub use spec::{LoadKind, LoadSpec, ParseLoadError};
+pub use spec::{LoadKind, LoadSpec};
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ mod assess;
 mod compare;
 mod doctor;
 mod experiment;
-mod load;
+pub(crate) mod load;
 pub(crate) mod measure;
 mod runs;
 mod tune;

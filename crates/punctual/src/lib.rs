@@ -23,6 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use punctual_measure::loads::Role;
 
 pub use error::CliError;
 pub use exit::Exit;
@@ -31,6 +32,9 @@ pub use exit::Exit;
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     punctual_sys::memory::use_one_heap();
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some((role, rest)) = role_of(&args) {
+        return commands::load::play(role, rest);
+    }
     if let Some(rest) = for_cyclictest(&args) {
         return cyclictest::main(None, rest);
     }
@@ -60,6 +64,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             err.exit().into()
         }
     }
+}
+
+/// Returns what this process is to do for a load, with its arguments, where it was started for that.
+fn role_of(args: &[OsString]) -> Option<(Role, &[OsString])> {
+    let (first, rest) = args.get(1..)?.split_first()?;
+    Some((Role::of(first)?, rest))
 }
 
 /// Returns the options of cyclictest where the program was started under that name, or with it as

@@ -35,6 +35,18 @@ impl StopRequest {
         Ok(Self(stop))
     }
 
+    /// Takes SIGINT, SIGTERM and SIGHUP, however often they come: for a process whose end needs its
+    /// time. The kernel sends the signal of a parent's death once for each of the parent's threads
+    /// that the process belonged to.
+    pub(crate) fn on_any_number_of_signals() -> Result<Self, CliError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, Arc::clone(&stop))
+                .map_err(|err| CliError::failed_to("take signals").because(err))?;
+        }
+        Ok(Self(stop))
+    }
+
     /// Returns the flag itself.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)

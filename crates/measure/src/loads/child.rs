@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use punctual_model::LoadRecord;
+use punctual_sys::process;
 
 use super::ledger::Ledger;
 use super::report::{Report, refusal};
@@ -18,6 +19,9 @@ use super::{LoadSpec, REPORT_EVERY};
 
 /// How long a load may take to get its memory and start.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// What loads that are programs have to end by themselves.
+const GRACE: Duration = Duration::from_secs(4);
 
 const _: () = assert!(SHORT_SILENCE.as_millis() >= 5 * REPORT_EVERY.as_millis());
 
@@ -30,6 +34,8 @@ pub struct LoadProcess {
     ledger: Ledger,
     /// Number of loads.
     count: usize,
+    /// Whether some of the loads are programs.
+    has_programs: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +73,7 @@ impl LoadProcess {
             reader: Some(reader),
             ledger: Ledger::open(Vec::new(), Instant::now()),
             count,
+            has_programs: loads.iter().any(LoadSpec::is_program),
         };
         match process.messages.recv_timeout(READY_WITHIN) {
             Ok(Message::Report(Report::Ready, at)) => {
@@ -117,12 +124,20 @@ impl LoadProcess {
         if gone {
             self.ledger.note_gone();
         }
-        self.ledger.judge(end)
+        self.ledger.judge(end, Instant::now())
     }
 }
 
 impl Drop for LoadProcess {
     fn drop(&mut self) {
+        if self.has_programs {
+            // They may have files to clear away.
+            drop(process::ask_to_end(self.child.id()));
+            let end = Instant::now() + GRACE;
+            while Instant::now() < end && matches!(self.child.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
         // It fails only when the process is gone already.
         drop(self.child.kill());
         drop(self.child.wait());

@@ -52,6 +52,10 @@ impl Ledger {
                 track.died.get_or_insert_with(|| reason.clone());
                 None
             }
+            Report::Unit { place, unit } => {
+                self.tracks.get_mut(*place)?.count_in(unit, at);
+                None
+            }
             Report::Ready | Report::Refused { .. } => None,
         }
     }
@@ -64,6 +68,13 @@ impl Ledger {
         }
     }
 
+    /// Returns what the work of the load at `place` is counted in.
+    pub fn unit(&self, place: usize) -> &str {
+        let said = self.tracks.get(place).and_then(|t| t.unit.as_deref());
+        let usual = self.loads.get(place).map_or("", LoadSpec::unit);
+        said.unwrap_or(usual)
+    }
+
     /// Whether the load at `place` has ended by itself.
     pub(super) fn is_dead(&self, place: usize) -> bool {
         self.tracks.get(place).is_some_and(|t| t.died.is_some())
@@ -74,11 +85,11 @@ impl Ledger {
         self.turn
     }
 
-    /// Judges each load in a run that ended at `end`, by what came up to now.
-    pub fn judge(&self, end: Instant) -> Vec<LoadRecord> {
+    /// Judges each load in a run that ended at `end`, by what came up to when it was `looked` at.
+    pub fn judge(&self, end: Instant, looked: Instant) -> Vec<LoadRecord> {
         let verdict = Verdict {
             end,
-            looked: Instant::now(),
+            looked,
             limit: tolerated(end.saturating_duration_since(self.started)) + self.turn,
         };
         self.loads
@@ -120,7 +131,7 @@ mod tests {
         };
         let now = Instant::now();
         assert_eq!(ledger.note(&report, now, now), None);
-        let records = ledger.judge(now);
+        let records = ledger.judge(now, now);
         assert_eq!(records[0].fault.as_deref(), Some("it never reported"));
     }
 
@@ -131,7 +142,11 @@ mod tests {
         let reason = "was killed".to_owned();
         ledger.note(&Report::Died { place: 1, reason }, now, now);
         ledger.note_gone();
-        let faults: Vec<_> = ledger.judge(now).into_iter().map(|r| r.fault).collect();
+        let faults: Vec<_> = ledger
+            .judge(now, now)
+            .into_iter()
+            .map(|r| r.fault)
+            .collect();
         let gone = Some("its process ended during the run".to_owned());
         assert_eq!(faults, [gone, Some("was killed".to_owned())]);
     }

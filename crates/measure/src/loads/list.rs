@@ -5,7 +5,9 @@
 
 use std::str::FromStr;
 
-use super::spec::{LoadSpec, ParseLoadError};
+use super::parse::ParseLoadError;
+use super::spec::LoadSpec;
+use super::words;
 
 /// Loads separated by commas.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -25,23 +27,11 @@ impl FromStr for LoadList {
         let mut loads = Vec::new();
         let mut rest = Some(s);
         while let Some(text) = rest {
-            let (load, after) = first(text);
+            let (load, after) = words::first(text);
             loads.push(load.parse()?);
             rest = after;
         }
         Ok(Self(loads))
-    }
-}
-
-/// Splits the first load from the others. Behind a comma that separates there is no digit.
-fn first(text: &str) -> (&str, Option<&str>) {
-    let separates = |(at, _): &(usize, &str)| {
-        let next = text.as_bytes().get(at + 1);
-        !next.is_some_and(u8::is_ascii_digit)
-    };
-    match text.match_indices(',').find(separates) {
-        Some((at, _)) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
     }
 }
 
@@ -57,6 +47,7 @@ mod tests {
     #[test]
     fn commas_separate_loads_and_not_cpus() {
         assert_eq!(said("cpu"), ["cpu"]);
+        assert_eq!(said("cpu,cmd:a, b,cpu"), ["cpu", "cmd:a, b,cpu"]);
         assert_eq!(said("cpu:2,memory"), ["cpu:2", "memory"]);
         assert_eq!(
             said("cpu@cpus=0,2-3,memory:1M@cpus=0,1@nice=5,cpu:1"),

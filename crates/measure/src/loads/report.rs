@@ -21,6 +21,13 @@ pub enum Report {
         /// How often every one of them has worked since the last such round.
         rounds: u64,
     },
+    /// From now on the work of a load is counted anew, in this unit: `unit PLACE UNIT`.
+    Unit {
+        /// Place of the load.
+        place: usize,
+        /// What its work is counted in.
+        unit: String,
+    },
     /// A load has ended by itself: `died PLACE REASON`.
     Died {
         /// Place of the load.
@@ -98,6 +105,7 @@ impl fmt::Display for Report {
                 done,
                 rounds,
             } => write!(f, "work {place} {done} {rounds}"),
+            Self::Unit { place, unit } => write!(f, "unit {place} {}", one_line(unit)),
             Self::Died { place, reason } => write!(f, "died {place} {}", one_line(reason)),
             Self::Refused { fault, reason } => write!(f, "{} {}", fault.word(), one_line(reason)),
         }
@@ -117,7 +125,8 @@ impl FromStr for Report {
         let report = match word {
             "ready" if rest.is_empty() => Some(Self::Ready),
             "work" => work(rest),
-            "died" => died(rest),
+            "unit" => placed(rest).map(|(place, unit)| Self::Unit { place, unit }),
+            "died" => placed(rest).map(|(place, reason)| Self::Died { place, reason }),
             _ => None,
         };
         report.ok_or(NotAReport)
@@ -134,12 +143,9 @@ fn work(rest: &str) -> Option<Report> {
     words.next().is_none().then_some(report)
 }
 
-fn died(rest: &str) -> Option<Report> {
-    let (place, reason) = rest.split_once(' ')?;
-    Some(Report::Died {
-        place: place.parse().ok()?,
-        reason: reason.to_owned(),
-    })
+fn placed(rest: &str) -> Option<(usize, String)> {
+    let (place, text) = rest.split_once(' ')?;
+    Some((place.parse().ok()?, text.to_owned()))
 }
 
 /// A line is no report.
@@ -156,6 +162,7 @@ mod tests {
         for line in [
             "ready",
             "work 0 123456789012 7",
+            "unit 3 frames of video",
             "died 2 cmd:false: ended with exit status 1",
             "failed for want of memory",
             "unsupported fio is not installed",

@@ -11,16 +11,18 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use punctual_model::CpuSet;
+use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::{SysError, SysRoot};
 
+use super::program::Program;
 use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
 use super::spec::{LoadKind, LoadSpec};
-use super::{REPORT_EVERY, compute, sched, tmpfs};
+use super::{REPORT_EVERY, compute, own, program, sched, tmpfs};
 
 /// A load that has done nothing after this does not work.
-const START_WITHIN: Duration = Duration::from_secs(20);
+const START_WITHIN: Duration = Duration::from_secs(12);
 
 /// Runs `loads`, sized for `cpus` CPUs, and tells `say` how it goes, until `stop` is set or `say`
 /// fails.
@@ -37,7 +39,7 @@ pub fn run(
     stop: &AtomicBool,
     say: &mut dyn FnMut(&Report) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut loads = LoadRun::start(sys, loads, cpus)?;
+    let mut loads = LoadRun::start(sys, loads, cpus, stop)?;
     loads.wait_for_all(stop)?;
     // The first report is what those after it are compared with.
     if say(&Report::Ready).is_err() {
@@ -99,6 +101,8 @@ struct Progress {
     /// Each thread's steps at the last round.
     at_round: Vec<u64>,
     dead: bool,
+    /// Whether its own unit was reported.
+    unit_said: bool,
 }
 
 impl Progress {
@@ -113,34 +117,48 @@ impl Progress {
 }
 
 impl LoadRun {
-    /// Checks what all loads need, then starts them.
-    fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<Self> {
-        check_cpus(loads)?;
+    /// Checks what all loads need, then starts them: first the programs, because one that is not
+    /// what was meant ends at once, then all threads at the same time.
+    fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32, stop: &AtomicBool) -> io::Result<Self> {
+        let allowed = affinity()?;
+        check_cpus(loads, &allowed)?;
+        check_real_time(sys, loads, &allowed)?;
         check_memory(sys, loads, cpus)?;
+        let site = Site { sys, allowed, cpus };
+        let mut run = Self::idle();
         let mut crews = Vec::new();
         for load in loads {
-            crews.push(prepare(sys, load, cpus).map_err(|err| of(load, &err))?);
-        }
-        let mut run = Self::idle();
-        // Hundreds of threads at work would leave no time to start the others.
-        let gate = Arc::clone(&run.gate);
-        let closed = gate.write();
-        for (place, (load, crew)) in loads.iter().zip(crews).enumerate() {
+            let crew = site.prepare(load).map_err(|err| of(load, &err))?;
             run.loads.push(Progress {
                 load: load.clone(),
                 rounds: 0,
                 at_round: vec![0; crew.len()],
                 dead: false,
+                unit_said: false,
             });
-            for (number, task) in crew.into_iter().enumerate() {
-                let thread = run.spawn(place, load, task).map_err(|err| {
-                    let what = format!("thread {number} cannot be started: {err}");
-                    of(load, &io::Error::new(err.kind(), what))
-                })?;
-                run.threads.push(thread);
-            }
+            crews.push(crew);
         }
-        drop(closed);
+        let (programs, threads): (Vec<_>, Vec<_>) = loads
+            .iter()
+            .zip(crews)
+            .enumerate()
+            .partition(|(_, (load, _))| load.is_program());
+        for crews in [programs, threads] {
+            // Hundreds of threads at work would leave no time to start the others.
+            let gate = Arc::clone(&run.gate);
+            let closed = gate.write();
+            for (place, (load, crew)) in crews {
+                for (number, task) in crew.into_iter().enumerate() {
+                    let thread = run.spawn(place, load, task).map_err(|err| {
+                        let what = format!("thread {number} cannot be started: {err}");
+                        of(load, &io::Error::new(err.kind(), what))
+                    })?;
+                    run.threads.push(thread);
+                }
+            }
+            drop(closed);
+            run.wait_for_all(stop)?;
+        }
         Ok(run)
     }
 
@@ -219,6 +237,15 @@ impl LoadRun {
                 reports.push(Report::Died { place, reason });
             }
         }
+        for thread in &self.threads {
+            let progress = self.loads.get_mut(thread.place);
+            if let (Some(unit), Some(progress)) = (thread.tally.unit.get(), progress)
+                && !std::mem::replace(&mut progress.unit_said, true)
+            {
+                let (place, unit) = (thread.place, unit.clone());
+                reports.push(Report::Unit { place, unit });
+            }
+        }
         let threads = &self.threads;
         let work = |(place, progress): (usize, &mut Progress)| {
             let of_it = threads.iter().filter(|thread| thread.place == place);
@@ -254,32 +281,44 @@ impl Drop for LoadRun {
     }
 }
 
-/// Gets all that `load` needs, and returns a task for each of its threads.
-fn prepare(sys: &SysRoot, load: &LoadSpec, cpus: u32) -> io::Result<Vec<Task>> {
-    let threads = 0..load.threads(cpus);
-    Ok(match load.kind {
-        LoadKind::Cpu { .. } => threads.map(|_| compute::cpu()).collect(),
-        LoadKind::Memory { block } => threads
-            .map(|number| compute::memory(block, number))
-            .collect(),
-        LoadKind::Ping(ref ping) => ping.prepare(sys)?,
-        LoadKind::Printk(printk) => vec![printk.prepare(sys)?],
-        LoadKind::Sched { .. } => sched::prepare(load.threads(cpus) / (2 * sched::GROUP))?,
-        LoadKind::Tmpfs { size } => threads
-            .map(|_| tmpfs::prepare(size))
-            .collect::<io::Result<_>>()?,
-    })
+/// Where loads run.
+struct Site<'a> {
+    sys: &'a SysRoot,
+    allowed: CpuSet,
+    cpus: u32,
+}
+
+impl Site<'_> {
+    /// Gets all that `load` needs, and returns a task for each of its threads.
+    fn prepare(&self, load: &LoadSpec) -> io::Result<Vec<Task>> {
+        let threads = 0..load.threads(self.cpus);
+        let run = |program: Program| vec![program.task(self.sys, &load.settings, &self.allowed)];
+        Ok(match &load.kind {
+            LoadKind::Cpu { .. } => threads.map(|_| compute::cpu()).collect(),
+            LoadKind::Memory { block } => threads
+                .map(|number| compute::memory(*block, number))
+                .collect(),
+            LoadKind::Fork { .. } => run(own::fork(threads.end)),
+            LoadKind::Ping(ping) => ping.prepare(self.sys)?,
+            LoadKind::Printk(printk) => vec![printk.prepare(self.sys)?],
+            LoadKind::Sched { .. } => sched::prepare(threads.end / (2 * sched::GROUP))?,
+            LoadKind::Tmpfs { size } => threads
+                .map(|_| tmpfs::prepare(*size))
+                .collect::<io::Result<_>>()?,
+            LoadKind::Cmd { command } => run(program::shell(command)),
+        })
+    }
 }
 
 /// Makes the calling thread run as `settings` say.
 fn enter(settings: &Settings) -> io::Result<()> {
     if let Some(cpus) = &settings.cpus {
-        punctual_sys::sched::set_affinity(cpus)?;
+        set_affinity(cpus)?;
     }
     let Some(policy) = settings.policy else {
         return Ok(());
     };
-    punctual_sys::sched::set_policy(policy).map_err(|err| {
+    set_policy(policy).map_err(|err| {
         let what = format!("{} ({policy}) was refused: {err}", policy.kernel_name());
         io::Error::new(io::ErrorKind::Unsupported, what)
     })
@@ -289,8 +328,7 @@ fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
     io::Error::new(err.kind(), format!("{load}: {err}"))
 }
 
-fn check_cpus(loads: &[LoadSpec]) -> io::Result<()> {
-    let allowed = punctual_sys::sched::affinity()?;
+fn check_cpus(loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
     for load in loads {
         let asked = load.settings.cpus.iter().flat_map(CpuSet::iter);
         let other: CpuSet = asked.filter(|cpu| !allowed.contains(*cpu)).collect();
@@ -300,6 +338,29 @@ fn check_cpus(loads: &[LoadSpec]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Real-time loads on every CPU leave the machine to nobody where the kernel does not stop them
+/// now and then.
+fn check_real_time(sys: &SysRoot, loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
+    let of_kernel = |name: &str| sys.fact::<i64>(&format!("/proc/sys/kernel/{name}"));
+    let runtime = of_kernel("sched_rt_runtime_us");
+    let period = of_kernel("sched_rt_period_us");
+    let throttled = matches!((runtime, period), (Some(0..), Some(_))) && runtime < period;
+    let greedy =
+        |load: &&LoadSpec| load.settings.is_real_time() && load.settings.intensity.percent() > 95;
+    let cpus = loads.iter().filter(greedy).map(|load| &load.settings.cpus);
+    let taken: CpuSet = cpus
+        .flat_map(|cpus| cpus.as_ref().unwrap_or(allowed).iter())
+        .collect();
+    if throttled || !allowed.without(&taken).is_empty() || taken.is_empty() {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "real-time loads would take every CPU for good, because real-time throttling is off: \
+         leave them a CPU less with @cpus=LIST, or rest with @intensity=95%",
+    ))
 }
 
 fn check_memory(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<()> {
@@ -329,6 +390,15 @@ mod tests {
 
     fn loads(texts: &[&str]) -> Vec<LoadSpec> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn start(texts: &[&str], cpus: u32) -> io::Result<LoadRun> {
+        LoadRun::start(
+            &SysRoot::live(),
+            &loads(texts),
+            cpus,
+            &AtomicBool::new(false),
+        )
     }
 
     /// Runs loads until each has reported twice, and returns what they said.
@@ -374,14 +444,13 @@ mod tests {
 
     #[test]
     fn a_load_larger_than_the_memory_is_refused_before_it_starts() {
-        let err = LoadRun::start(&SysRoot::live(), &loads(&["memory:1T"]), 8).unwrap_err();
+        let err = start(&["memory:1T"], 8).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::OutOfMemory);
     }
 
     #[test]
     fn cpus_that_are_not_to_be_had_are_a_wrong_command() {
-        let loads = loads(&["memory:64K", "cpu@cpus=1023"]);
-        let err = LoadRun::start(&SysRoot::live(), &loads, 1).unwrap_err();
+        let err = start(&["memory:64K", "cpu@cpus=1023"], 1).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
         let told = err.to_string();
         assert!(
@@ -391,12 +460,38 @@ mod tests {
     }
 
     #[test]
+    fn real_time_loads_leave_a_cpu_or_some_time_where_nothing_throttles_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("proc/sys/kernel");
+        std::fs::create_dir_all(&path).unwrap();
+        let sys = SysRoot::at(dir.path());
+        let allowed: CpuSet = "0-1".parse().unwrap();
+        let check = |texts: &[&str]| check_real_time(&sys, &loads(texts), &allowed);
+        let write = |runtime: &str| {
+            std::fs::write(path.join("sched_rt_runtime_us"), runtime).unwrap();
+            std::fs::write(path.join("sched_rt_period_us"), "1000000\n").unwrap();
+        };
+        write("950000\n");
+        check(&["cpu@policy=f:1"]).unwrap();
+        for off in ["-1\n", "1000000\n"] {
+            write(off);
+            let err = check(&["cpu@policy=f:1"]).unwrap_err();
+            assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
+            check(&["cpu@policy=f:1@cpus=0", "cpu@policy=r:1@cpus=1"]).unwrap_err();
+            check(&["cpu@policy=f:1@cpus=0", "cpu@cpus=1", "memory"]).unwrap();
+            check(&["cpu@policy=f:1@intensity=95%"]).unwrap();
+            check(&["cpu", "memory"]).unwrap();
+        }
+    }
+
+    #[test]
     fn one_thread_that_stands_still_makes_its_load_stand_still() {
         let mut progress = Progress {
             load: LoadKind::Cpu { threads: Some(2) }.into(),
             rounds: 0,
             at_round: vec![0, 0],
             dead: false,
+            unit_said: false,
         };
         progress.advance(vec![900, 5]);
         assert_eq!(progress.rounds, 1);
@@ -411,7 +506,7 @@ mod tests {
     #[test]
     fn one_refused_thread_fails_all_at_once() {
         let stop = AtomicBool::new(false);
-        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:2"]), 1).unwrap();
+        let mut run = start(&["cpu:2"], 1).unwrap();
         run.wait_for_all(&stop).unwrap();
         let task = compute::memory(1 << 62, 1);
         let spec = run.loads[0].load.clone();
@@ -425,7 +520,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_ends_without_work_is_told() {
-        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:1"]), 1).unwrap();
+        let mut run = start(&["cpu:1"], 1).unwrap();
         let spec = run.loads[0].load.clone();
         let thread = run.spawn(0, &spec, Box::new(|_| Ok(()))).unwrap();
         run.threads.push(thread);
@@ -435,7 +530,7 @@ mod tests {
 
     #[test]
     fn a_load_that_dies_is_told_once_and_the_others_go_on() {
-        let mut run = LoadRun::start(&SysRoot::live(), &loads(&["cpu:1", "cpu:1"]), 1).unwrap();
+        let mut run = start(&["cpu:1", "cpu:1"], 1).unwrap();
         let spec = run.loads[1].load.clone();
         for _ in 0..2 {
             let task: Task = Box::new(|shift| {

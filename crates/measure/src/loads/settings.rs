@@ -85,6 +85,14 @@ fn policy(text: &str) -> Result<Policy, String> {
         // A SCHED_DEADLINE task may neither fork(2) nor be bound to a CPU.
         return Err("policy: a load runs with o, b, i, f:PRIO or r:PRIO".to_owned());
     }
+    if matches!(
+        policy,
+        Policy::Fifo { priority: 99 } | Policy::RoundRobin { priority: 99 }
+    ) {
+        return Err(
+            "policy: the priority must be at most 98, so that the load can be ended".to_owned(),
+        );
+    }
     Ok(policy)
 }
 

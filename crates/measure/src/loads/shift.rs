@@ -4,6 +4,7 @@
 //! What a thread of a load is told: for how long, at which pace, and where its work is counted.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ pub(super) struct Tally {
     pub(super) work: AtomicU64,
     /// How often it has shown that it lives.
     pub(super) steps: AtomicU64,
+    /// What the work is counted in, where that was not known before.
+    pub(super) unit: OnceLock<String>,
 }
 
 /// The working life of one thread of a load.
@@ -68,6 +71,12 @@ impl<'a> Shift<'a> {
     pub(super) fn count(&self, work: u64) {
         self.tally.work.fetch_add(work, Ordering::Relaxed);
         self.tally.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Forgets the work so far, because from now on it is counted in `unit`.
+    pub(super) fn begin_again(&self, unit: &str) {
+        self.tally.work.store(0, Ordering::Relaxed);
+        self.tally.unit.get_or_init(|| unit.to_owned());
     }
 
     /// Sleeps so long that the time since the last rest was the wanted share of the whole.

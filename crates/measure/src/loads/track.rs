@@ -31,6 +31,8 @@ pub(super) struct Track {
     work: Option<Work>,
     /// Why it ended by itself, if it did.
     pub(super) died: Option<String>,
+    /// What its work is counted in, where the load has said so.
+    pub(super) unit: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +64,7 @@ impl Track {
             begun,
             work: None,
             died: None,
+            unit: None,
         }
     }
 
@@ -96,11 +99,27 @@ impl Track {
         worked
     }
 
+    /// Forgets the work so far: from now on it is counted in `unit`.
+    pub(super) fn count_in(&mut self, unit: &str, at: Instant) {
+        self.unit = Some(unit.to_owned());
+        if let Some(work) = &mut self.work {
+            *work = Work {
+                first: 0,
+                first_at: at,
+                last: 0,
+                last_at: at,
+                at_second: 0.0,
+                seconds: Vec::new(),
+                ..*work
+            };
+        }
+    }
+
     /// Judges the reports, of a load that is told as `load` and counts its work in `unit`.
     pub(super) fn judge(&self, load: String, unit: &str, verdict: Verdict) -> LoadRecord {
         let record = LoadRecord {
             load,
-            unit: unit.to_owned(),
+            unit: self.unit.as_deref().unwrap_or(unit).to_owned(),
             ..LoadRecord::default()
         };
         let Some(work) = &self.work else {
@@ -246,6 +265,26 @@ mod tests {
         let record = record(&[(0, 5)], 500);
         assert_eq!((record.work, record.per_second), (0.0, None));
         assert!(record.seconds.is_empty());
+    }
+
+    #[test]
+    fn work_in_another_unit_is_counted_anew() {
+        let begun = Instant::now();
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let mut track = Track::new(begun);
+        track.note([500, 1], at(0), begun);
+        track.note([900, 2], at(400), begun);
+        track.count_in("frames", at(500));
+        track.note([30, 3], at(1_500), begun);
+        let verdict = Verdict {
+            end: at(1_500),
+            looked: at(1_600),
+            limit: SHORT_SILENCE,
+        };
+        let record = track.judge(String::new(), "ms of CPU time", verdict);
+        assert_eq!((record.work, &*record.unit), (30.0, "frames"));
+        assert_eq!(record.seconds, [30.0]);
+        assert_eq!(record.per_second, Some(30.0));
     }
 
     #[test]

@@ -3,13 +3,15 @@
 
 //! `punctual load`: only the loads.
 
+use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punctual_measure::loads::{self, Ledger, LoadList, LoadSpec, Report};
+use punctual_measure::loads::{self, Ledger, LoadList, LoadSpec, Report, Role};
 use punctual_model::{LOAD_REPORT_FORMAT, LoadReport, Nanos};
 use punctual_report::text;
 use punctual_sys::{SysRoot, sched};
@@ -66,6 +68,29 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     }
 }
 
+/// Does what a load has started this process for.
+pub(crate) fn play(role: Role, args: &[OsString]) -> ExitCode {
+    // Processes that only end must do so quickly.
+    let stop = match role {
+        Role::End => Ok(Arc::default()),
+        Role::Keep => StopRequest::on_any_number_of_signals().map(|stop| stop.flag()),
+        Role::Fork => StopRequest::on_signals().map(|stop| stop.flag()),
+    };
+    let played = stop.and_then(|stop| {
+        let played = role.play(args, &stop);
+        played.map_err(|err| CliError::failed_to("load").because(err))
+    });
+    match played {
+        Ok(status) => ExitCode::from(status),
+        Err(err) => {
+            // One line: the load tells it as the program's last words.
+            let cause = err.cause().map(|cause| format!(": {cause}"));
+            remark(&format!("{}{}", err.what(), cause.unwrap_or_default()));
+            Exit::Failed.into()
+        }
+    }
+}
+
 fn cannot_run(err: &io::Error) -> CliError {
     let exit = match err.kind() {
         io::ErrorKind::Unsupported => Exit::Unsupported,
@@ -114,6 +139,8 @@ struct Alone<'a> {
 
 struct Begun {
     at: Instant,
+    /// The last report: programs take their time to end after it.
+    last: Instant,
     ledger: Ledger,
     /// What each load had done when it was last said, and when that was.
     said: Vec<Option<(u64, Instant)>>,
@@ -139,6 +166,7 @@ impl<'a> Alone<'a> {
         let Some(begun) = &mut self.begun else {
             self.begun = Some(Begun {
                 at: now,
+                last: now,
                 ledger: Ledger::open(self.loads.to_vec(), now),
                 said: vec![None; self.loads.len()],
                 lines: Vec::new(),
@@ -147,9 +175,15 @@ impl<'a> Alone<'a> {
             return stop_after(self.duration, self.stop);
         };
         // The end is not known yet: until then every silence counts.
+        begun.last = now;
         begun.ledger.note(report, now, now);
         match report {
             // Whoever loads this way relies on all of them.
+            Report::Unit { place, .. } => {
+                if let Some(said) = begun.said.get_mut(*place) {
+                    *said = None;
+                }
+            }
             Report::Died { .. } => self.stop.store(true, Ordering::Relaxed),
             Report::Work { place, done, .. } if self.says_rates => {
                 let name = self.loads.get(*place);
@@ -165,8 +199,7 @@ impl<'a> Alone<'a> {
             // Interrupted before all of them worked.
             return Ok(Exit::Fine);
         };
-        let end = Instant::now();
-        let loads = begun.ledger.judge(end);
+        let loads = begun.ledger.judge(begun.last, begun.last);
         let faults: Vec<String> = loads
             .iter()
             .filter_map(|load| Some(format!("{}: {}", load.load, load.fault.as_ref()?)))
@@ -174,7 +207,9 @@ impl<'a> Alone<'a> {
         let report = LoadReport {
             format: LOAD_REPORT_FORMAT.to_owned(),
             valid: faults.is_empty(),
-            duration_ns: Nanos::new(u64::try_from((end - begun.at).as_nanos()).unwrap_or(u64::MAX)),
+            duration_ns: Nanos::new(
+                u64::try_from((begun.last - begun.at).as_nanos()).unwrap_or(u64::MAX),
+            ),
             loads,
         };
         if json {
@@ -211,10 +246,9 @@ impl Begun {
                 let time = now.saturating_duration_since(at).as_secs_f64();
                 let rate = text::scaled(whole(done.saturating_sub(then)) / time);
                 let seconds = now.saturating_duration_since(self.at).as_secs_f64();
-                self.lines.push(format!(
-                    "{seconds:>7.1} s  {rate:>7} {}/s  {load}\n",
-                    load.unit()
-                ));
+                let unit = self.ledger.unit(place);
+                self.lines
+                    .push(format!("{seconds:>7.1} s  {rate:>7} {unit}/s  {load}\n"));
             }
         }
         if last && now >= self.next {

@@ -270,7 +270,10 @@ impl Running {
     pub(crate) fn measuring(mut self) -> Self {
         let pid = self.id();
         let there = wait_until(Duration::from_secs(40), || {
-            assert!(self.is_alive(), "it ended before it measured");
+            if !self.is_alive() {
+                let said = self.0.take().map(Child::wait_with_output);
+                panic!("it ended before it measured: {said:?}");
+            }
             machine::threads(pid).iter().any(|t| t.name == "recorder")
         });
         assert!(there, "it does not measure");

@@ -334,3 +334,100 @@ fn only_who_allows_it_gets_lines_on_the_consoles() {
     home.run(["load", "cpu", "--allow-console"])
         .error(2, &["no load writes to the consoles"]);
 }
+
+#[test]
+fn a_program_that_is_no_load_is_one_error_before_anything_starts() {
+    let home = Home::new();
+    for (load, part) in [
+        ("cmd:false", "cmd:false: ended with exit status 1"),
+        ("cmd:exit 0", "cmd:exit 0: ended with exit status 0"),
+        ("cmd:no-such-program", "no-such-program: not found"),
+        ("cmd:kill -KILL $$", "exit status 137 (signal 9)"),
+    ] {
+        home.run(["load", load]).error(1, &[part]);
+        let args = format!("{MEASURE} --samples 5 --load");
+        home.run(args.split_whitespace().chain([load]))
+            .error(1, &[part]);
+    }
+    assert!(home.list().is_empty());
+    assert!(machine::processes_of(&home.store()).is_empty());
+}
+
+#[test]
+fn a_program_that_ends_during_the_run_makes_it_invalid() {
+    let home = Home::new();
+    let load = "cmd:n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done; echo no more >&2; exit 3";
+    let args = format!("{MEASURE} --duration 20s --load");
+    let running = home
+        .start(args.split_whitespace().chain([load]))
+        .measuring();
+    let ended = || machine::processes_of(&home.store()).len() == 2;
+    assert!(wait_until(Duration::from_secs(15), ended));
+    running.signal("INT");
+    let record = running.wait().record();
+    assert_eq!(record["valid"], false);
+    let fault = record["loads"][0]["fault"].as_str().unwrap();
+    assert_eq!(fault, "ended with exit status 3: no more");
+}
+
+#[test]
+fn a_program_says_itself_what_its_work_is() {
+    let home = Home::new();
+    let load = "cmd:n=0; while :; do n=$((n+7)); echo work $n frames; sleep 0.02; done";
+    let args = format!("{MEASURE} --duration 2500ms --load");
+    let record = home.run(args.split_whitespace().chain([load])).json();
+    let did = &record["loads"][0];
+    assert_eq!(did["unit"], "frames");
+    assert!(did["fault"].is_null(), "{did:#}");
+    let work = did["work"].as_f64().unwrap();
+    // At most 50 times 7 a second.
+    assert!((7.0..=1_200.0).contains(&work), "{did:#}");
+    assert!(did["seconds"].as_array().unwrap().len() >= 2, "{did:#}");
+}
+
+#[test]
+fn a_program_runs_where_and_as_it_is_told_and_rests() {
+    let home = Home::new();
+    let cpu = allowed_cpu();
+    let load = format!("cmd:while :; do :; done@cpus={cpu}@nice=9@intensity=20%");
+    let mut running = home.start(["load", "--duration", "1m", "--json", &load]);
+    let program = || {
+        let all = machine::processes_of(&home.store()).into_iter();
+        all.map(|pid| (pid, machine::threads(pid)))
+            .find(|(_, threads)| threads.iter().any(|thread| thread.name == "sh"))
+    };
+    assert!(wait_until(Duration::from_secs(10), || program().is_some()));
+    let (pid, threads) = program().unwrap();
+    assert_eq!((threads[0].nice, &threads[0].cpus), (9, &cpu));
+    let stopped = || machine::status(format!("/proc/{pid}/status"), "State").starts_with('T');
+    assert!(
+        wait_until(Duration::from_secs(10), stopped),
+        "it never rests"
+    );
+    assert!(
+        wait_until(Duration::from_secs(10), || !stopped()),
+        "it never goes on"
+    );
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(running.is_alive());
+    running.signal("INT");
+    let report = running.wait().fine().json();
+    // A fifth of the time; whatever else the machine does, hardly more.
+    let rate = report["loads"][0]["per_second"].as_f64().unwrap();
+    assert!(rate < 500.0, "{report:#}");
+    assert!(machine::processes_of(&home.store()).is_empty());
+}
+
+#[test]
+fn a_program_may_clear_away_its_files_at_the_end() {
+    let home = Home::new();
+    let file = home.dir().join("file");
+    let path = file.display();
+    let load =
+        format!("cmd:touch {path}; trap 'rm {path}; exit' TERM; while :; do sleep 0.01; done");
+    let args = format!("{MEASURE} --duration 500ms --load");
+    home.run(args.split_whitespace().chain([&*load])).record();
+    assert!(!file.exists());
+    home.run(["load", "--duration", "500ms", &load]).fine();
+    assert!(!file.exists());
+}

@@ -8,8 +8,9 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::common::{Answer, Home, QUICK, finish, machine, program};
+use crate::common::{Answer, Home, QUICK, Running, finish, machine, program, wait_until};
 
 /// An ordinary user: nobody.
 const USER: u32 = 65_534;
@@ -42,6 +43,10 @@ impl User {
     }
 
     fn run(&self, args: &[&str]) -> Answer {
+        finish(self.command(args))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(args)
@@ -50,7 +55,7 @@ impl User {
             .stdin(Stdio::null())
             .uid(USER)
             .gid(USER);
-        finish(command)
+        command
     }
 }
 
@@ -216,4 +221,40 @@ fn a_user_who_may_not_ping_learns_that_before_anything_starts() {
         .error(5, &["/dev/kmsg", "sudo"]);
     user.run(&["load", "cpu:1@policy=f:1"])
         .error(5, &["cpu:1@policy=f:1: SCHED_FIFO (f:1) was refused"]);
+}
+
+#[test]
+fn nothing_of_a_users_program_is_left_when_the_measurement_or_its_load_is_killed() {
+    let Some(user) = User::nobody() else { return };
+    let stubborn = "--load=cmd:trap '' TERM HUP INT; \
+                    (setsid sh -c 'while :; do sleep 0.01; done' >/dev/null 2>&1 &); \
+                    while :; do sleep 0.005; done";
+    let args = ["measure", "wakeup", "--quiet", "--priority=o:19", stubborn];
+    let store = user.home.store();
+    let rest = |besides: u32| {
+        let all = machine::processes_of(&store);
+        all.into_iter().filter(move |pid| *pid != besides)
+    };
+    // The measurement, then its load.
+    for killed in 0..2 {
+        let mut command = user.command(&args);
+        command.env("PATH", "/usr/bin:/bin");
+        let running = Running::start(command).measuring();
+        let id = running.id();
+        let parent = id.to_string();
+        let led = |pid: &u32| machine::status(format!("/proc/{pid}/status"), "PPid") == parent;
+        // The load, its keeper, the program, its child, and what they sleep with.
+        assert!(rest(id).count() >= 4);
+        let target = match killed {
+            0 => id,
+            _ => rest(id).find(led).unwrap(),
+        };
+        machine::signal("KILL", &target.to_string());
+        let gone = || rest(id).count() == 0;
+        assert!(
+            wait_until(Duration::from_secs(2), gone),
+            "{:?}",
+            rest(id).count()
+        );
+    }
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Loads of ours that need a process to themselves, and how our program is started for them.
+//!
+//! `fork` would copy the page tables of whatever else loads, and `linpack` knows no rest: kept like
+//! a foreign program, either can be stopped and killed. Such a process says `work TOTAL` on its
+//! standard output whenever each of its threads has worked since the last time.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Builder;
+use std::time::Duration;
+
+use punctual_sys::keep::copy_to_start;
+
+use super::keeper;
+use super::program::{Program, Speech};
+
+/// Our own program, also where the file was replaced since it was started.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// The first argument that makes our program play one of the [`Role`]s.
+const PREFIX: &str = "load:";
+
+/// Time between two reports of a process.
+const SAY_EVERY: Duration = Duration::from_millis(100);
+
+/// What our program does for a load when it is started with the role as its first argument. None
+/// of them is for people.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// `load:keep PARENT PROGRAM [ARGUMENT]...`
+    Keep,
+    /// `load:fork THREADS`
+    Fork,
+    /// `load:end`: what the threads of `load:fork` start.
+    End,
+}
+
+/// Returns the program that starts processes with so many threads.
+pub(super) fn fork(threads: u32) -> Program {
+    let mut command = Role::Fork.command();
+    command.push(threads.to_string().into());
+    Program {
+        command,
+        stdin: None,
+        speech: Speech::Required,
+    }
+}
+
+impl Role {
+    const ALL: [Self; 3] = [Self::Keep, Self::Fork, Self::End];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Fork => "fork",
+            Self::End => "end",
+        }
+    }
+
+    /// Tells the role from the first argument of a command line.
+    pub fn of(first: &OsStr) -> Option<Self> {
+        let name = first.to_str()?.strip_prefix(PREFIX)?;
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// Returns the arguments that give our program this role.
+    pub(super) fn command(self) -> Vec<OsString> {
+        [PROGRAM.to_owned(), format!("{PREFIX}{}", self.name())]
+            .map(OsString::from)
+            .to_vec()
+    }
+
+    /// Plays the role with the arguments behind it, until `stop` is set where it has no other end.
+    /// Returns the status to exit with.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the arguments are not the role's, or when it cannot go on.
+    pub fn play(self, args: &[OsString], stop: &AtomicBool) -> io::Result<u8> {
+        let number = |at: usize| {
+            let text = args.get(at).and_then(|arg| arg.to_str());
+            let number = text.and_then(|text| text.parse::<u32>().ok());
+            number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+        };
+        match self {
+            Self::Keep => keeper::keep(number(0)?, args.get(1..).unwrap_or_default(), stop),
+            Self::Fork => work(number(0)?, start_and_wait, stop),
+            Self::End => Ok(0),
+        }
+    }
+}
+
+/// Lets `threads` threads do `task`, which adds to its count, and says how much they have done,
+/// until `stop` is set.
+fn work(threads: u32, task: fn(&AtomicU64) -> io::Result<()>, stop: &AtomicBool) -> io::Result<u8> {
+    let mut counts = Vec::new();
+    let mut handles = Vec::new();
+    for _ in 0..threads {
+        let count = Arc::<AtomicU64>::default();
+        counts.push(Arc::clone(&count));
+        handles.push(Builder::new().spawn(move || task(&count))?);
+    }
+    let mut said = vec![0; counts.len()];
+    // The threads end with the process.
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(ended) = handles.iter().position(|handle| handle.is_finished()) {
+            let outcome = handles.swap_remove(ended).join();
+            let defect = || {
+                Err(io::Error::other(
+                    "a thread ended by a defect of this program",
+                ))
+            };
+            return outcome.unwrap_or_else(|_| defect()).map(|()| 0);
+        }
+        let now: Vec<u64> = counts.iter().map(|c| c.load(Ordering::Relaxed)).collect();
+        if now.iter().zip(&said).all(|(now, then)| now > then) {
+            let mut out = io::stdout().lock();
+            writeln!(out, "work {}", now.iter().sum::<u64>())?;
+            out.flush()?;
+            said = now;
+        }
+        std::thread::sleep(SAY_EVERY);
+    }
+    Ok(0)
+}
+
+/// Starts processes that end at once, one after another.
+fn start_and_wait(count: &AtomicU64) -> io::Result<()> {
+    let [program, end] = [PROGRAM.to_owned(), format!("{PREFIX}{}", Role::End.name())];
+    loop {
+        let mut command = Command::new(&program);
+        command.arg(&end);
+        copy_to_start(&mut command);
+        let status = command.status()?;
+        if !status.success() {
+            return Err(io::Error::other(format!("a process ended with {status}")));
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_told_from_what_people_type() {
+        for role in Role::ALL {
+            assert_eq!(Role::of(&role.command()[1]), Some(role));
+        }
+        for word in ["load", "load:", "load:x", "keep", ""] {
+            assert_eq!(Role::of(OsStr::new(word)), None);
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_of_a_role_are_an_error() {
+        let stop = AtomicBool::new(false);
+        for role in [Role::Keep, Role::Fork] {
+            let err = role.play(&["x".into()], &stop).unwrap_err();
+            assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    fn a_process_of_ours_ends_with_the_first_of_its_threads() {
+        let task = |count: &AtomicU64| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Err(io::Error::other("no more processes"))
+        };
+        let err = work(2, task, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(err.to_string(), "no more processes");
+        assert_eq!(work(2, task, &AtomicBool::new(true)).unwrap(), 0);
+    }
+}

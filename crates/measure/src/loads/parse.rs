@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Loads as the command line says them.
+//!
+//! ```text
+//! LIST = LOAD { "," LOAD }
+//! LOAD = NAME [ ":" SIZE ] { "@" KEY "=" VALUE }
+//! ```
+//!
+//! No character of it means anything to a shell. A comma separates loads unless a digit follows:
+//! then it goes on with a list of CPUs. The size of some loads is free text, see [`words`].
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use super::ping::{self, Ping};
+use super::printk::Printk;
+use super::settings::Settings;
+use super::spec::{LoadKind, LoadSpec};
+use super::words;
+
+/// Memory that each thread of the memory load works on by default: past any cache of its core.
+const DEFAULT_MEMORY: u64 = 32 << 20;
+
+/// What each thread of the tmpfs load writes before it truncates.
+const DEFAULT_FILE: u64 = 4 << 20;
+
+/// The names of all loads, for people who have mistyped one.
+const NAMES: &str = "cpu, memory, fork, ping, printk, sched, tmpfs or cmd";
+
+/// Threads of one load: more than any machine runs at once.
+const THREADS: RangeInclusive<u32> = 1..=4_096;
+
+impl fmt::Display for LoadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match &self.kind {
+            LoadKind::Cpu { threads: count }
+            | LoadKind::Fork { threads: count }
+            | LoadKind::Sched { groups: count } => {
+                if let Some(count) = count {
+                    write!(f, ":{count}")?;
+                }
+            }
+            LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
+            LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
+            LoadKind::Ping(ping) => ping.fmt(f)?,
+            LoadKind::Printk(printk) => printk.fmt(f)?,
+            LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
+            LoadKind::Tmpfs { size } => write!(f, ":{}", Size(*size))?,
+            LoadKind::Cmd { command } => write!(f, ":{}", words::Free(command))?,
+        }
+        self.settings.fmt(f)
+    }
+}
+
+impl FromStr for LoadSpec {
+    type Err = ParseLoadError;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        parse(s).map_err(|reason| ParseLoadError {
+            load: s.to_owned(),
+            reason,
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<LoadSpec, String> {
+    let words::Words {
+        name,
+        size,
+        mut given,
+    } = words::split(text)?;
+    let settings = Settings::take(&mut given)?;
+    let mut own = Given(given);
+    let kind = kind(name, size, &mut own)?;
+    match own.0.first() {
+        None => Ok(LoadSpec { kind, settings }),
+        Some((key, _)) => {
+            let of_all = Settings::KEYS.join(", ");
+            let keys = match name {
+                "ping" => format!("to, rate, {of_all}"),
+                "printk" => format!("level, {of_all}"),
+                _ => of_all,
+            };
+            Err(format!("`{name}` has no setting `{key}`; it has {keys}"))
+        }
+    }
+}
+
+fn kind(name: &str, size: Option<&str>, own: &mut Given<'_>) -> Result<LoadKind, String> {
+    let number = |range, what| size.map(|n| count(n, range, what)).transpose();
+    Ok(match name {
+        "cpu" => LoadKind::Cpu {
+            threads: number(THREADS, "threads")?,
+        },
+        "memory" => LoadKind::Memory {
+            block: size.map_or(Ok(DEFAULT_MEMORY), bytes)?,
+        },
+        "fork" => LoadKind::Fork {
+            threads: number(THREADS, "threads")?,
+        },
+        "ping" => LoadKind::Ping(Ping {
+            floods: number(1..=64, "floods")?.unwrap_or(1),
+            to: own.take("to").map(ping::address).transpose()?,
+            rate: own.take("rate").map(ping::rate).transpose()?,
+        }),
+        "printk" => LoadKind::Printk(Printk::parse(size, own.take("level"))?),
+        "sched" => LoadKind::Sched {
+            groups: number(1..=100, "groups")?,
+        },
+        "tmpfs" => LoadKind::Tmpfs {
+            size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
+        },
+        "cmd" => LoadKind::Cmd {
+            command: size
+                .filter(|command| !command.trim().is_empty())
+                .ok_or("which command? use cmd:COMMAND")?
+                .to_owned(),
+        },
+        _ => return Err(format!("not a load; use {NAMES}")),
+    })
+}
+
+/// Settings that were given and not taken yet.
+struct Given<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Given<'a> {
+    fn take(&mut self, wanted: &str) -> Option<&'a str> {
+        let at = self.0.iter().position(|(key, _)| *key == wanted)?;
+        Some(self.0.remove(at).1)
+    }
+}
+
+fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, String> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let number = text.parse().ok();
+    number
+        .filter(|n| digits && range.contains(n))
+        .ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            format!("the number of {what} must be from {low} to {high}")
+        })
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    size(text)
+        .filter(|n| (4_096..=1 << 40).contains(n))
+        .ok_or_else(|| "the size must be from 4K to 1T, such as 64M".to_owned())
+}
+
+fn size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().next_back()? {
+        (at, 'K' | 'k') => (&text[..at], 10),
+        (at, 'M' | 'm') => (&text[..at], 20),
+        (at, 'G' | 'g') => (&text[..at], 30),
+        (at, 'T' | 't') => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?
+        .checked_mul(1 << shift)
+}
+
+/// A number of bytes in the largest unit that it is whole in.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+        let whole = |(shift, _): &&(u32, &str)| self.0.is_multiple_of(1 << shift);
+        match units.iter().find(whole) {
+            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// A load was rejected.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{load}`: {reason}")]
+pub struct ParseLoadError {
+    load: String,
+    reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_round_trip() {
+        for text in [
+            "cpu",
+            "cpu:4",
+            "memory",
+            "memory:64K",
+            "memory:5000",
+            "cpu@cpus=0-1,3",
+            "cpu:2@policy=f:5",
+            "memory:64M@cpus=1@policy=o:5@intensity=50%",
+            "cpu@policy=i",
+            "ping",
+            "ping:4@to=127.0.0.7@rate=50@cpus=1",
+            "printk",
+            "printk:7@level=6@intensity=3%",
+            "sched",
+            "sched:3@policy=o:1",
+            "tmpfs",
+            "tmpfs:1M",
+            "fork",
+            "fork:2@policy=i",
+            "cmd:make -j4, again",
+            "cmd:ssh me@host 'a=b@c'@cpus=0@policy=o:5",
+            "cmd:echo x@nice=3@",
+            "cmd:echo x@nice=3@@cpus=1",
+            "cmd:echo x@@",
+            "cmd:wget ftp://a:b@c/d",
+        ] {
+            assert_eq!(text.parse::<LoadSpec>().unwrap().to_string(), text);
+        }
+        let block = 64 << 20;
+        let load: LoadSpec = "memory:64M".parse().unwrap();
+        assert_eq!(load, LoadKind::Memory { block }.into());
+    }
+
+    #[test]
+    fn settings_may_be_said_in_other_ways() {
+        for (text, said) in [
+            ("cpu@nice=5", "cpu@policy=o:5"),
+            ("cpu@intensity=7", "cpu@intensity=7%"),
+            ("cpu@intensity=100%", "cpu"),
+            ("memory:32M", "memory"),
+        ] {
+            assert_eq!(text.parse::<LoadSpec>().unwrap().to_string(), said);
+        }
+    }
+
+    #[test]
+    fn bad_loads_name_the_reason() {
+        for (text, part) in [
+            ("disk", "not a load; use cpu"),
+            ("", "not a load"),
+            ("cpu:0", "1 to 4096"),
+            ("cpu:+2", "1 to 4096"),
+            ("cpu:x", "1 to 4096"),
+            ("memory:1", "4K to 1T"),
+            ("memory:9999T", "4K to 1T"),
+            ("memory:-1M", "4K to 1T"),
+            ("memory:é", "4K to 1T"),
+            ("sched:101", "groups must be from 1 to 100"),
+            ("tmpfs:2K", "4K to 1T"),
+            ("ping:0", "floods must be from 1 to 64"),
+            ("ping@to=localhost", "an IPv4 address"),
+            ("ping@to=::1", "an IPv4 address"),
+            ("ping@rate=0", "1 to 1000000"),
+            ("ping@rate=5@rate=6", "no setting `rate`"),
+            ("printk:0", "from 1 to 1000"),
+            ("printk:1001", "from 1 to 1000"),
+            ("printk@level=8", "from 0 (emergency)"),
+            ("cpu@level=3", "no setting `level`"),
+            ("ping@from=127.0.0.1", "it has to, rate, cpus"),
+            ("cpu@", "no setting"),
+            ("cpu@fast", "`@fast` is no setting"),
+            ("cpu@speed=3", "has no setting `speed`; it has cpus, policy"),
+            ("cpu@cpus=", "names no CPU"),
+            ("cpu@cpus=x", "not a CPU number"),
+            ("cpu@policy=d:1ms:2ms", "f:PRIO"),
+            ("cpu@policy=f:0", "1 to 99"),
+            ("cpu@policy=f:99", "at most 98"),
+            ("cmd", "which command?"),
+            ("cmd: ", "which command?"),
+            ("cmd:ls@policy=x", "not a policy"),
+            ("cpu@nice=20", "-20 to 19"),
+            ("cpu@nice=3@policy=b", "one setting"),
+            ("cpu@intensity=0", "1% to 100%"),
+            ("cpu@intensity=101%", "1% to 100%"),
+        ] {
+            let err = text.parse::<LoadSpec>().unwrap_err().to_string();
+            assert!(err.starts_with(&format!("`{text}`: ")), "{err}");
+            assert!(err.contains(part), "{err}");
+        }
+    }
+}
