@@ -7,5 +7,7 @@ mod fio;
 mod run;
 mod workload;
 
+pub(crate) use fio::bytes_done;
+pub(crate) use run::fill;
 pub use run::run;
 pub use workload::{AsyncEngine, Io, Pattern};

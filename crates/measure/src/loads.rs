@@ -13,12 +13,14 @@
 
 mod child;
 mod compute;
+mod disk;
 mod keeper;
 mod ledger;
 mod list;
 mod own;
 mod parse;
 mod ping;
+mod presets;
 mod printk;
 mod program;
 mod report;
@@ -33,6 +35,7 @@ mod tree;
 mod words;
 
 pub use child::LoadProcess;
+pub use disk::Disk;
 pub use ledger::Ledger;
 pub use list::LoadList;
 pub use own::Role;

@@ -30,6 +30,8 @@ struct Job {
 struct Side {
     bw_bytes: f64,
     iops: f64,
+    #[serde(default)]
+    io_bytes: u64,
     total_ios: u64,
     #[serde(default)]
     short_ios: u64,
@@ -62,7 +64,7 @@ pub(super) struct Seen {
 
 /// What fio printed cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BadOutput {
+pub(crate) enum BadOutput {
     #[error("it printed no result")]
     None,
     #[error("its result is not understood: {0}")]
@@ -73,6 +75,19 @@ pub(super) enum BadOutput {
     NothingDone(&'static str),
     #[error("{count} of its requests were short or dropped")]
     Incomplete { count: u64 },
+}
+
+/// Reads from a report of fio at work how many bytes it has read and written since it began.
+pub(crate) fn bytes_done(text: &str) -> Result<u64, BadOutput> {
+    let output = Output::parse(text)?;
+    let mut bytes = 0_u64;
+    for job in &output.jobs {
+        if job.error != 0 {
+            return Err(BadOutput::Failed(job.error));
+        }
+        bytes = bytes.saturating_add(job.read.io_bytes.saturating_add(job.write.io_bytes));
+    }
+    Ok(bytes)
 }
 
 impl Output {
@@ -133,7 +148,7 @@ mod tests {
   "jobs" : [ {{
     "jobname" : "punctual", "error" : {error},
     "read" : {{ "bw_bytes" : 0, "iops" : 0.0, "total_ios" : 0, "clat_ns" : {{ "mean" : 0.0 }} }},
-    "write" : {{ "bw_bytes" : 590670886, "iops" : 9012.9, "total_ios" : {ios}, "short_ios" : {short},
+    "write" : {{ "bw_bytes" : 590670886, "iops" : 9012.9, "io_bytes" : 7000, "total_ios" : {ios}, "short_ios" : {short},
       "drop_ios" : 0, "clat_ns" : {{ "mean" : 3404838.4, "percentile" : {{ "99.000000" : 15925248 }} }} }}
   }} ]
 }}
@@ -151,6 +166,14 @@ another remark
         assert_eq!((seen.requests, seen.p99_ns), (9_067, Some(15_925_248.0)));
         let err = output.seen(Direction::Read).unwrap_err();
         assert_eq!(err.to_string(), "it completed no read");
+    }
+
+    #[test]
+    fn the_bytes_so_far_are_those_of_all_jobs_and_directions() {
+        assert_eq!(bytes_done(&output(0, 3, 0)).unwrap(), 7_000);
+        let err = bytes_done(&output(28, 3, 0)).unwrap_err().to_string();
+        assert_eq!(err, "it met error 28");
+        assert!(bytes_done("{ }").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! The instrument: a file, fio on it again and again, figures and checks.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::process::Command;
 
@@ -108,9 +109,26 @@ fn check_room(what: &Io) -> Result<(), MeasureError> {
 fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, MeasureError> {
     let failed = |err: io::Error| cannot_make(what, &err);
     let mut scratch = ScratchFile::create(&what.directory).map_err(failed)?;
+    let whole = fill(scratch.file(), what.size, &mut |left| {
+        #[expect(clippy::cast_precision_loss, reason = "for display")]
+        let done = 1.0 - left as f64 / what.size.get() as f64;
+        frame.look(|| said(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
+        !frame.is_stopped()
+    });
+    Ok(whole.map_err(failed)?.then_some(scratch))
+}
+
+/// Fills `file` with `size` bytes of numbers without a pattern, and sees to it that they are on the disk: what
+/// is not would be written later, beside something else. Stops where `go_on`, which is told how much is left
+/// to write, says so. Returns whether the file is whole.
+pub(crate) fn fill(
+    file: &mut File,
+    size: Bytes,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> io::Result<bool> {
     let mut part = vec![0; PART];
     let mut seed = 1_u64;
-    let mut left = what.size.get();
+    let mut left = size.get();
     while left > 0 {
         for word in part.chunks_exact_mut(8) {
             seed ^= seed << 13;
@@ -119,18 +137,14 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
             word.copy_from_slice(&seed.to_le_bytes());
         }
         let now = usize::try_from(left).unwrap_or(PART).min(PART);
-        scratch.file().write_all(&part[..now]).map_err(failed)?;
+        file.write_all(&part[..now])?;
         left -= now as u64;
-        #[expect(clippy::cast_precision_loss, reason = "for display")]
-        let done = 1.0 - left as f64 / what.size.get() as f64;
-        frame.look(|| said(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
-        if frame.is_stopped() {
-            return Ok(None);
+        if !go_on(left) {
+            return Ok(false);
         }
     }
-    // What is not on the disk yet would be written while fio is measured.
-    scratch.file().sync_all().map_err(failed)?;
-    Ok(Some(scratch))
+    file.sync_all()?;
+    Ok(true)
 }
 
 fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result<(), MeasureError> {

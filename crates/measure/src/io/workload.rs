@@ -152,7 +152,7 @@ impl std::str::FromStr for Pattern {
 
 impl Io {
     /// Returns the command for one observation of the file at `path`.
-    pub(super) fn command(&self, path: &str) -> Command {
+    pub(crate) fn command(&self, path: &str) -> Command {
         let mut command = Command::new("fio");
         command.args([
             "--name=punctual",

@@ -101,7 +101,7 @@ impl LoadProcess {
         let end = Instant::now();
         let mut gone = false;
         // Every load must show work after the end: one that stands still then is told by the wait.
-        let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.turn();
+        let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.patience();
         let mut due: Vec<usize> = (0..self.count).collect();
         while !due.is_empty() && !gone {
             let wait = until.saturating_duration_since(Instant::now());

@@ -80,23 +80,24 @@ impl Ledger {
         self.tracks.get(place).is_some_and(|t| t.died.is_some())
     }
 
-    /// Returns how long all threads of the loads may take to have their turn.
-    pub(super) const fn turn(&self) -> Duration {
-        self.turn
+    /// Returns how long every load may take, beyond what is usual, until it shows work.
+    pub(super) fn patience(&self) -> Duration {
+        let each = self.loads.iter().map(|load| load.patience(self.turn));
+        each.max().unwrap_or_default()
     }
 
     /// Judges each load in a run that ended at `end`, by what came up to when it was `looked` at.
     pub fn judge(&self, end: Instant, looked: Instant) -> Vec<LoadRecord> {
-        let verdict = Verdict {
-            end,
-            looked,
-            limit: tolerated(end.saturating_duration_since(self.started)) + self.turn,
+        let usual = tolerated(end.saturating_duration_since(self.started));
+        let judge = |(load, track): (&LoadSpec, &Track)| {
+            let verdict = Verdict {
+                end,
+                looked,
+                limit: usual + load.patience(self.turn),
+            };
+            track.judge(load.to_string(), load.unit(), verdict)
         };
-        self.loads
-            .iter()
-            .zip(&self.tracks)
-            .map(|(load, track)| track.judge(load.to_string(), load.unit(), verdict))
-            .collect()
+        self.loads.iter().zip(&self.tracks).map(judge).collect()
     }
 }
 
@@ -153,8 +154,10 @@ mod tests {
 
     #[test]
     fn more_threads_take_longer_until_each_had_its_turn() {
-        assert!(ledger(&["cpu:400"]).turn() > ledger(&["cpu:1"]).turn());
+        assert!(ledger(&["cpu:400"]).patience() > ledger(&["cpu:1"]).patience());
+        assert!(ledger(&["cpu:9", "fork:1"]).patience() > ledger(&["cpu:10"]).patience());
+        assert!(ledger(&["io", "cpu"]).patience() > Duration::from_secs(1));
         // Ten on one CPU wait for each other, wherever else the program may run.
-        assert!(ledger(&["cpu:10@cpus=0"]).turn() >= 10 * SLICE);
+        assert!(ledger(&["cpu:10@cpus=0"]).patience() >= 10 * SLICE);
     }
 }

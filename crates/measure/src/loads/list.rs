@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::parse::ParseLoadError;
 use super::spec::LoadSpec;
-use super::words;
+use super::{presets, words};
 
 /// Loads separated by commas.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -28,7 +28,14 @@ impl FromStr for LoadList {
         let mut rest = Some(s);
         while let Some(text) = rest {
             let (load, after) = words::first(text);
-            loads.push(load.parse()?);
+            match presets::expand(load)? {
+                Some(several) => {
+                    for load in several {
+                        loads.push(load.parse()?);
+                    }
+                }
+                None => loads.push(load.parse()?),
+            }
             rest = after;
         }
         Ok(Self(loads))

@@ -19,12 +19,16 @@ use punctual_sys::keep::copy_to_start;
 
 use super::keeper;
 use super::program::{Program, Speech};
+use crate::linpack;
 
 /// Our own program, also where the file was replaced since it was started.
 const PROGRAM: &str = "/proc/self/exe";
 
 /// The first argument that makes our program play one of the [`Role`]s.
 const PREFIX: &str = "load:";
+
+/// A wish to stop that nobody has.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Time between two reports of a process.
 const SAY_EVERY: Duration = Duration::from_millis(100);
@@ -37,6 +41,8 @@ pub enum Role {
     Keep,
     /// `load:fork THREADS`
     Fork,
+    /// `load:linpack THREADS ORDER`
+    Linpack,
     /// `load:end`: what the threads of `load:fork` start.
     End,
 }
@@ -52,13 +58,25 @@ pub(super) fn fork(threads: u32) -> Program {
     }
 }
 
+/// Returns the program with so many threads that each solve systems of `order` equations.
+pub(super) fn linpack(threads: u32, order: u32) -> Program {
+    let mut command = Role::Linpack.command();
+    command.extend([threads, order].map(|n| n.to_string().into()));
+    Program {
+        command,
+        stdin: None,
+        speech: Speech::Required,
+    }
+}
+
 impl Role {
-    const ALL: [Self; 3] = [Self::Keep, Self::Fork, Self::End];
+    const ALL: [Self; 4] = [Self::Keep, Self::Fork, Self::Linpack, Self::End];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
             Self::Fork => "fork",
+            Self::Linpack => "linpack",
             Self::End => "end",
         }
     }
@@ -91,6 +109,12 @@ impl Role {
         match self {
             Self::Keep => keeper::keep(number(0)?, args.get(1..).unwrap_or_default(), stop),
             Self::Fork => work(number(0)?, start_and_wait, stop),
+            Self::Linpack => {
+                let order = usize::try_from(number(1)?).unwrap_or(usize::MAX);
+                // The threads end with the process.
+                let grind = move |count: &AtomicU64| linpack::grind(order, &NEVER, count);
+                work(number(0)?, grind, stop)
+            }
             Self::End => Ok(0),
         }
     }
@@ -98,12 +122,17 @@ impl Role {
 
 /// Lets `threads` threads do `task`, which adds to its count, and says how much they have done,
 /// until `stop` is set.
-fn work(threads: u32, task: fn(&AtomicU64) -> io::Result<()>, stop: &AtomicBool) -> io::Result<u8> {
+fn work(
+    threads: u32,
+    task: impl Fn(&AtomicU64) -> io::Result<()> + Clone + Send + 'static,
+    stop: &AtomicBool,
+) -> io::Result<u8> {
     let mut counts = Vec::new();
     let mut handles = Vec::new();
     for _ in 0..threads {
         let count = Arc::<AtomicU64>::default();
         counts.push(Arc::clone(&count));
+        let task = task.clone();
         handles.push(Builder::new().spawn(move || task(&count))?);
     }
     let mut said = vec![0; counts.len()];
@@ -162,7 +191,7 @@ mod tests {
     #[test]
     fn wrong_arguments_of_a_role_are_an_error() {
         let stop = AtomicBool::new(false);
-        for role in [Role::Keep, Role::Fork] {
+        for role in [Role::Keep, Role::Fork, Role::Linpack] {
             let err = role.play(&["x".into()], &stop).unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
         }

@@ -15,6 +15,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::disk::Disk;
 use super::ping::{self, Ping};
 use super::printk::Printk;
 use super::settings::Settings;
@@ -27,8 +28,15 @@ const DEFAULT_MEMORY: u64 = 32 << 20;
 /// What each thread of the tmpfs load writes before it truncates.
 const DEFAULT_FILE: u64 = 4 << 20;
 
+/// Equations of a system that a linpack load solves by default: 32 MB, past any cache of its core.
+const DEFAULT_ORDER: u32 = 2_000;
+
+/// Equations of a system: more than one, and no more than can be said in bytes.
+const ORDERS: RangeInclusive<u32> = 2..=1_000_000;
+
 /// The names of all loads, for people who have mistyped one.
-const NAMES: &str = "cpu, memory, fork, ping, printk, sched, tmpfs or cmd";
+const NAMES: &str = "cpu, memory, fork, io, linpack, ping, printk, sched, tmpfs, stress-ng or cmd, \
+                     or one of the presets bridgers, kernel, raju and vasyukov";
 
 /// Threads of one load: more than any machine runs at once.
 const THREADS: RangeInclusive<u32> = 1..=4_096;
@@ -44,12 +52,22 @@ impl fmt::Display for LoadSpec {
                     write!(f, ":{count}")?;
                 }
             }
+            LoadKind::Linpack { threads, order } => {
+                if let Some(threads) = threads {
+                    write!(f, ":{threads}")?;
+                }
+                if *order != DEFAULT_ORDER {
+                    write!(f, "@order={order}")?;
+                }
+            }
             LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
             LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
             LoadKind::Ping(ping) => ping.fmt(f)?,
             LoadKind::Printk(printk) => printk.fmt(f)?,
             LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
             LoadKind::Tmpfs { size } => write!(f, ":{}", Size(*size))?,
+            LoadKind::Io(disk) => disk.fmt(f)?,
+            LoadKind::StressNg { args } => write!(f, ":{}", words::Free(args))?,
             LoadKind::Cmd { command } => write!(f, ":{}", words::Free(command))?,
         }
         self.settings.fmt(f)
@@ -83,6 +101,8 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
             let keys = match name {
                 "ping" => format!("to, rate, {of_all}"),
                 "printk" => format!("level, {of_all}"),
+                "linpack" => format!("order, {of_all}"),
+                "io" => format!("{}, {of_all}", Disk::KEYS),
                 _ => of_all,
             };
             Err(format!("`{name}` has no setting `{key}`; it has {keys}"))
@@ -102,6 +122,12 @@ fn kind(name: &str, size: Option<&str>, own: &mut Given<'_>) -> Result<LoadKind,
         "fork" => LoadKind::Fork {
             threads: number(THREADS, "threads")?,
         },
+        "linpack" => LoadKind::Linpack {
+            threads: number(THREADS, "threads")?,
+            order: own
+                .take("order")
+                .map_or(Ok(DEFAULT_ORDER), |n| count(n, ORDERS, "equations"))?,
+        },
         "ping" => LoadKind::Ping(Ping {
             floods: number(1..=64, "floods")?.unwrap_or(1),
             to: own.take("to").map(ping::address).transpose()?,
@@ -113,6 +139,13 @@ fn kind(name: &str, size: Option<&str>, own: &mut Given<'_>) -> Result<LoadKind,
         },
         "tmpfs" => LoadKind::Tmpfs {
             size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
+        },
+        "io" => LoadKind::Io(Disk::parse(size, |key| own.take(key))?),
+        "stress-ng" => LoadKind::StressNg {
+            args: size
+                .filter(|args| !args.trim().is_empty())
+                .ok_or("which arguments? use stress-ng:ARGS, such as stress-ng:--vm 2")?
+                .to_owned(),
         },
         "cmd" => LoadKind::Cmd {
             command: size
@@ -184,8 +217,8 @@ impl fmt::Display for Size {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{load}`: {reason}")]
 pub struct ParseLoadError {
-    load: String,
-    reason: String,
+    pub(super) load: String,
+    pub(super) reason: String,
 }
 
 #[cfg(test)]
@@ -214,6 +247,11 @@ mod tests {
             "tmpfs:1M",
             "fork",
             "fork:2@policy=i",
+            "linpack",
+            "linpack:3@order=500@policy=o:1",
+            "io",
+            "io:read@engine=io_uring@block=4K@depth=1@jobs=2@size=1G@dir=/var/tmp@buffered=yes@policy=o:1",
+            "stress-ng:--cpu 2 --vm-bytes 1,5%@cpus=0",
             "cmd:make -j4, again",
             "cmd:ssh me@host 'a=b@c'@cpus=0@policy=o:5",
             "cmd:echo x@nice=3@",
@@ -272,6 +310,23 @@ mod tests {
             ("cpu@policy=d:1ms:2ms", "f:PRIO"),
             ("cpu@policy=f:0", "1 to 99"),
             ("cpu@policy=f:99", "at most 98"),
+            ("linpack:0", "threads must be from 1 to 4096"),
+            ("linpack@order=1", "equations must be from 2 to 1000000"),
+            ("linpack@size=3", "it has order, cpus"),
+            ("io:trim", "which requests? `trim` is not one of"),
+            (
+                "io@engine=sync",
+                "engine: `sync` is not one of: libaio, io_uring",
+            ),
+            ("io@block=511", "block: must be from 512 to 64M"),
+            ("io@block=1x", "block: `1x` is no size"),
+            ("io@block=8K@size=4K", "larger than the file"),
+            ("io@depth=0", "depth: must be from 1 to 65536"),
+            ("io@jobs=x", "jobs: must be from 1 to 4096"),
+            ("io@buffered=1", "must be yes or no"),
+            ("io@rate=1", "it has engine, block"),
+            ("stress-ng", "which arguments?"),
+            ("stress-ng: ", "which arguments?"),
             ("cmd", "which command?"),
             ("cmd: ", "which command?"),
             ("cmd:ls@policy=x", "not a policy"),

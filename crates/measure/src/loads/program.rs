@@ -20,6 +20,7 @@ use super::own::Role;
 use super::settings::{Intensity, Settings};
 use super::shift::{Shift, Task};
 use super::tree;
+use crate::io::bytes_done;
 
 /// Time between two looks at a program.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -55,6 +56,8 @@ pub(super) enum Speech {
     Optional,
     /// The same, and only such a line is work.
     Required,
+    /// Reports of fio, in JSON.
+    Fio,
 }
 
 /// What a program has said.
@@ -65,6 +68,8 @@ struct Said {
     times: AtomicU64,
     unit: OnceLock<String>,
     last_words: Mutex<String>,
+    /// Why what it said is worth nothing.
+    fault: OnceLock<String>,
 }
 
 /// Returns the program that a shell makes of `command`.
@@ -74,6 +79,32 @@ pub(super) fn shell(command: &str) -> Program {
         stdin: None,
         speech: Speech::Optional,
     }
+}
+
+/// Returns the program that stress-ng is with these arguments.
+pub(super) fn stress_ng(args: &str) -> io::Result<Program> {
+    look_for("stress-ng")?;
+    // Where memory runs out it would otherwise start anew what was killed, as if nothing had been.
+    Ok(shell(&format!("exec stress-ng --oomable {args}")))
+}
+
+/// Requires that a tool is installed.
+///
+/// # Errors
+///
+/// Fails with `Unsupported` when it is not, or does not run.
+pub(super) fn look_for(tool: &str) -> io::Result<()> {
+    let mut command = Command::new(tool);
+    command.arg("--version");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let why = match command.stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => format!("its --version ends with {status}"),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        Err(err) => err.to_string(),
+    };
+    let what = format!("{tool} cannot be used: {why} (Debian, Ubuntu: apt-get install {tool})");
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 impl Program {
@@ -102,6 +133,10 @@ impl Program {
     fn start(self, said: &Arc<Said>) -> io::Result<Child> {
         let (stdout, write_out) = io::pipe()?;
         let (stderr, write_err) = io::pipe()?;
+        let hear = match self.speech {
+            Speech::Optional | Speech::Required => hear,
+            Speech::Fio => hear_fio,
+        };
         listen(stdout, said, hear)?;
         listen(stderr, said, note_last_words)?;
         // Without the privilege the keeper has to look after what the program starts.
@@ -164,6 +199,33 @@ fn hear(said: &Said, from: &mut dyn BufRead) -> io::Result<()> {
         }
         said.work.store(total, Ordering::Relaxed);
         said.times.fetch_add(1, Ordering::Release);
+    })
+}
+
+/// Takes the reports of fio: documents whose first and last line are a brace alone.
+fn hear_fio(said: &Said, from: &mut dyn BufRead) -> io::Result<()> {
+    /// Some hundred lines are usual.
+    const LONGEST: usize = 4 << 20;
+    let mut document = String::new();
+    each_line(from, |line| {
+        if line == "{" || document.len() > LONGEST {
+            document.clear();
+        }
+        document.push_str(line);
+        document.push('\n');
+        if line != "}" {
+            return;
+        }
+        match bytes_done(&document) {
+            Ok(bytes) => {
+                said.work.store(bytes, Ordering::Relaxed);
+                said.times.fetch_add(1, Ordering::Release);
+            }
+            Err(err) => {
+                said.fault.get_or_init(|| err.to_string());
+            }
+        }
+        document.clear();
     })
 }
 
@@ -238,6 +300,9 @@ impl Watched {
     }
 
     fn check_alive(&mut self) -> io::Result<()> {
+        if let Some(fault) = self.said.fault.get() {
+            return Err(io::Error::other(fault.clone()));
+        }
         let Some(status) = self.keeper.try_wait()? else {
             return Ok(());
         };
@@ -274,7 +339,7 @@ impl Watched {
         }
         let now = match (speaks, self.speech) {
             (true, _) => self.said.work.load(Ordering::Relaxed),
-            (false, Speech::Required) => return,
+            (false, Speech::Required | Speech::Fio) => return,
             (false, Speech::Optional) => {
                 tree::cpu_time(&self.sys, self.keeper.id()).get() / 1_000_000
             }
@@ -349,6 +414,38 @@ mod tests {
         assert_eq!(*said.last_words.lock().unwrap(), "sh: 1: foo: not found");
         note_last_words(&said, &mut "y".repeat(1 << 20).as_bytes()).unwrap();
         assert_eq!(said.last_words.lock().unwrap().len(), LAST_WORDS);
+    }
+
+    #[test]
+    fn each_report_of_fio_says_how_much_was_done_by_then() {
+        let report = |error: i32, read: u64| {
+            let side = |bytes| {
+                format!(
+                    r#"{{"bw_bytes":0,"iops":0,"io_bytes":{bytes},"total_ios":0,"clat_ns":{{"mean":0}}}}"#
+                )
+            };
+            let (read, write) = (side(read), side(5));
+            format!(
+                "{{\n\"fio version\":\"f\",\n\"jobs\":[{{\"error\":{error},\"read\":{read},\"write\":{write}}}]\n}}\n"
+            )
+        };
+        let said = Said::default();
+        let text = ["fio: a remark\n", &report(0, 0), &report(0, 95)].concat();
+        hear_fio(&said, &mut text.as_bytes()).unwrap();
+        assert_eq!(said.work.load(Ordering::Relaxed), 100);
+        assert_eq!(said.times.load(Ordering::Relaxed), 2);
+        assert_eq!(said.fault.get(), None);
+        hear_fio(&said, &mut report(5, 95).as_bytes()).unwrap();
+        assert_eq!(said.fault.get().unwrap(), "it met error 5");
+    }
+
+    #[test]
+    fn a_tool_that_is_missing_is_named_with_where_to_get_it() {
+        let err = look_for("no-such-tool").unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::Unsupported);
+        assert!(err.to_string().contains("it is not installed"), "{err}");
+        look_for("true").unwrap();
+        assert!(look_for("false").is_err());
     }
 
     #[test]

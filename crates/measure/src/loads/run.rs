@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use punctual_model::CpuSet;
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
-use punctual_sys::{SysError, SysRoot};
+use punctual_sys::{SysError, SysRoot, dense};
 
 use super::program::Program;
 use super::report::Report;
@@ -299,12 +299,21 @@ impl Site<'_> {
                 .map(|number| compute::memory(*block, number))
                 .collect(),
             LoadKind::Fork { .. } => run(own::fork(threads.end)),
+            LoadKind::Linpack { order, .. } => {
+                if !dense::product_is_supported() {
+                    let what = "the processor lacks vector instructions that it needs";
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+                }
+                run(own::linpack(threads.end, *order))
+            }
             LoadKind::Ping(ping) => ping.prepare(self.sys)?,
             LoadKind::Printk(printk) => vec![printk.prepare(self.sys)?],
             LoadKind::Sched { .. } => sched::prepare(threads.end / (2 * sched::GROUP))?,
             LoadKind::Tmpfs { size } => threads
                 .map(|_| tmpfs::prepare(*size))
                 .collect::<io::Result<_>>()?,
+            LoadKind::Io(disk) => run(disk.prepare()?),
+            LoadKind::StressNg { args } => run(program::stress_ng(args)?),
             LoadKind::Cmd { command } => run(program::shell(command)),
         })
     }

@@ -3,10 +3,17 @@
 
 //! What a load is.
 
+use std::time::Duration;
+
+use super::disk::Disk;
 use super::ping::Ping;
 use super::printk::Printk;
 use super::sched;
 use super::settings::Settings;
+use crate::linpack;
+
+/// What a disk that works may take for what it was given.
+const DISK: Duration = Duration::from_secs(2);
 
 /// A load, its size, and how it runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,6 +43,13 @@ pub enum LoadKind {
         /// Number of threads.
         threads: Option<u32>,
     },
+    /// Threads that solve systems of linear equations; one a CPU unless a number is given.
+    Linpack {
+        /// Number of threads.
+        threads: Option<u32>,
+        /// Number of equations of each system.
+        order: u32,
+    },
     /// Floods of ICMP echo requests.
     Ping(Ping),
     /// Lines for the kernel's log and the consoles.
@@ -51,6 +65,13 @@ pub enum LoadKind {
         /// Size of each thread's file, in bytes.
         size: u64,
     },
+    /// Requests to storage, by fio.
+    Io(Disk),
+    /// What stress-ng does.
+    StressNg {
+        /// Its arguments, as for a shell.
+        args: String,
+    },
     /// Any program.
     Cmd {
         /// What a shell is to run.
@@ -65,10 +86,13 @@ impl LoadSpec {
             LoadKind::Cpu { .. } => "cpu",
             LoadKind::Memory { .. } => "memory",
             LoadKind::Fork { .. } => "fork",
+            LoadKind::Linpack { .. } => "linpack",
             LoadKind::Ping(_) => "ping",
             LoadKind::Printk(_) => "printk",
             LoadKind::Sched { .. } => "sched",
             LoadKind::Tmpfs { .. } => "tmpfs",
+            LoadKind::Io(_) => "io",
+            LoadKind::StressNg { .. } => "stress-ng",
             LoadKind::Cmd { .. } => "cmd",
         }
     }
@@ -79,11 +103,12 @@ impl LoadSpec {
             LoadKind::Cpu { .. } => "additions",
             LoadKind::Memory { .. } => "accesses",
             LoadKind::Fork { .. } => "processes",
+            LoadKind::Linpack { .. } => "floating-point operations",
             LoadKind::Ping(_) => "replies",
             LoadKind::Printk(_) => "lines",
             LoadKind::Sched { .. } => "messages",
-            LoadKind::Tmpfs { .. } => "bytes",
-            LoadKind::Cmd { .. } => "ms of CPU time",
+            LoadKind::Tmpfs { .. } | LoadKind::Io(_) => "bytes",
+            LoadKind::StressNg { .. } | LoadKind::Cmd { .. } => "ms of CPU time",
         }
     }
 
@@ -94,26 +119,55 @@ impl LoadSpec {
 
     /// Whether it is a program of its own, and not threads of the load process.
     pub(super) const fn is_program(&self) -> bool {
-        matches!(self.kind, LoadKind::Fork { .. } | LoadKind::Cmd { .. })
+        matches!(
+            self.kind,
+            LoadKind::Fork { .. }
+                | LoadKind::Linpack { .. }
+                | LoadKind::Io(_)
+                | LoadKind::StressNg { .. }
+                | LoadKind::Cmd { .. }
+        )
     }
 
     /// Returns how many threads it has, where it says, if the program may use `cpus` CPUs.
     pub(super) fn threads(&self, cpus: u32) -> u32 {
         let cpus = self.settings.cpu_count(cpus);
-        match self.kind {
-            LoadKind::Cpu { threads } | LoadKind::Fork { threads } => threads.unwrap_or(cpus),
+        match &self.kind {
+            &(LoadKind::Cpu { threads }
+            | LoadKind::Fork { threads }
+            | LoadKind::Linpack { threads, .. }) => threads.unwrap_or(cpus),
             LoadKind::Ping(ping) => 2 * ping.floods,
             LoadKind::Sched { groups } => groups.unwrap_or(cpus).saturating_mul(2 * sched::GROUP),
             LoadKind::Memory { .. } | LoadKind::Tmpfs { .. } => cpus,
-            LoadKind::Printk(_) | LoadKind::Cmd { .. } => 1,
+            LoadKind::Printk(_)
+            | LoadKind::Io(_)
+            | LoadKind::StressNg { .. }
+            | LoadKind::Cmd { .. } => 1,
+        }
+    }
+
+    /// Returns how long it may take, beyond what is usual, until it shows work, where each thread waits `turn`
+    /// for a CPU.
+    pub(super) fn patience(&self, turn: Duration) -> Duration {
+        match self.kind {
+            // The parent, the child that is to run the program, the program, the parent again.
+            LoadKind::Fork { .. } => turn * 4,
+            LoadKind::Io(_) => turn + DISK,
+            _ => turn,
         }
     }
 
     /// Returns how much memory it takes, where it says, if the program may use `cpus` CPUs; bytes.
     pub(super) fn memory(&self, cpus: u32) -> u64 {
-        match self.kind {
+        match &self.kind {
+            LoadKind::Io(disk) => disk.memory(),
             LoadKind::Memory { block } | LoadKind::Tmpfs { size: block } => {
                 block.saturating_mul(self.threads(cpus).into())
+            }
+            LoadKind::Linpack { order, .. } => {
+                let order = usize::try_from(*order).unwrap_or(usize::MAX);
+                let each = linpack::memory_of(order);
+                each.times(self.threads(cpus).into()).get()
             }
             _ => 0,
         }

@@ -83,14 +83,27 @@ Loads, by default one thread a CPU:
   cpu[:N]          N threads that add; work in additions
   memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
   fork[:N]         N threads that start processes, which end at once, and wait for them
+  io[:PATTERN]     fio on a file without a name: read, write, randread, randwrite, randrw [default:
+                   randrw]; @engine=libaio or io_uring, @block=64K, @depth=16, @jobs=1,
+                   @size=128M, @dir=., @buffered=no are the defaults; work in bytes
+  linpack[:N]      N threads that solve systems of linear equations; @order=N is their number in
+                   each system [default: 2000]; work in floating-point operations
   ping[:N]         N floods of ICMP echo requests, each both ways [default: 1];
                    @to=ADDR and @rate=N as --ping-to and --ping-rate
   printk[:RATE]    RATE lines a second for the kernel's log [default: 100], with --allow-console;
                    @level=N is their severity [default: 3]
   sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
   tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
+  stress-ng:ARGS   stress-ng with these arguments, as a shell reads them; work is the CPU time of all
+                   its processes; the rest of the list belongs to it
   cmd:COMMAND      any program, by the shell: work is what it says in lines `work TOTAL [UNIT]`, or
                    else the CPU time of all its processes; the rest of the list belongs to it
+
+Presets, which take the settings below too:
+  bridgers         ping:4,memory
+  kernel           fork,tmpfs,sched
+  raju:N           cpu:N
+  vasyukov         linpack
 
 Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
   @cpus=LIST       CPUs that it may run on

@@ -74,7 +74,7 @@ pub(crate) fn play(role: Role, args: &[OsString]) -> ExitCode {
     let stop = match role {
         Role::End => Ok(Arc::default()),
         Role::Keep => StopRequest::on_any_number_of_signals().map(|stop| stop.flag()),
-        Role::Fork => StopRequest::on_signals().map(|stop| stop.flag()),
+        Role::Fork | Role::Linpack => StopRequest::on_signals().map(|stop| stop.flag()),
     };
     let played = stop.and_then(|stop| {
         let played = role.play(args, &stop);

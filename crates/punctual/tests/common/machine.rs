@@ -33,6 +33,16 @@ pub(crate) fn root() -> bool {
     root
 }
 
+/// Whether a tool is installed; if not, says that the test is skipped.
+pub(crate) fn has_tool(name: &str) -> bool {
+    let mut command = Command::new(name);
+    let found = command.arg("--version").output().is_ok();
+    if !found {
+        skip(name, &format!("no {name}"));
+    }
+    found
+}
+
 /// Returns a Python with scipy, pandas and pyarrow; if there is none, says that the test is skipped.
 pub(crate) fn python() -> Option<PathBuf> {
     let python = std::env::var_os("PUNCTUAL_PYTHON").map(PathBuf::from);

@@ -10,10 +10,17 @@ use std::time::Duration;
 use crate::common::{Home, finish, machine, wait_until};
 
 /// Every load, and what its work is counted in.
-const LOADS: [(&str, &str); 8] = [
+const LOADS: [(&str, &str); 12] = [
     ("cpu:1", "additions"),
     ("memory:1M", "accesses"),
     ("fork:2", "processes"),
+    ("io@size=4M", "bytes"),
+    (
+        "io:randwrite@engine=io_uring@depth=4@jobs=2@size=4M",
+        "bytes",
+    ),
+    ("stress-ng:--cpu 1 --pipe 1", "ms of CPU time"),
+    ("linpack:1@order=150", "floating-point operations"),
     ("ping", "replies"),
     ("printk:20@level=7", "lines"),
     ("sched:1", "messages"),
@@ -47,7 +54,7 @@ fn allowances(load: &str) -> Option<&'static str> {
 
 /// Returns the loads, unless one of them lacks something here.
 fn loads() -> &'static [(&'static str, &'static str)] {
-    match machine::root() {
+    match machine::root() && machine::has_tool("fio") && machine::has_tool("stress-ng") {
         true => &LOADS,
         false => &[],
     }

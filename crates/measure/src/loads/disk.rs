@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The load `io`: requests to storage, made by fio on a file of its own.
+//!
+//! The file is full when fio begins, because a disk is not asked for what was never written. It has no name,
+//! so nothing of it is left, whatever ends the load; fio gets it as its standard input.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use punctual_model::{Bytes, Nanos};
+use punctual_sys::scratch::{self, ScratchFile};
+
+use super::program::{Program, Speech, look_for};
+use crate::io::{AsyncEngine, Io, Pattern, fill};
+
+/// Time between two reports of fio.
+const SAY_EVERY: &str = "200ms";
+
+/// Longer than any run.
+const FOR_EVER: Nanos = Nanos::from_secs(10 * 365 * 86_400);
+
+/// Part of the free space that the file may take, in percent.
+const SHARE: u64 = 90;
+
+/// Requests to storage.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Disk {
+    /// Which requests.
+    pub pattern: Pattern,
+    /// How they reach the kernel.
+    pub engine: AsyncEngine,
+    /// Size of a request.
+    pub block: Bytes,
+    /// Requests under way at once, of each job.
+    pub depth: u32,
+    /// Threads of fio.
+    pub jobs: u32,
+    /// Size of the file.
+    pub size: Bytes,
+    /// Where the file is.
+    pub directory: PathBuf,
+    /// Whether requests go through the page cache.
+    pub buffered: bool,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::RandRw,
+            engine: AsyncEngine::Libaio,
+            block: Bytes::new(64 << 10),
+            depth: 16,
+            jobs: 1,
+            size: Bytes::new(128 << 20),
+            directory: PathBuf::from("."),
+            buffered: false,
+        }
+    }
+}
+
+impl Disk {
+    /// The names of its own settings.
+    pub(super) const KEYS: &str = "engine, block, depth, jobs, size, dir, buffered";
+
+    /// Reads the pattern and the settings that `take` gives.
+    pub(super) fn parse<'a>(
+        pattern: Option<&str>,
+        mut take: impl FnMut(&str) -> Option<&'a str>,
+    ) -> Result<Self, String> {
+        let mut disk = Self::default();
+        if let Some(pattern) = pattern {
+            disk.pattern = pattern
+                .parse()
+                .map_err(|err| format!("which requests? {err}"))?;
+        }
+        if let Some(engine) = take("engine") {
+            disk.engine = engine.parse().map_err(|err| format!("engine: {err}"))?;
+        }
+        if let Some(block) = take("block") {
+            disk.block = bytes("block", block, 512, 64 << 20)?;
+        }
+        if let Some(depth) = take("depth") {
+            disk.depth = number("depth", depth, 65_536)?;
+        }
+        if let Some(jobs) = take("jobs") {
+            disk.jobs = number("jobs", jobs, 4_096)?;
+        }
+        if let Some(size) = take("size") {
+            disk.size = bytes("size", size, 4_096, 1 << 50)?;
+        }
+        if let Some(directory) = take("dir") {
+            disk.directory = PathBuf::from(directory);
+        }
+        disk.buffered = match take("buffered") {
+            None | Some("no") => false,
+            Some("yes") => true,
+            Some(_) => return Err("buffered: must be yes or no".to_owned()),
+        };
+        match disk.block <= disk.size {
+            true => Ok(disk),
+            false => Err("block: must not be larger than the file, see size".to_owned()),
+        }
+    }
+
+    /// Returns how much memory its requests take, in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        let each = self.block.times(self.depth.into());
+        each.times(self.jobs.into()).get()
+    }
+
+    /// Makes the file, and returns the program that works on it.
+    pub(super) fn prepare(&self) -> io::Result<Program> {
+        look_for("fio")?;
+        let file = self.make_file().map_err(|err| {
+            let (size, place) = (self.size, self.directory.display());
+            let what = format!("a file of {size} cannot be made in {place}: {err}");
+            io::Error::new(err.kind(), what)
+        })?;
+        let io = Io {
+            engine: self.engine,
+            pattern: self.pattern,
+            block: self.block,
+            depth: self.depth,
+            jobs: self.jobs,
+            size: self.size,
+            directory: self.directory.clone(),
+            buffered: self.buffered,
+            runtime: FOR_EVER,
+            repeats: 1,
+        };
+        let mut command = io.command("/proc/self/fd/0");
+        command.arg(format!("--status-interval={SAY_EVERY}"));
+        let program = std::iter::once(command.get_program());
+        Ok(Program {
+            command: program
+                .chain(command.get_args())
+                .map(ToOwned::to_owned)
+                .collect(),
+            stdin: Some(file),
+            speech: Speech::Fio,
+        })
+    }
+
+    fn make_file(&self) -> io::Result<std::fs::File> {
+        let free = scratch::free_space(&self.directory)?;
+        if self.size.get() > free.get() / 100 * SHARE {
+            let free = free.get() / 1_000_000;
+            let what = format!("at most {SHARE} % of the {free} MB free there may be taken");
+            return Err(io::Error::new(io::ErrorKind::StorageFull, what));
+        }
+        let mut scratch = ScratchFile::create(&self.directory)?;
+        fill(scratch.file(), self.size, &mut |_| true)?;
+        scratch.file().try_clone()
+    }
+}
+
+impl fmt::Display for Disk {
+    /// Writes what differs from the default, behind the name of the load.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Self::default();
+        if self.pattern != usual.pattern {
+            write!(f, ":{}", self.pattern.name())?;
+        }
+        if self.engine != usual.engine {
+            write!(f, "@engine={}", self.engine.name())?;
+        }
+        if self.block != usual.block {
+            write!(f, "@block={}", self.block)?;
+        }
+        if self.depth != usual.depth {
+            write!(f, "@depth={}", self.depth)?;
+        }
+        if self.jobs != usual.jobs {
+            write!(f, "@jobs={}", self.jobs)?;
+        }
+        if self.size != usual.size {
+            write!(f, "@size={}", self.size)?;
+        }
+        if self.directory != usual.directory {
+            write!(f, "@dir={}", self.directory.display())?;
+        }
+        match self.buffered {
+            true => f.write_str("@buffered=yes"),
+            false => Ok(()),
+        }
+    }
+}
+
+fn number(key: &str, text: &str, most: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|n| (1..=most).contains(n));
+    number.ok_or_else(|| format!("{key}: must be from 1 to {most}"))
+}
+
+fn bytes(key: &str, text: &str, least: u64, most: u64) -> Result<Bytes, String> {
+    let bytes: Bytes = text.parse().map_err(|err| format!("{key}: {err}"))?;
+    match (least..=most).contains(&bytes.get()) {
+        true => Ok(bytes),
+        false => Err(format!(
+            "{key}: must be from {} to {}",
+            Bytes::new(least),
+            Bytes::new(most)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_all_requests_under_way_is_known() {
+        let disk = Disk {
+            depth: 8,
+            jobs: 2,
+            ..Disk::default()
+        };
+        assert_eq!(disk.memory(), 1 << 20);
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_is_refused_before_it_is_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk {
+            size: Bytes::new(1 << 50),
+            directory: dir.path().to_owned(),
+            ..Disk::default()
+        };
+        let err = disk.make_file().unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::StorageFull);
+        let nowhere = Disk {
+            directory: dir.path().join("none"),
+            ..Disk::default()
+        };
+        let err = nowhere.make_file().unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::NotFound);
+    }
+}
