@@ -10,6 +10,7 @@
 mod conclude;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -317,6 +318,8 @@ impl Trial<'_> {
             spec: self.spec.clone(),
             name: Some(format!("trial {name}")),
             note: Some(format!("block {block}")),
+            tags: BTreeMap::new(),
+            requirements: Vec::new(),
             loads: self.args.loads.chosen()?,
             insist_on_mlock: false,
             insist_on_dma_latency: false,
