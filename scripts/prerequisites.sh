@@ -4,7 +4,8 @@
 #
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, fio, gnuplot, OpenBLAS or scipy the tests that need them skip, unless PUNCTUAL_TEST_REQUIRE names them.
+# without cyclictest, fio, stress-ng, gnuplot, OpenBLAS or scipy the tests that need them skip, unless
+# PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
 purpose=${1:-}
@@ -76,6 +77,11 @@ check_gnuplot() {
         without gnuplot "no gnuplot, so no script that plots is tried. Install it: sudo apt-get install gnuplot-nox"
 }
 
+check_stress_ng() {
+    command -v stress-ng >/dev/null || apt stress-ng ||
+        without stress-ng "no stress-ng, so that load is not tried. Install it: sudo apt-get install stress-ng"
+}
+
 check_fio() {
     command -v fio >/dev/null || apt fio ||
         without fio "no fio, so no storage is measured. Install it: sudo apt-get install fio"
@@ -125,6 +131,7 @@ case $purpose in
 test)
     check_cyclictest
     check_fio
+    check_stress_ng
     check_gnuplot
     check_openblas
     check_python

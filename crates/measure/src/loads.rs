@@ -11,6 +11,7 @@
 //! invalid: one thread that stands still is enough. Where something cannot be had, the process says
 //! [`Report::Refused`] instead, which the measurement tells as its own error.
 
+mod available;
 mod child;
 mod compute;
 mod disk;

@@ -10,10 +10,11 @@ use std::sync::{Arc, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use punctual_model::CpuSet;
+use punctual_model::{Bytes, CpuSet};
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::{SysError, SysRoot, dense};
 
+use super::available::available;
 use super::program::Program;
 use super::report::Report;
 use super::settings::Settings;
@@ -377,20 +378,18 @@ fn check_memory(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<()> 
         .iter()
         .map(|load| load.memory(cpus))
         .fold(0, u64::saturating_add);
-    match available_bytes(sys) {
-        Some(available) if wanted > available / 2 => Err(io::Error::new(
-            io::ErrorKind::OutOfMemory,
-            format!("the loads want {wanted} bytes, more than half of the {available} available"),
-        )),
+    match available(sys).map(Bytes::get) {
+        Some(available) if wanted > available / 2 => {
+            let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+            let what = format!(
+                "the loads want {} MB, and at most half of the {} MB available may be taken",
+                megabytes(wanted),
+                megabytes(available)
+            );
+            Err(io::Error::new(io::ErrorKind::OutOfMemory, what))
+        }
         _ => Ok(()),
     }
-}
-
-fn available_bytes(sys: &SysRoot) -> Option<u64> {
-    let text = sys.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1_024)
 }
 
 #[cfg(test)]

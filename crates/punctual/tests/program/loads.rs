@@ -3,7 +3,7 @@
 
 //! Loads that cannot do what they are there for, and those that stop doing it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -333,6 +333,132 @@ fn only_who_allows_it_gets_lines_on_the_consoles() {
         .error(2, &["printk:5: it writes to", "--allow-console"]);
     home.run(["load", "cpu", "--allow-console"])
         .error(2, &["no load writes to the consoles"]);
+}
+
+#[test]
+fn more_memory_than_is_free_is_one_error_before_anything_starts() {
+    let home = Home::new();
+    for load in [
+        "memory:1T",
+        "tmpfs:1T",
+        "linpack:1@order=400000",
+        "cpu,memory:500G",
+    ] {
+        let told = ["the loads want ", " MB, and at most half of the "];
+        home.run(["load", load]).error(1, &told);
+        let args = format!("{MEASURE} --samples 5 --load {load}");
+        home.run(args.split_whitespace()).error(1, &told);
+    }
+    assert!(home.list().is_empty());
+    assert!(machine::processes_of(&home.store()).is_empty());
+}
+
+#[test]
+fn a_missing_tool_is_one_error_before_anything_starts() {
+    let home = Home::new();
+    // Without a PATH the C library would look where it always does.
+    let nothing = home.dir().join("nothing");
+    std::fs::create_dir(&nothing).unwrap();
+    for (load, tool) in [("io", "fio"), ("stress-ng:--cpu 1", "stress-ng")] {
+        let both = format!("cpu,{load}");
+        let measure: Vec<&str> = MEASURE
+            .split_whitespace()
+            .chain(["--load", &both])
+            .collect();
+        for args in [vec!["load", load], measure] {
+            let mut command = home.command(&args);
+            command.env("PATH", &nothing);
+            let hint = format!("{tool} cannot be used: it is not installed");
+            crate::common::finish(command).error(5, &[&hint, "apt-get install"]);
+        }
+    }
+    assert!(home.list().is_empty());
+    assert!(machine::processes_of(&home.store()).is_empty());
+}
+
+/// A control group with a bound on its memory.
+struct Group(PathBuf);
+
+impl Group {
+    /// Makes one, if this machine has such groups and lets us.
+    fn with_limit(megabytes: u64) -> Option<Self> {
+        if !machine::root() {
+            return None;
+        }
+        let name = format!("punctual-test-{}", std::process::id());
+        for (root, limit, swap) in [
+            (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.swappiness",
+            ),
+            ("/sys/fs/cgroup", "memory.max", "memory.swap.max"),
+        ] {
+            let path = Path::new(root).join(&name);
+            let known = Path::new(root).join("cgroup.procs").exists();
+            if !known || std::fs::create_dir(&path).is_err() {
+                continue;
+            }
+            let group = Self(path);
+            let bytes = (megabytes << 20).to_string();
+            if std::fs::write(group.0.join(limit), bytes).is_ok() {
+                // Not every kernel has swap.
+                drop(std::fs::write(group.0.join(swap), "0"));
+                return Some(group);
+            }
+        }
+        eprintln!("skipped: no control group can bound memory here");
+        None
+    }
+
+    /// Returns the program in this group.
+    fn command(&self, home: &Home, args: &[&str]) -> Command {
+        let script = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.0.display());
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script, "sh"])
+            .arg(crate::common::program())
+            .args(args)
+            .env("PUNCTUAL_HOME", home.store());
+        command
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It can be removed once its last process is gone.
+        let removed = || std::fs::remove_dir(&self.0).is_ok();
+        assert!(
+            wait_until(Duration::from_secs(5), removed),
+            "the group stays"
+        );
+    }
+}
+
+#[test]
+fn a_load_that_runs_out_of_memory_makes_the_run_invalid_and_harms_nobody_else() {
+    let Some(group) = Group::with_limit(160) else {
+        return;
+    };
+    let home = Home::new();
+    // It keeps all of its input, which has no line end.
+    let load = "cmd:sleep 1; head -c 2G /dev/zero | tail";
+    let args = format!("{MEASURE} --duration 4s --load");
+    let args = args.split_whitespace().chain(["cpu:1", "--load", load]);
+    let args: Vec<&str> = args.collect();
+    let record = crate::common::finish(group.command(&home, &args)).record();
+    assert_eq!(record["valid"], false, "{record:#}");
+    assert_eq!(record["ended"], "completed", "{record:#}");
+    let fault = |place: usize| record["loads"][place]["fault"].as_str();
+    let killed = "ended with exit status 137 (signal 9)";
+    assert!(fault(1).unwrap().starts_with(killed), "{record:#}");
+    // Others may have kept it from its work for a while.
+    let other = fault(0).is_none_or(|fault| fault.starts_with("no work for "));
+    assert!(other, "{record:#}");
+    // What is bound to need more than the group has is refused before it starts.
+    let refused = group.command(&home, &["load", "memory:200M"]);
+    crate::common::finish(refused).error(1, &["MB, and at most half of the 1"]);
+    assert!(machine::processes_of(&home.store()).is_empty());
 }
 
 #[test]

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! How much memory loads may take without harm: what the machine has, and what the control groups that this
+//! process is in leave of it (`cgroups(7)`).
+
+use punctual_model::Bytes;
+use punctual_sys::SysRoot;
+
+/// Where a hierarchy of groups is mounted, and what its files are called.
+struct Hierarchy {
+    root: &'static str,
+    limit: &'static str,
+    used: &'static str,
+    /// The line of `memory.stat` with what files hold and nobody uses: it is given back on demand.
+    idle: &'static str,
+}
+
+const FIRST: Hierarchy = Hierarchy {
+    root: "/sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    idle: "total_inactive_file ",
+};
+
+const SECOND: Hierarchy = Hierarchy {
+    root: "/sys/fs/cgroup",
+    limit: "memory.max",
+    used: "memory.current",
+    idle: "inactive_file ",
+};
+
+/// Returns how much memory this process may still take; `None` where the kernel does not say.
+pub(super) fn available(sys: &SysRoot) -> Option<Bytes> {
+    let groups = sys.read("/proc/self/cgroup").unwrap_or_default();
+    let in_groups = groups.lines().filter_map(|line| in_groups(sys, line));
+    of_machine(sys).into_iter().chain(in_groups).min()
+}
+
+fn of_machine(sys: &SysRoot) -> Option<Bytes> {
+    let text = sys.read("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(Bytes::new(kib).times(1_024))
+}
+
+/// Returns what is left in the group of a line of `/proc/self/cgroup`, `ID:CONTROLLERS:PATH`, and those it is in.
+fn in_groups(sys: &SysRoot, line: &str) -> Option<Bytes> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let (controllers, path) = (parts.next()?, parts.next()?);
+    let hierarchy = match controllers {
+        "" => SECOND,
+        list if list.split(',').any(|name| name == "memory") => FIRST,
+        _ => return None,
+    };
+    // In a container the path may be one of the machine outside: then only the root is there.
+    let mut path = path.trim_end_matches('/');
+    let mut least = hierarchy.left(sys, path);
+    while let Some((parent, _)) = path.rsplit_once('/') {
+        path = parent;
+        least = least.into_iter().chain(hierarchy.left(sys, path)).min();
+    }
+    least
+}
+
+impl Hierarchy {
+    fn left(&self, sys: &SysRoot, path: &str) -> Option<Bytes> {
+        let file = |name: &str| format!("{}{path}/{name}", self.root);
+        // `max` stands for no limit.
+        let limit: u64 = sys.fact(&file(self.limit))?;
+        let used: u64 = sys.fact(&file(self.used))?;
+        let stat = sys.read(&file("memory.stat")).unwrap_or_default();
+        let idle = stat.lines().find_map(|line| line.strip_prefix(self.idle));
+        let idle = idle.and_then(|n| n.trim().parse().ok()).unwrap_or(0);
+        Some(Bytes::new(limit.saturating_sub(used.saturating_sub(idle))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let sys = SysRoot::at(dir.path());
+        (dir, sys)
+    }
+
+    const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:   4000 kB\n");
+
+    #[test]
+    fn without_groups_it_is_what_the_machine_has() {
+        let (_dir, sys) = machine(&[MEMINFO]);
+        assert_eq!(available(&sys), Some(Bytes::new(4_096_000)));
+        let (_dir, sys) = machine(&[]);
+        assert_eq!(available(&sys), None);
+    }
+
+    #[test]
+    fn the_tightest_of_all_groups_counts() {
+        let group = "sys/fs/cgroup/a/b/";
+        let (limit, used) = (
+            format!("{group}memory.max"),
+            format!("{group}memory.current"),
+        );
+        let stat = format!("{group}memory.stat");
+        let (_dir, sys) = machine(&[
+            MEMINFO,
+            ("proc/self/cgroup", "0::/a/b\n"),
+            (&limit, "max\n"),
+            (&used, "500\n"),
+            (&stat, "anon 1\ninactive_file 300\n"),
+            ("sys/fs/cgroup/a/memory.max", "9000\n"),
+            ("sys/fs/cgroup/a/memory.current", "5000\n"),
+        ]);
+        assert_eq!(available(&sys), Some(Bytes::new(4_000)));
+        std::fs::write(_dir.path().join(&limit), "1000\n").unwrap();
+        assert_eq!(available(&sys), Some(Bytes::new(800)));
+    }
+
+    #[test]
+    fn the_older_hierarchy_is_known_too_and_a_container_sees_its_own_root() {
+        let (_dir, sys) = machine(&[
+            MEMINFO,
+            (
+                "proc/self/cgroup",
+                "5:cpu:/x\n4:cpuset,memory:/docker/0123\n0::/\n",
+            ),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8000\n"),
+            (
+                "sys/fs/cgroup/memory/memory.stat",
+                "total_inactive_file 2000\n",
+            ),
+        ]);
+        assert_eq!(available(&sys), Some(Bytes::new(1_000)));
+    }
+}
