@@ -52,6 +52,9 @@ _punctual() {
             punctual__subcmd__experiment,plan)
                 cmd="punctual__subcmd__experiment__subcmd__plan"
                 ;;
+            punctual__subcmd__experiment,results)
+                cmd="punctual__subcmd__experiment__subcmd__results"
+                ;;
             punctual__subcmd__experiment,resume)
                 cmd="punctual__subcmd__experiment__subcmd__resume"
                 ;;
@@ -69,6 +72,9 @@ _punctual() {
                 ;;
             punctual__subcmd__experiment__subcmd__help,plan)
                 cmd="punctual__subcmd__experiment__subcmd__help__subcmd__plan"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,results)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__results"
                 ;;
             punctual__subcmd__experiment__subcmd__help,resume)
                 cmd="punctual__subcmd__experiment__subcmd__help__subcmd__resume"
@@ -114,6 +120,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__experiment,plan)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__plan"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,results)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__results"
                 ;;
             punctual__subcmd__help__subcmd__experiment,resume)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__resume"
@@ -613,7 +622,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment)
-            opts="-h -V --home --help --version plan run resume status sweep help"
+            opts="-h -V --home --help --version plan run resume status results sweep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -631,7 +640,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__help)
-            opts="plan run resume status sweep help"
+            opts="plan run resume status results sweep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -659,6 +668,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__results)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -737,6 +760,52 @@ _punctual() {
             case "${prev}" in
                 --seed)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__results)
+            opts="-m -h -V --metric --equivalence --effect --level --require --fail-on --allow-invalid --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --equivalence)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --effect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --level)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "worse different not-equivalent too-few-runs" -- "${cur}"))
                     return 0
                     ;;
                 --home)
@@ -933,7 +1002,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__experiment)
-            opts="plan run resume status sweep"
+            opts="plan run resume status results sweep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -947,6 +1016,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__experiment__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__results)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -17,6 +17,10 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("comparison.schema", schema_for!(punctual_model::Comparison)),
+        (
+            "experiment-results.schema",
+            schema_for!(punctual_model::ExperimentResults),
+        ),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
         ("trial.schema", schema_for!(punctual_model::TrialReport)),

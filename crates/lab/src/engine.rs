@@ -164,10 +164,11 @@ fn one_slot(
         }
         let levels = state.plan().cells.get(slot.cell as usize);
         let what = levels.and_then(|levels| invocation(experiment, levels, slot.measurement));
-        let what = what.ok_or_else(|| LabError::State {
+        let mut what = what.ok_or_else(|| LabError::State {
             path: state.dir().to_owned(),
             reason: "the plan is not of this experiment's file".to_owned(),
         })?;
+        what.tags = state.plan().tags(slot);
         let run = Uuid::now_v7();
         state.begin(slot, run)?;
         follower.begin(slot, &standing(experiment, state));

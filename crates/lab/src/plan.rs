@@ -63,6 +63,8 @@ pub struct Invocation {
     pub env: BTreeMap<String, String>,
     /// Variables to remove.
     pub unset: Vec<String>,
+    /// Tags of the run, by which comparisons group and pair.
+    pub tags: BTreeMap<String, String>,
 }
 
 impl Plan {
@@ -133,6 +135,40 @@ impl Plan {
         } else {
             parts.join(" ")
         }
+    }
+
+    /// Returns the tags of a run: the experiment, the block, the measurement where there are several,
+    /// and the level of each factor whose name and level can be tags. A run of the warm-up, which is
+    /// in no result, has the experiment's name and `warm-up` alone.
+    pub fn tags(&self, slot: Slot) -> BTreeMap<String, String> {
+        let mut tags = BTreeMap::new();
+        tags.insert("experiment".to_owned(), self.name.clone());
+        if self.is_warm_up(slot.block) {
+            tags.insert("warm-up".to_owned(), "yes".to_owned());
+            return tags;
+        }
+        tags.insert("block".to_owned(), self.counted(slot.block).to_string());
+        if let Some(name) = self.measurements.get(slot.measurement as usize)
+            && self.measurements.len() > 1
+        {
+            tags.insert("measurement".to_owned(), name.clone());
+        }
+        let levels = self.cells.get(slot.cell as usize);
+        for (factor, level) in self.factors.iter().zip(levels.into_iter().flatten()) {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            let is_key = !factor.is_empty() && factor.len() <= 50 && factor.chars().all(plain);
+            let length = level.chars().count();
+            let is_value = (1..=200).contains(&length) && !level.chars().any(char::is_control);
+            if is_key && is_value && !tags.contains_key(factor) {
+                tags.insert(factor.clone(), level.clone());
+            }
+        }
+        tags
+    }
+
+    /// Returns the number of a block that counts, from 0 without those of the warm-up.
+    pub const fn counted(&self, block: u32) -> u32 {
+        block.saturating_sub(self.warm_up_blocks)
     }
 
     /// Whether the block is one of the warm-up, in no result.
@@ -382,6 +418,29 @@ mod tests {
              --raw --load=cpu:2"
         );
         assert!(!line(0).contains("--load"));
+    }
+
+    #[test]
+    fn a_run_is_tagged_with_its_block_and_levels_unless_it_only_warms_up() {
+        let text = TEXT
+            .replace("[stop]", "[stop]\n")
+            .replace("seed = 5", "seed = 5\nwarm-up-blocks = 1");
+        let (_, plan) = planned(&text);
+        let slot = |block| Slot {
+            block,
+            position: 0,
+            cell: 1,
+            measurement: 0,
+        };
+        let tags = |block| -> Vec<String> {
+            let tags = plan.tags(slot(block)).into_iter();
+            tags.map(|(key, value)| format!("{key}={value}")).collect()
+        };
+        assert_eq!(tags(0), ["experiment=two-by-two", "warm-up=yes"]);
+        assert_eq!(
+            tags(3),
+            ["block=2", "dma=0us", "experiment=two-by-two", "load=busy"]
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod comparison;
 mod cpu;
 mod diagnosis;
 mod event;
+mod experiment;
 mod figure;
 mod host;
 mod import;
@@ -43,6 +44,11 @@ pub use diagnosis::{
     CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
 };
 pub use event::{Event, Progress, SeriesProgress, WindowFigures};
+pub use experiment::{
+    EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect,
+    LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
+    SequentialState,
+};
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};

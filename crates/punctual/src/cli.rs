@@ -27,8 +27,8 @@ pub use self::compare::{
     Percent,
 };
 pub use self::experiment::{
-    ExperimentAction, ExperimentPlanArgs, ExperimentResumeArgs, ExperimentRunArgs,
-    ExperimentStatusArgs, ExperimentSweepArgs,
+    ExperimentAction, ExperimentPlanArgs, ExperimentResultsArgs, ExperimentResumeArgs,
+    ExperimentRunArgs, ExperimentStatusArgs, ExperimentSweepArgs,
 };
 pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};

@@ -7,6 +7,7 @@
 //! What they assume and cannot know is said in remarks: drift, order, outlier runs, what differs
 //! between the groups.
 
+pub mod experiment;
 mod metric;
 pub mod published;
 mod remarks;

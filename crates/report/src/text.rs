@@ -9,6 +9,7 @@
 mod assessment;
 mod comparison;
 mod diagnosis;
+mod experiment;
 mod figures;
 mod layout;
 mod list;
@@ -26,6 +27,7 @@ pub use assessment::assessment;
 pub use comparison::{comparison, requirement};
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{diagnosis, verdict as rule_verdict};
+pub use experiment::experiment_results;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::span;

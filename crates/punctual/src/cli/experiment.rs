@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_lab::sweep::parse_knob;
+use punctual_stats::requirement::Requirement;
+
+use super::{FailOn, Metrics, Percent};
 
 /// What to do with experiments
 #[derive(Debug, Subcommand)]
@@ -20,6 +23,8 @@ pub enum ExperimentAction {
     Resume(ExperimentResumeArgs),
     /// Show how far experiments are
     Status(ExperimentStatusArgs),
+    /// Show what the runs of an experiment say: answers, effects, and what there is to choose from
+    Results(ExperimentResultsArgs),
     /// Write the file of a common experiment: one knob over several values
     Sweep(ExperimentSweepArgs),
 }
@@ -80,6 +85,45 @@ pub struct ExperimentResumeArgs {
 pub struct ExperimentStatusArgs {
     /// Name of the experiment [default: all of them]
     pub name: Option<String>,
+
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `experiment results`
+#[derive(Args, Debug)]
+pub struct ExperimentResultsArgs {
+    /// Name of the experiment
+    pub name: String,
+
+    /// Figure in place of those of the file, separated by commas
+    #[arg(long, short = 'm', value_name = "FIGURE")]
+    pub metric: Vec<Metrics>,
+
+    /// Show that cells are the same within this change
+    #[arg(long, value_name = "PERCENT")]
+    pub equivalence: Option<Percent>,
+
+    /// The smallest change that matters
+    #[arg(long, value_name = "PERCENT", default_value = "10%")]
+    pub effect: Percent,
+
+    /// Level of all tests together [default: 5%, or the alpha of the file's sequential rule]
+    #[arg(long, value_name = "PERCENT")]
+    pub level: Option<Percent>,
+
+    /// Require this of each cell, and exit 3 unless it is shown (can be repeated)
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub require: Vec<Requirement>,
+
+    /// Exit 3 on such a verdict (also comma-separated)
+    #[arg(long, value_name = "VERDICT", value_enum, value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+
+    /// Also take runs of which a check did not pass
+    #[arg(long)]
+    pub allow_invalid: bool,
 
     /// Print as JSON
     #[arg(long)]

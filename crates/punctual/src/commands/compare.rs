@@ -3,7 +3,7 @@
 
 //! `punctual compare`.
 
-mod select;
+pub(crate) mod select;
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
     } else {
         print(&text::comparison(&comparison))?;
     }
-    Ok(exit(&comparison, args))
+    Ok(exit(&comparison, &args.fail_on))
 }
 
 fn options(args: &CompareArgs) -> Options {
@@ -111,7 +111,7 @@ fn table(file: &Path, args: &CompareArgs) -> Result<Comparison, CliError> {
 }
 
 /// A requirement that is not shown has failed: a gate must not open for want of samples.
-fn exit(comparison: &Comparison, args: &CompareArgs) -> Exit {
+pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
     let failed = |fail_on: &FailOn| {
         comparison.results.iter().any(|result| match fail_on {
             FailOn::Worse => result.verdict == ComparisonVerdict::Worse,
@@ -127,7 +127,7 @@ fn exit(comparison: &Comparison, args: &CompareArgs) -> Exit {
         .requirements
         .iter()
         .any(|of| of.result.ruling != RequirementRuling::Pass);
-    if unmet || args.fail_on.iter().any(failed) {
+    if unmet || fail_on.iter().any(failed) {
         return Exit::Verdict;
     }
     Exit::Fine

@@ -4,6 +4,7 @@
 //! `punctual experiment`.
 
 mod plan;
+mod results;
 mod runner;
 mod status;
 mod sweep;
@@ -41,6 +42,7 @@ pub(crate) fn run(home: Option<&Path>, action: ExperimentAction) -> Result<Exit,
         ExperimentAction::Run(args) => begin(home, &args),
         ExperimentAction::Resume(args) => resume(home, &args),
         ExperimentAction::Status(args) => status::show(home, &args),
+        ExperimentAction::Results(args) => results::show(home, &args),
         ExperimentAction::Sweep(args) => sweep::write(args),
     }
 }
@@ -118,7 +120,7 @@ fn go_on(
     let stop = StopRequest::on_signals()?;
     let name = state.plan().name.clone();
     let mut child = Child::new(store, &name, stop);
-    let mut teller = Teller::new(experiment, state.plan().clone(), quiet);
+    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet);
     let ending = carry_out(experiment, state, &mut child, &mut teller);
     let ending = ending.map_err(|err| {
         let hint = format!(
@@ -138,6 +140,7 @@ fn go_on(
         Ending::Completed => {}
     }
     print(&status::text(&status::summary(state.dir())?))?;
+    print(&format!(" results: `punctual experiment results {name}`\n"))?;
     Ok(Exit::Fine)
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::Home;
+use crate::schema::{assert_valid, schema};
 
 /// Kills of one experiment. More with `PUNCTUAL_TEST_KILLS`.
 const KILLS: u64 = 12;
@@ -176,9 +177,9 @@ fn a_wrong_file_names_the_line_and_what_was_expected() {
             ["line 2", "letters"],
         ),
         (
-            "blocks = 3",
-            "blocks = 3\nsequential = {}",
-            ["stop: sequential", "cannot look"],
+            "compare = [\"p50\"]",
+            "compare = [\"p500\"]",
+            ["experiment.toml: compare: `p500`", "percentile"],
         ),
     ] {
         let path = file(&home, &FAST.replacen(from, to, 1));
@@ -223,4 +224,122 @@ fn runs_that_cannot_start_end_the_experiment_with_the_reason() {
         answer.stderr.contains("experiment resume fast"),
         "{answer:#?}"
     );
+}
+
+#[test]
+fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
+    let home = Home::new();
+    let text = FAST.replace("compare = [\"p50\"]", "compare = [\"p50\", \"misses:1ns\"]");
+    let text = text.replace("samples = 10,", "samples = 10, deadline = \"1ns\",");
+    let path = file(&home, &text);
+    home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()])
+        .fine();
+    let answer = home.run(["experiment", "results", "fast", "--json", "--allow-invalid"]);
+    let results = answer.fine().json();
+    assert_valid(&schema("experiment-results.schema.json"), &results);
+    assert_eq!(results["blocks"], 3);
+    assert_eq!(results["cells"].as_array().unwrap().len(), 6);
+    let wakeup = &results["measurements"][0];
+    // Five cells beside the first, by two figures.
+    let comparisons = wakeup["comparison"]["results"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 10);
+    assert!(
+        comparisons.iter().all(|c| c["pairs"] == 3),
+        "{comparisons:#?}"
+    );
+    // Three blocks cannot show anything at 5 %: 2 of 8 arrangements are as extreme.
+    assert!(comparisons.iter().all(|c| c["verdict"] == "too_few_runs"));
+    let effects = wakeup["effects"].as_array().unwrap();
+    let of = |effect: &Value| effect["of"].as_array().unwrap().len();
+    assert_eq!(effects.iter().filter(|e| of(e) == 1).count(), 6);
+    assert_eq!(effects.iter().filter(|e| of(e) == 2).count(), 4);
+    assert!(effects.iter().all(|e| e["blocks"] == 3), "{effects:#?}");
+    assert_eq!(results["pareto"].as_array().unwrap().len(), 6);
+    let text = home.run(["experiment", "results", "fast", "--allow-invalid"]);
+    for part in [
+        "Answers: each cell against timer=nanosleep mlock=off",
+        "Effects over all cells",
+        "mlock on for off",
+        "To choose from",
+        "over: all blocks are done",
+    ] {
+        let said = text.fine().stdout.replace("\n ", " ");
+        assert!(said.contains(part), "{part}: {}", text.stdout);
+    }
+    let gate = [
+        "experiment",
+        "results",
+        "fast",
+        "--allow-invalid",
+        "--fail-on=too-few-runs",
+    ];
+    assert_eq!(home.run(gate).code(), 3);
+    let tagged = home.run(["runs", "list", "--tag", "mlock=on", "--json"]);
+    let tagged = tagged.fine().json()["runs"].as_array().unwrap().len();
+    assert!(
+        tagged >= 9,
+        "three cells, three blocks, and repeats: {tagged}"
+    );
+    let other = [
+        "compare",
+        "--group=tag=mlock=off",
+        "--group=tag=mlock=on",
+        "--json",
+        "--allow-invalid",
+    ];
+    let compared = home.run(other).fine().json();
+    assert_eq!(
+        compared["results"][0]["pairs"], 3,
+        "blocks pair: {}",
+        compared["results"][0]
+    );
+}
+
+#[test]
+fn an_experiment_that_is_looked_at_ends_when_its_comparison_is_decided() {
+    let home = Home::new();
+    let text = r#"
+name = "looked"
+seed = 3
+repeat-invalid = 3
+compare = ["misses:1ns"]
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 10, deadline = "1ns" }
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["1ms", "8ms"]
+[stop]
+blocks = 12
+sequential = { first = 9, every = 1 }
+"#;
+    let path = file(&home, text);
+    let run = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
+    assert!(
+        run.fine().stderr.contains("Looked after 9 blocks"),
+        "{}",
+        run.stderr
+    );
+    let results = home.run(["experiment", "results", "looked", "--json"]);
+    let results = results.fine().json();
+    let sequential = &results["sequential"];
+    let found = sequential["comparisons"][0]["found_after"]
+        .as_u64()
+        .unwrap();
+    assert!((9..12).contains(&found), "{sequential}");
+    assert_eq!(results["blocks"], found);
+    let finished = results["finished"].as_str().unwrap();
+    assert!(
+        finished.contains(&format!("after {found} blocks")),
+        "{finished}"
+    );
+    let result = &results["measurements"][0]["comparison"]["results"][0];
+    // Every wake-up is later than 1 ns: eight times fewer wake-ups, eight times fewer misses.
+    assert_eq!(result["verdict"], "better", "{result}");
+    // Figures or levels of another choice would be further looks.
+    for option in ["--metric=p50", "--level=1%"] {
+        home.run(["experiment", "results", "looked", option])
+            .error(2, &["looked at while it went on"]);
+    }
 }

@@ -95,7 +95,7 @@ fn test(comparison: &Comparison) -> String {
 }
 
 /// A unit as it is shown, and by what values are divided for it.
-fn unit(unit: &str) -> (&str, f64) {
+pub(super) fn unit(unit: &str) -> (&str, f64) {
     match unit {
         "ns" => ("µs", 1e3),
         "1" => ("", 1.0),
@@ -103,13 +103,13 @@ fn unit(unit: &str) -> (&str, f64) {
     }
 }
 
-fn name(result: &ComparedFigure) -> String {
+pub(super) fn name(result: &ComparedFigure) -> String {
     let (unit, _) = unit(&result.unit);
     clean(format!("{} {unit}", result.figure).trim_end()).into_owned()
 }
 
 /// Four digits, wherever they begin.
-fn digits(x: f64) -> String {
+pub(super) fn digits(x: f64) -> String {
     let size = x.abs();
     let decimals = (0..9)
         .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
@@ -118,7 +118,7 @@ fn digits(x: f64) -> String {
     format!("{x:.decimals$}")
 }
 
-fn range(interval: &Interval, scale: f64) -> String {
+pub(super) fn range(interval: &Interval, scale: f64) -> String {
     format!(
         "{} .. {}",
         digits(interval.low / scale),
@@ -126,7 +126,7 @@ fn range(interval: &Interval, scale: f64) -> String {
     )
 }
 
-fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     if p < 0.0001 {
         "< 0.0001".to_owned()
     } else if p < 0.1 {
@@ -136,11 +136,11 @@ fn p_value(p: f64) -> String {
     }
 }
 
-const NO_INTERVAL: &str = "too few runs for an interval";
-const NO_TEST: &str = "a test takes two runs on each side";
-const NO_EFFECT: &str = "runs do not vary, or the figure is 0";
-const NO_VALUE: &str = "no run of the group has the figure";
-const NO_RATIO: &str = "there is no ratio to 0";
+pub(super) const NO_INTERVAL: &str = "too few runs for an interval";
+pub(super) const NO_TEST: &str = "a test takes two runs on each side";
+pub(super) const NO_EFFECT: &str = "runs do not vary, or the figure is 0";
+pub(super) const NO_VALUE: &str = "no run of the group has the figure";
+pub(super) const NO_RATIO: &str = "there is no ratio to 0";
 
 fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
     let Some(first) = results.first() else {
@@ -206,7 +206,7 @@ fn shortened(name: &str) -> String {
     format!("{kept}…")
 }
 
-fn share(change: f64) -> String {
+pub(super) fn share(change: f64) -> String {
     let percents = change * 100.0;
     if percents >= 1_000.0 {
         return "> 1000 %".to_owned();
@@ -215,7 +215,7 @@ fn share(change: f64) -> String {
     format!("{percents:.decimals$} %")
 }
 
-fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
+pub(super) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
     match result.verdict {
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),
@@ -377,7 +377,7 @@ fn distributions(comparison: &Comparison) -> Option<String> {
     Some(text)
 }
 
-fn requirements(comparison: &Comparison) -> Option<String> {
+pub(super) fn requirements(comparison: &Comparison) -> Option<String> {
     if comparison.requirements.is_empty() {
         return None;
     }
@@ -471,7 +471,7 @@ fn tiny(share: f64) -> String {
     format!("{text} %")
 }
 
-fn remarks(comparison: &Comparison) -> Option<String> {
+pub(super) fn remarks(comparison: &Comparison) -> Option<String> {
     let mut text = String::new();
     for remark in &comparison.remarks {
         let sure = match remark.certainty {

@@ -30,10 +30,10 @@ pub(super) struct Wanted {
 
 /// What of the runs is needed, and which are taken.
 #[derive(Debug)]
-pub(super) struct Chosen<'a> {
-    pub(super) metrics: &'a [Metric],
-    pub(super) requirements: &'a [Requirement],
-    pub(super) allow_invalid: bool,
+pub(crate) struct Chosen<'a> {
+    pub(crate) metrics: &'a [Metric],
+    pub(crate) requirements: &'a [Requirement],
+    pub(crate) allow_invalid: bool,
 }
 
 /// Takes the groups from the arguments.
@@ -151,7 +151,7 @@ fn in_one_group_each(wanted: &[Wanted], sources: &[Vec<Source>]) -> Result<(), C
 }
 
 /// A run, in a directory or as a record alone.
-enum Source {
+pub(crate) enum Source {
     Stored(StoredRun),
     Record(Box<RunRecord>),
 }
@@ -192,7 +192,8 @@ impl Source {
     }
 }
 
-fn input(
+/// Makes a group of runs, with the histograms that are needed; refuses what is invalid.
+pub(crate) fn input(
     name: &str,
     sources: Vec<Source>,
     metrics: &[Metric],

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use clap::Parser as _;
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, invocation, stated_time};
+use punctual_report::comparison::Metric;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -75,13 +76,10 @@ pub(super) fn clock(seconds: f64) -> String {
 
 /// Plans what was read, and checks the command line of every cell.
 pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
-    if read.experiment.stop.sequential.is_some() {
-        // Nobody here looks at the comparisons yet: to take the key would be to ignore it.
-        return Err(CliError::usage(format!(
-            "{}: stop: sequential: this program cannot look at comparisons during an experiment",
-            read.file
-        ))
-        .hint("leave it out: the experiment ends after its blocks, or its time"));
+    for figure in &read.experiment.metrics {
+        if let Err(err) = figure.parse::<Metric>() {
+            return Err(CliError::usage(format!("{}: compare: {err}", read.file)));
+        }
     }
     let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
     let plan = Plan::of(&read.file, &read.experiment, seed)?;

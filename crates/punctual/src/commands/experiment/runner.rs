@@ -59,6 +59,11 @@ impl Child {
             .arg(&self.home)
             .args(&what.arguments)
             .args(["--quiet", "--name", &self.name])
+            .args(
+                what.tags
+                    .iter()
+                    .map(|(key, value)| format!("--tag={key}={value}")),
+            )
             .envs(&what.env)
             .env(RUN_ID, run.to_string())
             .env(PARENT, std::process::id().to_string())

@@ -7,22 +7,33 @@ use punctual_lab::engine::{Follower, Look, Standing};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
+use punctual_store::Store;
 
 use super::plan::clock;
+use super::results;
 use crate::output::remark;
 
 /// Tells how it goes.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct Teller<'a> {
+    store: &'a Store,
+    experiment: &'a Experiment,
     plan: Plan,
     quiet: bool,
     several: bool,
 }
 
-impl Teller {
+impl<'a> Teller<'a> {
     /// Tells of `plan`, or nothing.
-    pub(super) fn new(experiment: &Experiment, plan: Plan, quiet: bool) -> Self {
+    pub(super) fn new(
+        store: &'a Store,
+        experiment: &'a Experiment,
+        plan: Plan,
+        quiet: bool,
+    ) -> Self {
         Self {
+            store,
+            experiment,
             plan,
             quiet,
             several: experiment.measurements.len() > 1,
@@ -30,7 +41,7 @@ impl Teller {
     }
 }
 
-impl Follower for Teller {
+impl Follower for Teller<'_> {
     fn begin(&mut self, _: Slot, _: &Standing) {}
 
     fn end(&mut self, attempt: &Attempt, standing: &Standing) {
@@ -66,7 +77,34 @@ impl Follower for Teller {
         ));
     }
 
-    fn is_resolved(&mut self, _: &State, _: Look) -> bool {
-        false
+    fn is_resolved(&mut self, state: &State, look: Look) -> bool {
+        let resolved = results::is_resolved(self.store, self.experiment, state, look.blocks);
+        match resolved {
+            Ok(resolved) => {
+                if !self.quiet {
+                    remark(&format!(
+                        "Looked after {} blocks: {}",
+                        look.blocks,
+                        if resolved {
+                            "every comparison is decided"
+                        } else {
+                            "it goes on"
+                        }
+                    ));
+                }
+                resolved
+            }
+            // To go on is the safe side: nothing is claimed, and no block is lost.
+            Err(err) => {
+                let why = err.cause().map(|cause| format!(": {cause}"));
+                remark(&format!(
+                    "Looked after {} blocks, in vain: {}{}",
+                    look.blocks,
+                    err.what(),
+                    why.unwrap_or_default()
+                ));
+                false
+            }
+        }
     }
 }
