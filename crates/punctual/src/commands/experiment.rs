@@ -8,6 +8,7 @@ mod results;
 mod runner;
 mod status;
 mod sweep;
+mod tuned;
 mod view;
 
 use std::fs::File;
@@ -85,6 +86,7 @@ fn dir_of(home: &Path, name: &str) -> PathBuf {
 fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError> {
     let read = read(&args.file)?;
     let plan = plan::of(&read, args.seed)?;
+    tuned::require(&read.experiment, &plan)?;
     let store = Store::open(home::find(home)?)?;
     let dir = dir_of(store.home(), &plan.name);
     if dir.symlink_metadata().is_ok() {
@@ -108,6 +110,7 @@ fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliE
     status::must_exist(store.home(), &args.name)?;
     let mut state = State::open(&dir)?;
     let experiment = Experiment::parse("experiment.toml", state.text())?;
+    tuned::require(&experiment, state.plan())?;
     go_on(&store, &experiment, &mut state, args.quiet)
 }
 

@@ -29,6 +29,16 @@ impl Live {
         })
     }
 
+    /// Returns a directory of the test's own.
+    pub(crate) fn dir(&self) -> &Path {
+        self.home.dir()
+    }
+
+    /// Returns the store of runs.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.home.store()
+    }
+
     /// Returns the directory of the journal.
     pub(crate) fn state(&self) -> PathBuf {
         self.home.dir().join("state")

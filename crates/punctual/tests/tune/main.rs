@@ -13,6 +13,7 @@ mod common;
 
 mod bad_input;
 mod boot;
+mod experiment;
 mod files;
 mod keeper;
 mod kill;

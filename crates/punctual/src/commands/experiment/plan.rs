@@ -12,7 +12,7 @@ use punctual_report::comparison::Metric;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Read;
+use super::{Read, tuned};
 use crate::cli::{Cli, ExperimentPlanArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -96,16 +96,24 @@ pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
             let run = invocation(&read.experiment, cell, measurement);
             let arguments = run.map(|run| run.arguments).unwrap_or_default();
             let line = [vec!["punctual".to_owned()], arguments].concat();
-            if let Err(err) = Cli::try_parse_from(&line) {
-                let text = err.to_string();
-                let why = text.lines().next().unwrap_or_default();
-                return Err(CliError::usage(format!(
-                    "{}: cell {}: `{}`: {}",
+            let wrong = |why: &str| {
+                CliError::usage(format!(
+                    "{}: cell {}: `{}`: {why}",
                     read.file,
                     plan.cell_name(number),
-                    line.join(" "),
-                    why.trim_start_matches("error: ")
-                )));
+                    line.join(" ")
+                ))
+            };
+            match Cli::try_parse_from(&line) {
+                Ok(cli) => tuned::check(&cli).map_err(|err| {
+                    let cause = err.cause().map(|cause| format!(": {cause}"));
+                    wrong(&format!("{}{}", err.what(), cause.unwrap_or_default()))
+                })?,
+                Err(err) => {
+                    let text = err.to_string();
+                    let why = text.lines().next().unwrap_or_default();
+                    return Err(wrong(why.trim_start_matches("error: ")));
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ use punctual_model::{Ended, Nanos};
 use punctual_store::{Store, StoredRun};
 use uuid::Uuid;
 
+use super::tuned;
 use crate::commands::measure::failed_checks;
 use crate::recording::{PARENT, RUN_ID};
 use crate::signals::StopRequest;
@@ -104,6 +105,14 @@ impl Child {
 
 impl Runner for Child {
     fn run(&mut self, run: Uuid, what: &Invocation) -> (RunEnd, Option<String>) {
+        if let Err(why) = tuned::settle(&|| self.stop.is_set()) {
+            let end = if self.stop.is_set() {
+                RunEnd::Interrupted
+            } else {
+                RunEnd::Failed
+            };
+            return (end, Some(why));
+        }
         let error = match self.command(run, what).spawn() {
             Ok(child) => self.wait(child),
             Err(err) => return (RunEnd::Failed, Some(format!("start the run: {err}"))),

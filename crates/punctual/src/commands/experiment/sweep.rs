@@ -8,6 +8,7 @@ use std::io::Write as _;
 
 use punctual_lab::sweep::Sweep;
 
+use super::tuned;
 use crate::cli::ExperimentSweepArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -16,6 +17,9 @@ use crate::output::{print, remark};
 /// Writes the file of a sweep.
 pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
     let (knob, values) = args.knob;
+    for value in &values {
+        tuned::known(&format!("{knob}={value}"))?;
+    }
     let text = Sweep {
         knob,
         values,
