@@ -40,6 +40,8 @@ pub(crate) struct Waiting {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Waiter {
     seen: u64,
+    /// The look that saw it last: threads of one name count once in each.
+    last: u64,
     /// Whether it may run on no other CPU than those that the measuring threads have.
     stuck: bool,
 }
@@ -76,7 +78,8 @@ impl Waiting {
     #[cfg(test)]
     pub(crate) fn of(looks: u64, seen: u64, name: &str) -> Self {
         let stuck = true;
-        let waiter = Waiter { seen, stuck };
+        let last = looks;
+        let waiter = Waiter { seen, last, stuck };
         Self {
             looks,
             seen,
@@ -131,7 +134,9 @@ impl Lookout {
                 }
                 if waiting.names.len() < NAMES || waiting.names.contains_key(&task.name) {
                     let waiter = waiting.names.entry(task.name.clone()).or_default();
-                    waiter.seen += 1;
+                    let look = waiting.looks + 1;
+                    waiter.seen += u64::from(waiter.last != look);
+                    waiter.last = look;
                     waiter.stuck |= is_stuck;
                 }
             }
@@ -177,16 +182,17 @@ mod tests {
             .iter()
             .next()
             .unwrap();
-        let own = Arc::clone(&stop);
-        let busy = std::thread::Builder::new().name("waits-here".to_owned());
-        let busy = busy
-            .spawn(move || {
+        let spin = |own: Arc<AtomicBool>| {
+            let thread = std::thread::Builder::new().name("waits-here".to_owned());
+            let busy = thread.spawn(move || {
                 punctual_sys::sched::set_affinity(&std::iter::once(cpu).collect()).unwrap();
                 while !own.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
-            })
-            .unwrap();
+            });
+            busy.unwrap()
+        };
+        let busy = [spin(Arc::clone(&stop)), spin(Arc::clone(&stop))];
         let mut lookout = Lookout::new(vec![std::iter::once(cpu).collect()]);
         let sys = SysRoot::live();
         for _ in 0..3 {
@@ -195,11 +201,15 @@ mod tests {
             lookout.look(&sys, &[Some(cpu)]);
         }
         stop.store(true, Ordering::Relaxed);
-        busy.join().unwrap();
+        for thread in busy {
+            thread.join().unwrap();
+        }
         let found = lookout.found().remove(0);
         assert_eq!(found.looks, 3);
         assert!(found.was_usual(), "{found:?}");
-        assert!(found.names["waits-here"].stuck, "{found:?}");
+        let waiter = &found.names["waits-here"];
+        // Two of this name, and a look is still one look.
+        assert!(waiter.stuck && waiter.seen <= found.seen, "{found:?}");
         assert!(found.describe().contains("waits-here"), "{found:?}");
     }
 }

@@ -109,13 +109,19 @@ pub(crate) fn findings(e: &Evidence<'_>) -> Vec<Finding> {
     if e.stalls.is_empty() {
         return Vec::new();
     }
-    let mut findings = vec![summary(e)];
-    findings.extend(named(e).filter(|_| e.policy.is_real_time()));
-    findings
+    let mut text = summary(e);
+    let named = named(e).filter(|_| e.policy.is_real_time());
+    if named.is_none() && e.policy.is_real_time() {
+        // What else to judge it by.
+        text = format!("{text}; no cause is named ({})", e.budgets.describe());
+    }
+    std::iter::once(Finding::observed(STALLS, text))
+        .chain(named)
+        .collect()
 }
 
 /// Says what is certain: how many, how long, and where the CPU's time went.
-fn summary(e: &Evidence<'_>) -> Finding {
+fn summary(e: &Evidence<'_>) -> String {
     let lost = total(e.stalls.iter());
     let longest = e.stalls.iter().max_by_key(|s| s.lost);
     let longest = longest.map_or_else(String::new, |s| {
@@ -136,7 +142,7 @@ fn summary(e: &Evidence<'_>) -> Finding {
         );
         text += &rest;
     }
-    Finding::observed(STALLS, text)
+    text
 }
 
 fn named(e: &Evidence<'_>) -> Option<Finding> {

@@ -205,6 +205,8 @@ impl<'a> Judge<'a> {
         );
         let order = format!("the thread in between came first in {inverted} of {arranged} cycles");
         let growth = value.map_or_else(String::new, |value| {
+            // No minus sign before what rounds to zero.
+            let value = (value * 100.0).round() / 100.0 + 0.0;
             format!(", {value:.2} µs more for each µs of that work")
         });
         let bounded = arranged > 0 && inverted == 0;

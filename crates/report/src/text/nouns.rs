@@ -23,6 +23,7 @@ pub(crate) fn of(run: &RunRecord) -> Nouns {
         "release" => ("Release lateness", "Lateness", "Releases"),
         "deadline" => ("Response time", "Response", "Iterations"),
         "noise" => ("Gaps", "Gap", "Gaps"),
+        "pi" => ("Wait for the lock", "Wait", "Waits"),
         _ => ("Latency", "Latency", "Wake-ups"),
     };
     Nouns {

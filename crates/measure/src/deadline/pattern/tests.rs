@@ -97,6 +97,12 @@ impl Case {
         assert_eq!(findings[0].id, STALLS);
         assert_eq!(findings[0].certainty, Certainty::Observed);
         assert!(findings.len() <= 2, "{findings:?}");
+        let unnamed = findings.len() == 1 && self.policy.is_real_time();
+        assert_eq!(
+            findings[0].detail.contains("sched_rt_runtime_us"),
+            unnamed,
+            "the limits are in one of the findings: {findings:?}"
+        );
         let named = findings.get(1)?;
         assert_eq!(named.certainty, Certainty::Inferred, "{named:?}");
         Some(named.id.clone())
