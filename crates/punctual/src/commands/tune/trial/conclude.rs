@@ -136,7 +136,7 @@ pub(super) fn report(tried: &[Trying], cells: &[Cell], blocks: u64, seed: u64) -
 fn figure(quantity: TrialQuantity, values: &Values, options: &Options) -> TrialFigure {
     let alone = Question::new(&values.0, &values.0, Direction::Neither);
     let side = punctual_stats::runs::compare(&alone, options).map(|outcome| outcome.baseline);
-    let interval = side.as_ref().ok().and_then(|side| side.interval.clone());
+    let interval = side.as_ref().ok().and_then(|side| side.interval);
     TrialFigure {
         quantity,
         runs: values.0.len() as u64,
