@@ -97,9 +97,9 @@ fn a_load_that_cannot_start_is_one_error_and_no_run() {
     let home = Home::new();
     let args = "measure wakeup --priority o --dma-latency off --load memory:1T --samples 5";
     home.run(args.split_whitespace())
-        .error(1, &["memory:1T", "bytes"]);
+        .error(1, &["memory:1T", "2199024 MB"]);
     assert!(home.list().is_empty());
-    home.run(["load", "memory:1T"]).error(1, &["bytes"]);
+    home.run(["load", "memory:1T"]).error(1, &["2199024 MB"]);
 }
 
 #[test]
