@@ -210,17 +210,19 @@ mod tests {
             }],
             complete: false,
         };
+        // Long lines are folded: where they are is not what this is about.
         let text = trial(&report);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "CUT SHORT",
             "12 blocks in random order (seed 9), 1 s a run, 1 run invalid",
             "p50 40.00 (39.00 .. 41.00) µs, 12 runs",
-            "0.500  0.450 .. 0.550  gain",
-            "no measurable gain (7 % would have",
+            "0.500 0.450 .. 0.550 gain",
+            "no measurable gain (7 % would have been found)",
             "too few blocks: 30 more",
             "Not tried smt: none here",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            assert!(words.contains(part), "{part}: {text}");
         }
     }
 }
