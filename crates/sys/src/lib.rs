@@ -33,6 +33,7 @@ pub mod tsc;
 pub mod wake;
 
 mod dma_latency;
+mod errno;
 mod fifo;
 mod root;
 

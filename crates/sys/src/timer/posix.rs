@@ -3,13 +3,13 @@
 
 //! POSIX interval timers: `timer_create(2)` with a signal to this thread, `sigwaitinfo(2)`.
 
-use std::io;
 use std::mem::MaybeUninit;
 
 use punctual_model::{Clock, Nanos};
 
 use super::{Errno, Sleeper};
 use crate::clock;
+use crate::errno::last;
 
 /// Arms a one-shot timer and waits for its signal.
 ///
@@ -109,8 +109,4 @@ fn only(signal: libc::c_int) -> libc::sigset_t {
     // SAFETY: `set` is initialised and `signal` is a valid number.
     unsafe { libc::sigaddset(&raw mut set, signal) };
     set
-}
-
-fn last() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Errno, Path};
+use crate::errno::last;
 
 /// A queue of one message of one byte. Its name is gone as soon as it is open, so that it goes with
 /// the process.
@@ -65,8 +66,4 @@ impl Path for Queue {
         };
         if rc < 0 { Err(last()) } else { Ok(()) }
     }
-}
-
-fn last() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

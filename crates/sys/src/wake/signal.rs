@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::{Errno, Path};
+use crate::errno::last;
 use crate::mutex::check;
 use crate::thread::Tid;
 
@@ -70,8 +71,4 @@ impl Path for Signal {
         let signal = unsafe { libc::sigwaitinfo(&raw const self.signals, std::ptr::null_mut()) };
         if signal < 0 { Err(last()) } else { Ok(()) }
     }
-}
-
-fn last() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
