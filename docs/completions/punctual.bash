@@ -2808,7 +2808,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -c -p -i -d -D -n -q -h -V --threads --cpus --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --require --dma-latency --mlock --housekeeping --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --tune --set --isolate --home --help --version"
+            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --quiet --tune --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2819,14 +2819,6 @@ _punctual() {
                     return 0
                     ;;
                 -t)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -c)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2898,7 +2890,11 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --require)
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2911,6 +2907,10 @@ _punctual() {
                     return 0
                     ;;
                 --housekeeping)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -76,7 +76,6 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fis
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -f -a "noise" -d 'Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s t -l threads -d 'Number of measuring threads [default: one for each CPU]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l pin -d 'How threads are bound: each to one CPU of the set, all to the set, or none at all' -r -f -a "each\t''
 set\t''
 none\t''"
@@ -99,11 +98,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l until -d 'End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l on-threshold -d 'End at a sample above TIME, keep the samples around it, exit 3' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on]' -r -f -a "on\t'Yes'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them, for noise all others]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r

@@ -28,6 +28,11 @@ impl LoadOptions {
     pub(crate) fn chosen(&self) -> Result<Vec<LoadSpec>, CliError> {
         self.reach.over(LoadList::join(&self.load))
     }
+
+    /// Returns the loads that are asked for, in the words of the command line.
+    pub(crate) fn words(&self) -> Result<Vec<String>, CliError> {
+        Ok(self.chosen()?.iter().map(ToString::to_string).collect())
+    }
 }
 
 /// What loads may touch beyond the CPUs and the memory

@@ -44,7 +44,7 @@ impl Instrument {
     /// Returns the CPUs that were named to be measured.
     pub(crate) const fn cpus(&self) -> Option<&CpuSet> {
         match self {
-            Self::Wakeup(args) => args.cpus.as_ref(),
+            Self::Wakeup(args) => args.common.cpus.as_ref(),
             Self::Irq(args) => args.common.cpus.as_ref(),
             Self::Release(args) => args.common.cpus.as_ref(),
             Self::Linpack(args) => args.common.cpus.as_ref(),
@@ -60,7 +60,7 @@ impl Instrument {
     /// Measures `cpus` where none were named.
     pub(crate) fn or_on(&mut self, cpus: &CpuSet) {
         let named = match self {
-            Self::Wakeup(args) => &mut args.cpus,
+            Self::Wakeup(args) => &mut args.common.cpus,
             Self::Irq(args) => &mut args.common.cpus,
             Self::Release(args) => &mut args.common.cpus,
             Self::Linpack(args) => &mut args.common.cpus,
@@ -82,10 +82,6 @@ pub struct WakeupArgs {
     #[arg(long, short = 't', value_name = "N", help_heading = "Threads",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
-
-    /// CPUs to measure [default: all that are online and allowed]
-    #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
-    pub cpus: Option<CpuSet>,
 
     /// How threads are bound: each to one CPU of the set, all to the set, or none at all
     #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
@@ -189,54 +185,12 @@ pub struct WakeupArgs {
     )]
     pub deadline: Vec<Nanos>,
 
-    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
-    /// unless it is shown (can be repeated)
-    #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
-    pub require: Vec<Requirement>,
-
-    /// Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us]
-    #[arg(
-        long,
-        value_name = "TIME|off",
-        allow_hyphen_values = true,
-        help_heading = "System"
-    )]
-    pub dma_latency: Option<DmaLatency>,
-
-    /// Lock the memory of the process [default: on]
-    #[arg(long, value_name = "on|off", help_heading = "System")]
-    pub mlock: Option<Switch>,
-
-    /// CPUs of all that is not a measuring thread [default: those not measured, if there are any]
-    #[arg(long, value_name = "LIST", help_heading = "System")]
-    pub housekeeping: Option<CpuSet>,
-
-    /// Loads beside the measurement
+    /// What all instruments share
     #[command(flatten)]
-    pub loads: LoadOptions,
-
-    /// Name of the run, for `punctual runs`
-    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
-    pub name: Option<String>,
-
-    /// Remark kept with the run
-    #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
-    pub note: Option<String>,
-
-    /// Tag of the run, by which `compare` groups (can be repeated)
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
-    pub tag: Vec<Tag>,
-
-    /// Print the run record as JSON instead of the summary
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-
-    /// Show no progress, only the result
-    #[arg(long, short = 'q', help_heading = "Output")]
-    pub quiet: bool,
+    pub common: CommonArgs,
 }
 
-/// Options that all instruments but `wakeup` have
+/// Options that all instruments have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
     /// CPUs to measure [default: all that are online and allowed; for deadline the first of them, for

@@ -70,19 +70,25 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
     let store = Store::open(home::find(home)?)?;
     recording::check_room(&store, &spec)?;
     let stop = StopRequest::on_signals()?;
+    let common = &args.common;
     let job = Job {
         spec,
-        name: args.name.clone(),
-        note: args.note.clone(),
-        tags: cli::tags(&args.tag),
-        requirements: args.require.clone(),
-        loads: args.loads.chosen()?,
-        insist_on_mlock: args.mlock.is_some(),
-        insist_on_dma_latency: args.dma_latency.is_some(),
+        name: common.name.clone(),
+        note: common.note.clone(),
+        tags: cli::tags(&common.tag),
+        requirements: common.require.clone(),
+        loads: common.loads.chosen()?,
+        insist_on_mlock: common.mlock.is_some(),
+        insist_on_dma_latency: common.dma_latency.is_some(),
     };
-    let recorded = recording::record(&sys, &store, &job, &stop, View::pick(args.quiet))?;
+    let recorded = recording::record(&sys, &store, &job, &stop, View::pick(common.quiet))?;
+    finish(&recorded, common.json, common.quiet)
+}
+
+/// Prints the run, says where it is, and turns it into an exit status.
+fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError> {
     let record = &recorded.record;
-    let printed = if args.json {
+    let printed = if json {
         output::write(|out| punctual_report::export::json_run(record, out))
     } else {
         print(&text::run(record, text::Detail::Summary))
@@ -90,12 +96,6 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
     if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
         return Err(err.hint(format!("the run is recorded in {}", path.display())));
     }
-    finish(&recorded, args.json, args.quiet)
-}
-
-/// Says where the run is, and turns it into an exit status.
-fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError> {
-    let record = &recorded.record;
     let path = recorded.kept()?;
     if !quiet && !json {
         print(&format!(

@@ -9,7 +9,6 @@ use std::path::Path;
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{Found, Frame};
 use punctual_model::{CpuSet, Nanos, Policy, Setup};
-use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 
@@ -17,11 +16,10 @@ use super::plan::{Cpus, usable};
 use crate::cli::{self, CommonArgs, DmaLatency, Switch};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::print;
+use crate::home;
 use crate::recording::instrument::{Job, record};
 use crate::signals::StopRequest;
 use crate::view::View;
-use crate::{home, output};
 
 /// What an instrument measures, which decides what holds when nothing is said.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -104,15 +102,6 @@ pub(crate) fn run(
     };
     let view = View::pick(common.quiet);
     let recorded = record(&sys, &store, &job, &stop, view, instrument)?;
-    let record = &recorded.record;
-    let printed = if common.json {
-        output::write(|out| punctual_report::export::json_run(record, out))
-    } else {
-        print(&text::run(record, text::Detail::Summary))
-    };
-    if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
-        return Err(err.hint(format!("the run is recorded in {}", path.display())));
-    }
     super::finish(&recorded, common.json, common.quiet)
 }
 
@@ -127,7 +116,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
     };
     let housekeeping = match &common.housekeeping {
         Some(list) => usable("--housekeeping", list, cpus)?,
-        None => free(&measured, cpus),
+        None => cpus.free_of(&measured),
     };
     let latency = asked.kind == Kind::Latency;
     Ok(Setup {
@@ -141,22 +130,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
         },
         mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),
         housekeeping,
-        loads: common
-            .loads
-            .chosen()?
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        loads: common.loads.words()?,
         options: asked.options,
     })
-}
-
-/// Picks the CPUs that are not measured; all, where every CPU is.
-fn free(measured: &CpuSet, cpus: &Cpus) -> CpuSet {
-    let free = cpus.allowed.without(measured);
-    if free.is_empty() {
-        cpus.allowed.clone()
-    } else {
-        free
-    }
 }

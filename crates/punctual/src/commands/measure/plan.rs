@@ -23,6 +23,18 @@ pub(crate) struct Cpus {
     pub(crate) reachable: CpuSet,
 }
 
+impl Cpus {
+    /// The CPUs besides those of `busy`; all, where there is no other.
+    pub(crate) fn free_of(&self, busy: &CpuSet) -> CpuSet {
+        let free = self.allowed.without(busy);
+        if free.is_empty() {
+            self.allowed.clone()
+        } else {
+            free
+        }
+    }
+}
+
 /// Returns what `args` mean on a machine with `cpus`.
 pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
     check_times(args)?;
@@ -33,7 +45,7 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         ))
         .hint("nanosleep, relative and posix know every clock"));
     }
-    let measured = match &args.cpus {
+    let measured = match &args.common.cpus {
         Some(asked) => usable("--cpus", asked, cpus)?,
         None => cpus.allowed.clone(),
     };
@@ -41,7 +53,7 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         Some(threads) => threads,
         None => u32::try_from(measured.len()).unwrap_or(u32::MAX),
     };
-    let housekeeping = match &args.housekeeping {
+    let housekeeping = match &args.common.housekeeping {
         Some(asked) => usable("--housekeeping", asked, cpus)?,
         None => housekeeping(args, threads, &measured, cpus),
     };
@@ -62,23 +74,18 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         warm_up_ns: args.warm_up,
         timer: args.timer,
         clock: args.clock,
-        dma_latency_ns: match args.dma_latency {
+        dma_latency_ns: match args.common.dma_latency {
             None => Some(Nanos::ZERO),
             Some(DmaLatency::Hold(bound)) => Some(bound),
             Some(DmaLatency::Off) => None,
         },
-        mlock: args.mlock != Some(Switch::Off),
+        mlock: args.common.mlock != Some(Switch::Off),
         housekeeping,
         raw: args.raw,
         until: args.until.iter().map(ToString::to_string).collect(),
         on_threshold_ns: args.on_threshold,
-        deadlines_ns: with_limits(&args.deadline, &args.require),
-        loads: args
-            .loads
-            .chosen()?
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        deadlines_ns: with_limits(&args.deadline, &args.common.require),
+        loads: args.common.loads.words()?,
     })
 }
 
@@ -155,12 +162,7 @@ fn housekeeping(args: &WakeupArgs, threads: u32, measured: &CpuSet, cpus: &Cpus)
         Pin::Set => measured.clone(),
         Pin::None => cpus.allowed.clone(),
     };
-    let free = cpus.allowed.without(&busy);
-    if free.is_empty() {
-        cpus.allowed.clone()
-    } else {
-        free
-    }
+    cpus.free_of(&busy)
 }
 
 /// Adds the times of requirements to those of which misses are counted exactly.

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use punctual_host::profile::Profile;
-use punctual_model::{CpuSet, LeftOut, Nanos, Pin, Plan, Policy, RunSpec, TrialReport};
+use punctual_model::{LeftOut, Nanos, Pin, Plan, Policy, RunSpec, TrialReport};
 use punctual_report::text;
 use punctual_stats::Source;
 use punctual_store::Store;
@@ -182,7 +182,7 @@ fn spec(args: &TrialArgs, plan: &Plan) -> Result<RunSpec, CliError> {
         None if plan.cpus_rt.is_empty() => cpus.allowed.clone(),
         None => plan.cpus_rt.clone(),
     };
-    let free: CpuSet = cpus.allowed.without(&measured);
+    let housekeeping = cpus.free_of(&measured);
     Ok(RunSpec {
         threads: u32::try_from(measured.len()).unwrap_or(u32::MAX),
         cpus: measured,
@@ -198,17 +198,12 @@ fn spec(args: &TrialArgs, plan: &Plan) -> Result<RunSpec, CliError> {
         clock: punctual_model::Clock::Monotonic,
         dma_latency_ns: None,
         mlock: true,
-        housekeeping: if free.is_empty() { cpus.allowed } else { free },
+        housekeeping,
         raw: false,
         until: Vec::new(),
         on_threshold_ns: None,
         deadlines_ns: Vec::new(),
-        loads: args
-            .loads
-            .chosen()?
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        loads: args.loads.words()?,
     })
 }
 
