@@ -446,7 +446,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__assess)
-            opts="-c -D -q -h -V --deadline --require --cpus --duration --json --quiet --home --help --version"
+            opts="-c -D -q -h -V --deadline --require --load --ping-to --ping-rate --allow-console --cpus --duration --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -457,6 +457,18 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ping-rate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

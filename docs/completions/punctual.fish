@@ -39,9 +39,13 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, s
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l load -d 'Measure beside these loads, see `punctual load --help`; each use is a condition of its own [default: the presets kernel and bridgers] (comma-separated, can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, half of it idle and half under load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, an equal part of it under each condition; the first is an idle machine' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l json -d 'Print the assessment as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s h -l help -d 'Print help'

@@ -33,7 +33,7 @@ pub struct Assessment {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Condition {
-    /// `idle` or `loaded`.
+    /// `idle`, or what the loads of the condition are called.
     pub name: String,
     /// The run.
     pub run: RunRecord,
@@ -55,7 +55,7 @@ pub struct DeadlineVerdict {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissRate {
-    /// `idle` or `loaded`.
+    /// The name of the condition.
     pub condition: String,
     /// Wake-ups later than the deadline: samples, and overruns that were served too late.
     pub missed: u64,

@@ -42,6 +42,7 @@ pub use self::tune::{
 };
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use punctual_measure::loads::LoadList;
 use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
@@ -126,17 +127,26 @@ pub struct AssessArgs {
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
 
+    /// Measure beside these loads, see `punctual load --help`; each use is a condition of its own
+    /// [default: the presets kernel and bridgers] (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD", help_heading = "Loads")]
+    pub load: Vec<LoadList>,
+
+    /// What the loads may touch
+    #[command(flatten)]
+    pub reach: LoadReach,
+
     /// CPUs to measure [default: all that are online and allowed]
     #[arg(long, short = 'c', value_name = "LIST")]
     pub cpus: Option<CpuSet>,
 
-    /// Time to measure, half of it idle and half under load
+    /// Time to measure, an equal part of it under each condition; the first is an idle machine
     #[arg(
         long,
         short = 'D',
         value_name = "TIME",
         allow_hyphen_values = true,
-        default_value = "50s"
+        default_value = "60s"
     )]
     pub duration: Nanos,
 

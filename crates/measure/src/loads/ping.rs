@@ -74,6 +74,16 @@ impl Ping {
         Ok(tasks)
     }
 
+    /// Finds out whether it may flood at all.
+    ///
+    /// # Errors
+    ///
+    /// As when it starts: with `Unsupported` where the privilege is missing or nobody would answer, with
+    /// `InvalidInput` where it would flood somebody else.
+    pub fn check(&self, sys: &SysRoot) -> io::Result<()> {
+        self.prepare(sys).map(drop)
+    }
+
     fn check_foreign(&self, to: Ipv4Addr) -> io::Result<()> {
         if self.rate.is_some_and(|rate| rate <= FOREIGN_RATE) {
             return Ok(());

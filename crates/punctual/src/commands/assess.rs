@@ -3,19 +3,21 @@
 
 //! `punctual assess`: the main job.
 //!
-//! Two runs, one with nothing of ours beside it and one beside a plain CPU and memory load, and
-//! what they allow to be said about deadlines.
+//! A run with nothing of ours beside it and one beside each load, and what they allow to be said
+//! about deadlines.
+
+mod beside;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use punctual_measure::loads::LoadList;
 use punctual_model::{Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RunSpec};
 use punctual_report::assessment::assess;
 use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 
+use self::beside::Beside;
 use super::measure::{self, plan};
 use crate::cli::AssessArgs;
 use crate::error::{CliError, PRIVILEGE_HINT};
@@ -38,42 +40,48 @@ const DEADLINES: [Nanos; 8] = [
     Nanos::from_millis(10),
 ];
 
-/// What runs beside the second measurement.
-const LOADS: &str = "cpu,memory";
-
 /// The policy to measure with.
 const POLICY: Policy = Policy::Fifo { priority: 80 };
 
-/// Below this the load has hardly begun, and the figures say nothing.
-const LEAST: Nanos = Nanos::from_secs(1);
+/// Below this a load has hardly begun, and the figures say nothing.
+const LEAST: Nanos = Nanos::from_millis(500);
 
 /// Assesses this machine.
 pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliError> {
-    if args.duration < LEAST {
-        return Err(CliError::usage(format!(
-            "--duration {}: must be at least 1s",
-            args.duration
-        )));
-    }
     if args.deadline.iter().any(|deadline| deadline.is_zero()) {
         return Err(CliError::usage("--deadline 0: must be at least 1ns"));
     }
     let sys = SysRoot::live();
+    let chosen = beside::choose(&sys, args)?;
+    let count = chosen.conditions.len() as u64;
+    if args.duration.get() / count < LEAST.get() {
+        let (duration, least) = (args.duration, LEAST.times(count));
+        return Err(CliError::usage(format!(
+            "--duration {duration}: must be at least {least}, for {count} conditions"
+        )));
+    }
     let cpus = measure::cpus(&sys)?;
     let obstacle = obstacle();
-    let spec = spec(args, &cpus, obstacle.is_some())?;
+    let spec = RunSpec {
+        duration_ns: Some(Nanos::new(args.duration.get() / count)),
+        ..spec(args, &cpus, obstacle.is_some())?
+    };
     let store = Store::open(home::find(home)?)?;
     let stop = StopRequest::on_signals()?;
     if let Some(obstacle) = obstacle.as_ref().filter(|_| !args.quiet && !args.json) {
         // Said before the wait too: who wants a real-time measurement need not wait for another.
         remark(&format!("NOT a real-time measurement: {obstacle}"));
     }
-    let loads: LoadList = LOADS
-        .parse()
-        .map_err(|err| CliError::failed_to("choose the loads").because(err))?;
+    if let Some(left_out) = chosen
+        .left_out
+        .as_ref()
+        .filter(|_| !args.quiet && !args.json)
+    {
+        remark(&format!("Note: {left_out}"));
+    }
     let mut conditions = Vec::new();
     let mut unstored = None;
-    for (name, loads) in [("idle", Vec::new()), ("loaded", loads.0)] {
+    for Beside { name, loads } in chosen.conditions {
         if stop.is_set() {
             break;
         }
@@ -97,7 +105,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             unstored = Some(err);
         }
         conditions.push(Condition {
-            name: name.to_owned(),
+            name,
             run: recorded.record,
         });
     }
@@ -170,7 +178,7 @@ fn spec(args: &AssessArgs, cpus: &plan::Cpus, ordinary: bool) -> Result<RunSpec,
         priority_spread: false,
         interval_ns: Nanos::from_millis(1),
         distance_ns: Nanos::ZERO,
-        duration_ns: Some(Nanos::new(args.duration.get() / 2)),
+        duration_ns: None,
         samples: None,
         warm_up_ns: Nanos::from_millis(100),
         timer: punctual_model::TimerKind::Nanosleep,

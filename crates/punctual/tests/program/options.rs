@@ -343,6 +343,7 @@ fn an_assessment_judges_requirements_under_each_condition() {
     let args = [
         "assess",
         "--duration=1s",
+        "--load=cpu:1",
         "--quiet",
         "--json",
         "--require=no sample > 1ns",

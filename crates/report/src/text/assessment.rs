@@ -177,9 +177,9 @@ fn deadlines(assessment: &Assessment) -> String {
     text += &wrapped(
         " ",
         1,
-        "At most: the share that misses under the worse condition, with 95 % confidence; misses that \
+        "At most: the share that misses under the worst condition, with 95 % confidence; misses that \
          come in bursts count as the fewer independent ones that they are worth, and of none seen \
-         nothing is known but that. Classes after Bridgers 2015, by the worse condition: 100 %: none \
+         nothing is known but that. Classes after Bridgers 2015, by the worst condition: 100 %: none \
          missed, which claims no more than the column before; 95 %: at most 5 % miss; soft: more, or \
          too few wake-ups to say. Safe is no class that a measurement can give.",
     );
