@@ -27,6 +27,7 @@ mod noise;
 mod options;
 mod output;
 mod pi;
+mod release;
 mod schema;
 mod system;
 mod threads;
