@@ -202,7 +202,7 @@ fn an_assessment_without_privilege_begins_with_what_it_is_not() {
     let line = answer.stdout.lines().next().unwrap();
     assert!(line.starts_with("NOT a real-time measurement"), "{line}");
     let runs = user.run(&["runs", "list", "--json"]).fine().json();
-    assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 3);
 }
 
 #[test]
