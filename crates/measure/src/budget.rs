@@ -162,17 +162,7 @@ fn cpu_mount(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let sys = SysRoot::at(dir.path());
-        (dir, sys)
-    }
+    use crate::testing::machine;
 
     const OPEN_SYSTEM: [(&str, &str); 2] = [
         ("proc/sys/kernel/sched_rt_runtime_us", "1000000\n"),

@@ -40,6 +40,8 @@ mod sink;
 mod tally;
 mod tasks;
 mod team;
+#[cfg(test)]
+mod testing;
 mod throttling;
 mod watch;
 mod worker;

@@ -59,6 +59,18 @@ pub struct Progress {
     pub figures: Vec<Figure>,
 }
 
+impl Progress {
+    /// Returns the progress of work that is not sampled: what it is doing, and the share of
+    /// all of it that is `done`, from 0 to 1.
+    pub fn of(doing: String, done: f64) -> Self {
+        Self {
+            doing: Some(doing),
+            done: Some(done),
+            ..Self::default()
+        }
+    }
+}
+
 /// One thread's figures up to now.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -112,7 +112,7 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
     let whole = fill(scratch.file(), what.size, &mut |left| {
         #[expect(clippy::cast_precision_loss, reason = "for display")]
         let done = 1.0 - left as f64 / what.size.get() as f64;
-        frame.look(|| said(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
+        frame.look(|| Progress::of(format!("writing the file, {:.0} %", 100.0 * done), 0.0));
         !frame.is_stopped()
     });
     Ok(whole.map_err(failed)?.then_some(scratch))
@@ -156,7 +156,7 @@ fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result
         let doing = format!("{}, round {round} of {}", what.pattern.name(), what.repeats);
         let part = f64::from(round - 1) / f64::from(what.repeats);
         let mut program = Program::start("fio", &mut what.command(path), &bounds, "")?;
-        let Some(lines) = program.all(frame, || said(doing.clone(), part)) else {
+        let Some(lines) = program.all(frame, || Progress::of(doing.clone(), part)) else {
             return Ok(());
         };
         log.threads.add(&program.threads());
@@ -168,14 +168,6 @@ fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result
             })?;
     }
     Ok(())
-}
-
-fn said(doing: String, done: f64) -> Progress {
-    Progress {
-        doing: Some(doing),
-        done: Some(done),
-        ..Progress::default()
-    }
 }
 
 impl Log {

@@ -100,7 +100,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     };
     let mut log = Log::default();
     // The first touch of memory and of the threads' own buffers is in no figure.
-    let warm_up = || said("warming up".to_owned(), 0.0);
+    let warm_up = || Progress::of("warming up".to_owned(), 0.0);
     match &mut who {
         Who::Own => drop(bench.solve(frame, largest, warm_up)?),
         Who::Library(solver) => drop(solver.solve(frame, largest, warm_up)?),
@@ -148,7 +148,7 @@ fn rounds(
                 Who::Command(_) => format!("round {round} of {}", what.repeats),
                 _ => format!("n = {order}, round {round} of {}", what.repeats),
             };
-            let progress = || said(doing.clone(), part);
+            let progress = || Progress::of(doing.clone(), part);
             if frame.is_stopped() {
                 return Ok(());
             }
@@ -179,14 +179,6 @@ fn rounds(
         }
     }
     Ok(())
-}
-
-fn said(doing: String, done: f64) -> Progress {
-    Progress {
-        doing: Some(doing),
-        done: Some(done),
-        ..Progress::default()
-    }
 }
 
 impl Log {

@@ -79,17 +79,7 @@ impl Hierarchy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let sys = SysRoot::at(dir.path());
-        (dir, sys)
-    }
+    use crate::testing::machine;
 
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:   4000 kB\n");
 

@@ -65,21 +65,11 @@ pub(super) fn largest_cache(sys: &SysRoot, cpu: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let sys = SysRoot::at(dir.path());
-        (dir, sys)
-    }
+    use crate::testing::machine;
 
     #[test]
     fn nodes_without_memory_and_without_cpus_are_told_apart() {
-        let (_dir, sys) = tree(&[
+        let (_dir, sys) = machine(&[
             ("sys/devices/system/node/online", "0-2\n"),
             ("sys/devices/system/node/has_memory", "0,2\n"),
             ("sys/devices/system/node/node0/cpulist", "0-3\n"),
@@ -99,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_nodes_has_one() {
-        let (_dir, sys) = tree(&[]);
+        let (_dir, sys) = machine(&[]);
         let nodes = Nodes::read(&sys, &"0-1".parse().unwrap());
         assert_eq!(nodes.memory, [0]);
         assert_eq!(nodes.cpus.len(), 1);
@@ -109,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_largest_cache_is_found() {
-        let (_dir, sys) = tree(&[
+        let (_dir, sys) = machine(&[
             ("sys/devices/system/cpu/cpu3/cache/index0/size", "32K\n"),
             ("sys/devices/system/cpu/cpu3/cache/index3/size", "32768K\n"),
         ]);

@@ -151,7 +151,7 @@ fn take_memory(
         for _ in 0..what.threads {
             let mut take = || {
                 let taken = take(*node).map_err(MeasureError::Memory);
-                frame.look(|| said("taking memory".to_owned(), 0.0));
+                frame.look(|| Progress::of("taking memory".to_owned(), 0.0));
                 taken
             };
             let mut plain = Vec::new();
@@ -195,7 +195,7 @@ fn rounds(
             if frame.is_stopped() {
                 return Ok(observed);
             }
-            let progress = || said(doing.clone(), done / all);
+            let progress = || Progress::of(doing.clone(), done / all);
             let works = measure(what, frame, pool, (*at, kernel), bank, progress)?;
             if frame.is_stopped() {
                 return Ok(observed);
@@ -259,14 +259,6 @@ impl Observed {
         self.megabytes.push(works.iter().map(rate).sum());
         let nanos: f64 = works.iter().map(each).sum();
         self.nanos.push(nanos / works.len() as f64);
-    }
-}
-
-fn said(doing: String, done: f64) -> Progress {
-    Progress {
-        doing: Some(doing),
-        done: Some(done),
-        ..Progress::default()
     }
 }
 
