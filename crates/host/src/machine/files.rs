@@ -154,6 +154,8 @@ const DEBUG_FILES: &[&str] = &[
 
 /// What a capture has besides: the settings that tuning changes.
 const TUNED: &[&str] = &[
+    "/proc/#/task/#/stat",
+    "/proc/#/task/#/status",
     "/proc/irq/#/smp_affinity",
     "/proc/meminfo",
     "/proc/sys/kernel/hung_task_timeout_secs",
@@ -205,9 +207,11 @@ const TUNED: &[&str] = &[
     "/sys/devices/system/cpu/possible",
     "/sys/devices/system/cpu/present",
     "/sys/devices/virtual/workqueue/*/cpumask",
+    "/sys/fs/cgroup/*/cpuset.cpus",
     "/sys/fs/cgroup/cgroup.controllers",
     "/sys/fs/cgroup/cgroup.subtree_control",
     "/sys/fs/cgroup/cpu/cpu.rt_period_us",
+    "/sys/fs/cgroup/cpuset/*/cpuset.cpus",
     "/sys/fs/cgroup/cpuset/cpuset.mems",
     "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",

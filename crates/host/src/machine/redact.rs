@@ -83,6 +83,12 @@ const PROCESSOR: &[&str] = &[
 /// Lines of `/proc/*/status` that stay.
 const STATUS: &[&str] = &["CapEff", "Cpus_allowed", "Cpus_allowed_list"];
 
+/// Lines of the status of a thread that stay.
+const THREAD: &[&str] = &["Tgid", "Cpus_allowed_list"];
+
+/// Control groups that are called so on every machine.
+const GROUPS: &[&str] = &["init.scope", "machine.slice", "system.slice", "user.slice"];
+
 impl Archive {
     /// Makes an archive of a machine, without what tells whose machine it is.
     pub fn of(machine: &Machine) -> Self {
@@ -107,7 +113,7 @@ fn kept(machine: &Machine, path: &str, reading: &Reading) -> Option<Reading> {
     }
     let Ok(text) = reading else {
         // Without a value there is nothing to tell.
-        return (!is_process(path)).then(|| reading.clone());
+        return (!is_process(path) && thread_of(path).is_none()).then(|| reading.clone());
     };
     let text = match path {
         "/proc/cmdline" => parameters(text),
@@ -116,13 +122,16 @@ fn kept(machine: &Machine, path: &str, reading: &Reading) -> Option<Reading> {
         "/proc/stat" => lines(text, |line| line.starts_with("cpu")),
         "/proc/swaps" => swaps(text),
         "/proc/meminfo" => lines(text, |line| line.starts_with("MemTotal:")),
+        _ if let Some(directory) = thread_of(path) => thread(machine, directory, path, text)?,
         _ if path.ends_with("/status") => lines(text, |line| {
             STATUS.contains(&line.split(':').next().unwrap_or_default())
         }),
         _ if is_config(path) => machine.config()?.lines(),
         _ if is_process(path) => process(text)?,
         // The name of the group is somebody's, and so is the file in it.
-        _ if path.starts_with("/sys/fs/cgroup/") && !is_named(path) => return None,
+        _ if path.starts_with("/sys/fs/cgroup/") && !is_named(path) && !is_usual_group(path) => {
+            return None;
+        }
         _ => text.clone(),
     };
     Some(Ok(text))
@@ -196,10 +205,35 @@ fn process(text: &str) -> Option<String> {
     stays.then(|| text.to_owned())
 }
 
+/// Returns the directory of a thread that a path is in.
+fn thread_of(path: &str) -> Option<&str> {
+    let (directory, _) = path.rsplit_once('/')?;
+    (path.starts_with("/proc/") && directory.contains("/task/")).then_some(directory)
+}
+
+/// Keeps the first process's thread and the kernel's own, but those that do work of the moment.
+fn thread(machine: &Machine, directory: &str, path: &str, text: &str) -> Option<String> {
+    let stat = machine.read(&format!("{directory}/stat")).ok()?;
+    let process = crate::doctor::Process::parse(stat)?;
+    let first = process.pid == 1;
+    let stays = first || (process.is_kernel && !process.name.starts_with("kworker/"));
+    let of_status = |line: &str| THREAD.contains(&line.split(':').next().unwrap_or_default());
+    stays.then(|| match path.rsplit_once('/') {
+        Some((_, "status")) => lines(text, of_status),
+        _ if first => text.replacen(&format!("({})", process.name), "(init)", 1),
+        _ => text.to_owned(),
+    })
+}
+
+/// Whether a path is that of a control group whose name tells nothing.
+fn is_usual_group(path: &str) -> bool {
+    path.split('/').any(|part| GROUPS.contains(&part)) && path.ends_with("/cpuset.cpus")
+}
+
 /// Blanks what could be an address or a serial number.
 fn anonymous(path: &str, text: &str) -> String {
     // Capabilities, masks and times are long numbers; of these files only such lines are left.
-    if path.ends_with("/status") || is_process(path) {
+    if path.ends_with("/status") || is_process(path) || thread_of(path).is_some() {
         return text.to_owned();
     }
     blank(text)

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One file of a machine changes, and with it what one rule says.
+
+use punctual_model::RuleOutcome;
+
+use super::common::archive;
+use super::judged;
+
+/// What a rule says once a file of a machine is another: machine, CPUs, files, rule, outcome.
+pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
+    use RuleOutcome::{Fine, Found, NotApplicable, Unknown};
+    &[
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: preempt=full",
+            "preempt-model",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: preempt=lazy",
+            "preempt-model",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: preempt=none -- preempt=full",
+            "preempt-model",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: preempt=full preempt=voluntary",
+            "preempt-model",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/kernel/debug/sched/preempt: none voluntary (full) lazy",
+            "preempt-model",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/config.gz! permission denied",
+            "preempt-model",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/config.gz! permission denied",
+            "lockdep",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/sys/kernel/version: #1 SMP PREEMPT_RT x",
+            "preempt-rt",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/kernel/realtime: 1",
+            "preempt-rt",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: threadirqs",
+            "threaded-irqs",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: highres=off",
+            "high-res-timers",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/dev/cpu_dma_latency: 0",
+            "idle-halt-guest",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/cmdline: idle=poll",
+            "idle-halt-guest",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource: kvm-clock",
+            "clock-source-virtual",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/kernel/security/lockdown: none [integrity] confidentiality",
+            "lockdown",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/stat:\n|cpu0 9 0 0 9999999 0 0 0 0 0 0\n|cpu1 9 0 0 9999999 0 0 0 0 0 0",
+            "steal",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/stat:\n|cpu 1 2 3",
+            "steal",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/config.gz:\n|CONFIG_HZ=1000",
+            "stack-checks",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/sys/kernel/sched_rt_runtime_us: -1",
+            "rt-throttling",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/sys/kernel/sched_rt_runtime_us: -1",
+            "rt-group-budget",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/config.gz:\n|CONFIG_HZ=1000",
+            "rt-throttling",
+            NotApplicable,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/sys/kernel/osrelease: 6.1.0",
+            "rt-throttling",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/sys/fs/cgroup/cpu/cpu.rt_runtime_us: 0",
+            "rt-group-denied",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/status:\n|CapEff:\t0000000000000000",
+            "rt-priority-limit",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/status:\n|CapEff:\t0000000000800000",
+            "rt-priority-limit",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/status:\n|CapEff:\t0000000000800000",
+            "memory-lock-limit",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/1/stat! permission denied",
+            "other-real-time",
+            Unknown,
+        ),
+        (
+            "kvm-guest",
+            Some("1"),
+            "/proc/2/comm: bash",
+            "kernel-threads",
+            NotApplicable,
+        ),
+        (
+            "kvm-guest",
+            Some("1"),
+            "/sys/devices/system/cpu/isolated: 1",
+            "isolation",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            Some("1"),
+            "/sys/fs/cgroup/cpuset.cpus.isolated: 1",
+            "isolation",
+            Fine,
+        ),
+        (
+            "desktop-i7-4770k",
+            Some("2-3"),
+            "/proc/cmdline: isolcpus=domain,2,3",
+            "isolation",
+            Fine,
+        ),
+        (
+            "desktop-i7-4770k",
+            None,
+            "/sys/devices/system/cpu/intel_pstate/no_turbo: 1",
+            "turbo",
+            Fine,
+        ),
+        (
+            "desktop-i7-4770k",
+            None,
+            "/sys/devices/system/machinecheck/machinecheck0/check_interval: 0",
+            "machine-check-poll",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/sys/class/power_supply/AC/online: 1",
+            "on-battery",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/proc/sys/kernel/stack_tracer_enabled: 0",
+            "stack-tracer",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/proc/sys/kernel/latencytop: 0",
+            "latencytop",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/sys/devices/system/cpu/intel_uncore_frequency/package_00_die_00/min_freq_khz: 4000000",
+            "uncore-frequency",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/proc/sys/kernel/watchdog: 0",
+            "lockup-watchdog",
+            Fine,
+        ),
+        (
+            "laptop-all-wrong",
+            None,
+            "/proc/sys/kernel/watchdog: x",
+            "lockup-watchdog",
+            Unknown,
+        ),
+        (
+            "laptop-all-wrong",
+            Some("0"),
+            "/proc/sys/kernel/watchdog_cpumask: 4-7",
+            "nmi-watchdog",
+            Fine,
+        ),
+        (
+            "numa-server",
+            None,
+            "/proc/sys/kernel/numa_balancing: 0",
+            "numa-balancing",
+            Fine,
+        ),
+        (
+            "numa-server",
+            Some("0-15,32-47"),
+            "/proc/sys/kernel/watchdog: 1",
+            "shared-cache",
+            Fine,
+        ),
+        (
+            "telco-node-rt",
+            Some("2"),
+            "/sys/kernel/debug/sched/fair_server/cpu2/runtime: 0",
+            "fair-server",
+            Fine,
+        ),
+        (
+            "telco-node-rt",
+            Some("2"),
+            "/proc/irq/102/effective_affinity_list: 2",
+            "interrupts",
+            Found,
+        ),
+        (
+            "telco-node-rt",
+            None,
+            "/proc/900/stat: 900 (irqbalance) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0",
+            "irqbalance",
+            Fine,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/proc/cmdline: rcu_nocbs=5",
+            "rcu-nocbs",
+            Fine,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/proc/cmdline: nohz_full=4-5",
+            "rcu-nocbs",
+            Fine,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/proc/cmdline: rcu_nocbs=all",
+            "rcu-nocbs",
+            Fine,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/sys/devices/system/cpu/cpu5/power/pm_qos_resume_latency_us: n/a",
+            "idle-deep",
+            Fine,
+        ),
+    ]
+};
+
+#[test]
+fn one_file_decides() {
+    for (name, cpus, files, rule, expected) in CHANGES {
+        let mut changed = archive(name);
+        changed.overlay(files.parse().unwrap());
+        let diagnosis = judged(&changed, *cpus);
+        let verdict = diagnosis
+            .verdicts
+            .iter()
+            .find(|v| v.rule.id == *rule)
+            .unwrap();
+        assert_eq!(verdict.outcome, *expected, "{name} {files}: {verdict:#?}");
+    }
+}
