@@ -34,6 +34,9 @@ _punctual() {
             punctual,help)
                 cmd="punctual__subcmd__help"
                 ;;
+            punctual,kernel)
+                cmd="punctual__subcmd__kernel"
+                ;;
             punctual,load)
                 cmd="punctual__subcmd__load"
                 ;;
@@ -106,6 +109,9 @@ _punctual() {
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
                 ;;
+            punctual__subcmd__help,kernel)
+                cmd="punctual__subcmd__help__subcmd__kernel"
+                ;;
             punctual__subcmd__help,load)
                 cmd="punctual__subcmd__help__subcmd__load"
                 ;;
@@ -135,6 +141,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__experiment,sweep)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__sweep"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,initramfs)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__initramfs"
                 ;;
             punctual__subcmd__help__subcmd__measure,deadline)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__deadline"
@@ -219,6 +228,18 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__tune__subcmd__boot,revert)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert"
+                ;;
+            punctual__subcmd__kernel,help)
+                cmd="punctual__subcmd__kernel__subcmd__help"
+                ;;
+            punctual__subcmd__kernel,initramfs)
+                cmd="punctual__subcmd__kernel__subcmd__initramfs"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,help)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,initramfs)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__initramfs"
                 ;;
             punctual__subcmd__measure,deadline)
                 cmd="punctual__subcmd__measure__subcmd__deadline"
@@ -428,7 +449,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment tune runs help"
+            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment kernel tune runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -944,7 +965,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="assess doctor measure cyclictest load compare experiment tune runs help"
+            opts="assess doctor measure cyclictest load compare experiment kernel tune runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1114,6 +1135,34 @@ _punctual() {
         punctual__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel)
+            opts="initramfs"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__initramfs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1566,6 +1615,92 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel)
+            opts="-h -V --home --help --version initramfs help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help)
+            opts="initramfs help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__initramfs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__initramfs)
+            opts="-o -h -V --output --uncompressed --force --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

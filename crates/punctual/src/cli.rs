@@ -13,6 +13,7 @@ mod compare;
 mod experiment;
 mod ipc;
 mod irq;
+mod kernel;
 mod loads;
 mod measure;
 mod pi;
@@ -32,6 +33,7 @@ pub use self::experiment::{
 };
 pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
+pub use self::kernel::{InitramfsArgs, KernelAction};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;
@@ -104,6 +106,12 @@ pub enum Command {
         /// What to do with them
         #[command(subcommand)]
         action: ExperimentAction,
+    },
+    /// Boot other kernels in a virtual machine
+    Kernel {
+        /// What to do with them
+        #[command(subcommand)]
+        action: KernelAction,
     },
     /// Change the settings of this machine so that every change can be taken back
     Tune(TuneArgs),

@@ -7,6 +7,7 @@ mod assess;
 mod compare;
 mod doctor;
 mod experiment;
+mod kernel;
 pub(crate) mod load;
 pub(crate) mod measure;
 mod runs;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             measure::run(home, &tuning, &instrument)
         }
         Command::Experiment { action } => experiment::run(home, action),
+        Command::Kernel { action } => kernel::run(&action),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The initial RAM file system of a guest: a program that is its `/init`, and what it reads.
+
+use std::io::{self, Write as _};
+
+use flate2::write::GzEncoder;
+
+use super::archive::{Archive, Node};
+use super::program::Program;
+
+/// What the initial RAM file system of the released program stays below, in bytes.
+pub const INITRAMFS_LIMIT: usize = 3_000_000;
+
+/// The console: major and minor number of its device (Documentation/admin-guide/devices.txt).
+const CONSOLE: Node<'static> = Node::CharacterDevice(5, 1);
+
+/// How an initial RAM file system is packed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Compression {
+    /// Not at all: the guest has nothing to unpack.
+    None,
+    /// As gzip does, which every kernel with an initial RAM file system can read.
+    Gzip,
+}
+
+/// An initial RAM file system in the making.
+#[derive(Clone, Debug)]
+pub struct Initramfs {
+    archive: Archive,
+}
+
+impl Initramfs {
+    /// Begins with `program` as `/init`, and with the mount points that it needs.
+    #[must_use]
+    pub fn with_init(program: &Program) -> Self {
+        let mut archive = Archive::default();
+        for directory in ["dev", "proc", "sys", "run", "tmp"] {
+            archive.directory(directory);
+        }
+        archive.add("dev/console", CONSOLE);
+        archive.add("init", Node::File(0o755, &program.content));
+        for library in &program.libraries {
+            archive.add(&library.path, Node::File(0o755, &library.content));
+        }
+        Self { archive }
+    }
+
+    /// Adds a file that only root may read.
+    #[must_use]
+    pub fn file(mut self, path: &str, content: &[u8]) -> Self {
+        self.archive.add(path, Node::File(0o600, content));
+        self
+    }
+
+    /// Returns the bytes that a kernel takes. The same content gives the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the compression does, for no reason that is known.
+    pub fn pack(self, compression: Compression) -> io::Result<Vec<u8>> {
+        let bytes = self.archive.finish();
+        match compression {
+            Compression::None => Ok(bytes),
+            Compression::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::best());
+                encoder.write_all(&bytes)?;
+                encoder.finish()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::Library;
+    use std::io::Read as _;
+
+    #[test]
+    fn compression_keeps_the_archive_and_is_the_same_each_time() {
+        let program = Program {
+            content: b"program".repeat(100),
+            libraries: vec![Library {
+                path: "/lib64/ld.so".to_owned(),
+                content: b"loader".to_vec(),
+            }],
+        };
+        let image = Initramfs::with_init(&program).file("/punctual/job.json", b"{}");
+        let plain = image.clone().pack(Compression::None).unwrap();
+        let packed = image.clone().pack(Compression::Gzip).unwrap();
+        assert_eq!(packed, image.pack(Compression::Gzip).unwrap());
+        assert!(packed.len() < plain.len());
+        let mut unpacked = Vec::new();
+        flate2::read::GzDecoder::new(packed.as_slice())
+            .read_to_end(&mut unpacked)
+            .unwrap();
+        assert_eq!(unpacked, plain);
+        let text = String::from_utf8_lossy(&plain);
+        for name in ["init\0", "lib64\0", "lib64/ld.so\0", "punctual/job.json\0"] {
+            assert!(text.contains(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A program as the kernel loads it: an ELF file without what only debuggers read, and the shared
+//! libraries that it was linked to.
+//!
+//! The loader looks at the program headers alone (elf(5)). Sections, symbols and debug information
+//! lie behind the last loaded segment, and a guest would unpack them for nothing.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punctual_sys::{SysError, SysRoot};
+use thiserror::Error;
+
+const MAGIC: &[u8] = b"\x7fELF";
+const CLASS_64: u8 = 2;
+const LITTLE_ENDIAN: u8 = 1;
+const LOAD: u32 = 1;
+const INTERPRETER: u32 = 3;
+
+/// Why a program cannot run in a guest.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The file cannot be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file is no program for this kind of machine.
+    #[error("{}: {reason}", path.display())]
+    NotAProgram {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The libraries of the running program cannot be told.
+    #[error("find the libraries of this program")]
+    Libraries(#[source] SysError),
+}
+
+/// A shared library, or the program that loads them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Library {
+    /// Where the guest looks for it.
+    pub path: String,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// A program and all that it needs to run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Program {
+    /// The loaded part of its file.
+    pub content: Vec<u8>,
+    /// Nothing, where it is linked statically.
+    pub libraries: Vec<Library>,
+}
+
+impl Program {
+    /// Reads the running program, with the libraries that it has loaded.
+    ///
+    /// # Errors
+    ///
+    /// Fails when its files cannot be read, and when it is no ELF program of 64 bits.
+    pub fn own(sys: &SysRoot) -> Result<Self, ProgramError> {
+        let path = Path::new("/proc/self/exe");
+        let (content, interpreter) = read(path)?;
+        let Some(interpreter) = interpreter else {
+            return Ok(Self {
+                content,
+                libraries: Vec::new(),
+            });
+        };
+        let maps = sys
+            .read("/proc/self/maps")
+            .map_err(ProgramError::Libraries)?;
+        let mut libraries = vec![Library {
+            content: read(Path::new(&interpreter))?.0,
+            path: interpreter,
+        }];
+        for path in loaded(&maps) {
+            libraries.push(Library {
+                content: read(Path::new(path))?.0,
+                path: path.to_owned(),
+            });
+        }
+        Ok(Self { content, libraries })
+    }
+
+    /// Reads a statically linked program.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::own`], and when the program needs shared libraries.
+    pub fn static_at(path: &Path) -> Result<Self, ProgramError> {
+        match read(path)? {
+            (content, None) => Ok(Self {
+                content,
+                libraries: Vec::new(),
+            }),
+            (_, Some(_)) => Err(ProgramError::NotAProgram {
+                path: path.to_owned(),
+                reason: "needs shared libraries, which a guest does not have: link it statically",
+            }),
+        }
+    }
+}
+
+/// Reads the loaded part of a program, and the name of its interpreter.
+fn read(path: &Path) -> Result<(Vec<u8>, Option<String>), ProgramError> {
+    let content = fs::read(path).map_err(|source| ProgramError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    trimmed(content).map_err(|reason| ProgramError::NotAProgram {
+        path: path.to_owned(),
+        reason,
+    })
+}
+
+/// Returns the shared libraries that are mapped as code: the files of `maps` (proc(5)) that are
+/// named so.
+fn loaded(maps: &str) -> Vec<&str> {
+    let mut paths: Vec<&str> = maps
+        .lines()
+        .filter(|line| line.split_whitespace().nth(1) == Some("r-xp"))
+        .filter_map(|line| line.find('/').map(|at| &line[at..]))
+        .filter(|path| path.ends_with(".so") || path.contains(".so."))
+        .collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// Cuts `content` behind its last loaded segment, and says that it has no sections.
+fn trimmed(mut content: Vec<u8>) -> Result<(Vec<u8>, Option<String>), &'static str> {
+    const CUT: &str = "the file ends in the middle of a segment";
+    if !content.starts_with(MAGIC) {
+        return Err("not an ELF file");
+    }
+    if content.get(4..6) != Some(&[CLASS_64, LITTLE_ENDIAN]) {
+        return Err("not an ELF file of 64 bits, little endian");
+    }
+    let table = number(&content, 0x20, 8).ok_or(CUT)?;
+    let entry = number(&content, 0x36, 2).ok_or(CUT)?;
+    let entries = number(&content, 0x38, 2).ok_or(CUT)?;
+    let mut end = table + entry * entries;
+    let mut interpreter = None;
+    for header in (0..entries).map(|index| table + index * entry) {
+        let kind = number(&content, header, 4).ok_or(CUT)?;
+        let offset = number(&content, header + 0x08, 8).ok_or(CUT)?;
+        let size = number(&content, header + 0x20, 8).ok_or(CUT)?;
+        let behind = offset.checked_add(size).ok_or(CUT)?;
+        let segment = content.get(offset..behind).ok_or(CUT)?;
+        if kind == LOAD as usize {
+            end = end.max(behind);
+        } else if kind == INTERPRETER as usize {
+            let text = segment.strip_suffix(b"\0").unwrap_or(segment);
+            let text = std::str::from_utf8(text).map_err(|_| CUT)?;
+            interpreter = Some(text.to_owned());
+        }
+    }
+    content.truncate(end);
+    // e_shoff, then e_shnum and e_shstrndx.
+    for place in [0x28..0x30, 0x3c..0x40] {
+        content.get_mut(place).ok_or(CUT)?.fill(0);
+    }
+    Ok((content, interpreter))
+}
+
+/// Reads a little-endian number of `size` bytes.
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    let mut wide = [0; 8];
+    wide.get_mut(..size)?
+        .copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
+    // Larger than any file: the caller finds nothing there.
+    usize::try_from(u64::from_le_bytes(wide))
+        .ok()
+        .filter(|number| *number < usize::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    #[test]
+    fn a_trimmed_program_still_runs_and_is_smaller() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = Program::own(&SysRoot::live()).unwrap();
+        let whole = fs::metadata("/proc/self/exe").unwrap().len();
+        assert!((own.content.len() as u64) < whole);
+        let path = dir.path().join("program");
+        fs::write(&path, &own.content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let output = Command::new(&path).arg("--list").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let listed = String::from_utf8(output.stdout).unwrap();
+        assert!(listed.contains("a_trimmed_program_still_runs"), "{listed}");
+    }
+
+    #[test]
+    fn libraries_are_those_that_are_mapped_as_code() {
+        let maps = "\
+55-56 r-xp 00000000 fe:00 1 /usr/bin/program.so.like/program
+7f-80 r--p 00000000 fe:00 2 /usr/lib/libonly.so.1
+7f-80 r-xp 00001000 fe:00 3 /usr/lib/libc.so.6
+7f-80 r-xp 00002000 fe:00 3 /usr/lib/libc.so.6
+7f-80 r-xp 00000000 00:00 0 [vdso]
+7f-80 r-xp 00001000 fe:00 4 /opt/with space/libm.so";
+        let found = loaded(maps);
+        assert!(
+            found.contains(&"/usr/lib/libc.so.6") && found.contains(&"/opt/with space/libm.so")
+        );
+        assert!(!found.iter().any(|path| path.contains("libonly")));
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("text");
+        for (content, part) in [
+            (b"hello".to_vec(), "not an ELF file"),
+            (b"\x7fELF\x01\x01".to_vec(), "64 bits"),
+            (b"\x7fELF\x02\x01\x01".to_vec(), "ends in the middle"),
+        ] {
+            fs::write(&path, content).unwrap();
+            let err = Program::static_at(&path).unwrap_err().to_string();
+            assert!(err.contains(part) && err.contains("text"), "{err}");
+        }
+        let err = Program::static_at(Path::new("/no/such")).unwrap_err();
+        assert_eq!(err.to_string(), "read /no/such");
+    }
+
+    #[test]
+    fn no_cut_of_a_program_is_read_past_its_end() {
+        let whole = fs::read("/proc/self/exe").unwrap();
+        let loaded = trimmed(whole.clone()).unwrap().0.len();
+        for length in (0..400).chain([4_096, loaded / 2, loaded - 1]) {
+            let cut = whole.get(..length).unwrap().to_vec();
+            assert!(trimmed(cut).is_err(), "{length}");
+        }
+    }
+}

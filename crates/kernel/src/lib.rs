@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Other kernels than the one that runs: where they come from, and what becomes of them in a guest.
+//!
+//! [`boot`] starts a kernel in QEMU with an initial RAM file system that is made in memory: this
+//! program is all that is in it.
+#![forbid(unsafe_code)]
+
+pub mod boot;

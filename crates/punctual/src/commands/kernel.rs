@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel`.
+
+mod initramfs;
+
+use crate::cli::KernelAction;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Does what `action` says.
+pub(crate) fn run(action: &KernelAction) -> Result<Exit, CliError> {
+    match action {
+        KernelAction::Initramfs(args) => initramfs::write(args),
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel initramfs`.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use punctual_kernel::boot::{Compression, Initramfs, Program};
+use punctual_sys::SysRoot;
+
+use crate::cli::InitramfsArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::print;
+
+/// Writes the initial RAM file system of guests to the file that `args` name.
+pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
+    let cannot = || CliError::failed_to("make the initial RAM file system");
+    let program = Program::own(&SysRoot::live()).map_err(|err| cannot().because(err))?;
+    let compression = match args.uncompressed {
+        true => Compression::None,
+        false => Compression::Gzip,
+    };
+    let bytes = Initramfs::with_init(&program)
+        .pack(compression)
+        .map_err(|err| cannot().because(err))?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    match args.force {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    options
+        .open(&args.output)
+        .and_then(|mut file| file.write_all(&bytes))
+        .map_err(|err| {
+            let exists = err.kind() == std::io::ErrorKind::AlreadyExists;
+            let error = CliError::failed_to(format!("write {}", args.output.display()));
+            let error = error.because(err);
+            match exists {
+                true => error.hint("overwrite it with --force"),
+                false => error,
+            }
+        })?;
+    print(&format!(
+        "{}: {} bytes\n",
+        args.output.display(),
+        bytes.len()
+    ))?;
+    Ok(Exit::Fine)
+}
