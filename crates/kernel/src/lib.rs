@@ -4,7 +4,9 @@
 //! Other kernels than the one that runs: where they come from, and what becomes of them in a guest.
 //!
 //! [`boot`] starts a kernel in QEMU with an initial RAM file system that is made in memory: this
-//! program is all that is in it.
+//! program is all that is in it. [`guest`] is what the host and this program as a guest's first process
+//! say to each other.
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod guest;

@@ -14,6 +14,7 @@ pub mod adding;
 pub mod child;
 pub mod clock;
 pub mod dense;
+pub mod guest;
 pub mod icmp;
 pub mod keep;
 pub mod kernel_log;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the host and the agent in a guest say to each other.
+//!
+//! The host puts a [`Job`] into the initial RAM file system. The agent answers on the second serial
+//! port in [`Frames`]: a [`Hello`], for each run the files that it left and how it ended, and a
+//! [`Goodbye`]. What is not there to the last byte is an error, never a shorter result.
+
+mod answer;
+mod frames;
+mod job;
+mod timers;
+
+pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
+pub use frames::{Frame, FrameError, Frames, frame};
+pub use job::{Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
+pub use timers::{HighResolution, high_resolution};

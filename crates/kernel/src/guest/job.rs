@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the agent in a guest is to do.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the job lies in the initial RAM file system.
+pub const JOB_FILE: &str = "/punctual/job.json";
+
+/// The name and major version of the job's format. Host and agent are the same program, so there
+/// is nothing older to be read.
+pub const JOB_FORMAT: &str = "punctual.guest-job/1";
+
+/// What the agent in a guest is to do.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Job {
+    /// [`JOB_FORMAT`].
+    pub format: String,
+    /// Measurements, one after the other.
+    pub runs: Vec<JobRun>,
+    /// What goes wrong on purpose.
+    #[serde(default)]
+    pub fault: Option<Fault>,
+}
+
+impl Job {
+    /// Makes a job of `runs`.
+    pub fn of(runs: Vec<JobRun>) -> Self {
+        Self {
+            format: JOB_FORMAT.to_owned(),
+            runs,
+            fault: None,
+        }
+    }
+}
+
+/// A measurement in a guest.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct JobRun {
+    /// The arguments of this program, such as `measure wakeup --samples 1000`.
+    pub arguments: Vec<String>,
+    /// Identity of the run that it makes, a UUID of version 7.
+    pub id: String,
+}
+
+/// What goes wrong on purpose, so that tests can see it told.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The kernel panics instead of the first measurement.
+    Panic,
+    /// Nothing happens any more instead of the first measurement.
+    Hang,
+    /// The machine restarts instead of the first measurement.
+    Restart,
+}
