@@ -43,11 +43,23 @@ pub fn plan(
     let arguments: Vec<WantedArgument> = profile
         .boot
         .iter()
-        .map(|argument| WantedArgument {
-            word: word(argument, &cpus_rt, &cpus_housekeeping),
-            about: arguments::about(&argument.name).to_owned(),
-            now: state(argument, given.as_deref(), &cpus_rt, &cpus_housekeeping),
-            unheeded: arguments::unheeded(&argument.name, &machine),
+        .map(|argument| {
+            let word = word(argument, &cpus_rt, &cpus_housekeeping);
+            let now = state(&word, given.as_deref());
+            let implied = (now == ArgumentState::Missing)
+                .then(|| arguments::implied(&word, &machine))
+                .flatten();
+            WantedArgument {
+                about: arguments::about(&argument.name).to_owned(),
+                unheeded: match implied {
+                    None => arguments::unheeded(&word, &machine),
+                    Some(_) => None,
+                },
+                now: implied.map_or(now, |why| ArgumentState::Implied {
+                    why: why.to_owned(),
+                }),
+                word,
+            }
         })
         .collect();
     let mut plan = BootPlan {
@@ -106,21 +118,26 @@ fn value(word: &str) -> Option<&str> {
     word.split_once('=').map(|(_, value)| value)
 }
 
-fn state(
-    argument: &BootArgument,
-    given: Option<&[&str]>,
-    rt: &CpuSet,
-    housekeeping: &CpuSet,
-) -> ArgumentState {
+/// Whether the CPUs of an argument are some of another one's.
+fn within(word: &str, other: &str) -> bool {
+    let cpus = |word| value(word)?.parse::<CpuSet>().ok();
+    match (cpus(word), cpus(other)) {
+        (Some(some), Some(all)) => !some.is_empty() && some.without(&all).is_empty(),
+        _ => false,
+    }
+}
+
+fn state(wanted: &str, given: Option<&[&str]>) -> ArgumentState {
     let Some(given) = given else {
         return ArgumentState::Unknown;
     };
-    let wanted = word(argument, rt, housekeeping);
-    let own = name(&wanted);
+    let own = name(wanted);
     // The last one wins.
     match given.iter().rfind(|word| name(word) == own) {
         None => ArgumentState::Missing,
-        Some(word) if value(word) == value(&wanted) => ArgumentState::Given,
+        Some(word) if value(word) == value(wanted) => ArgumentState::Given,
+        // Interrupts that are kept to fewer CPUs are kept from those for real-time work, too.
+        Some(word) if own == "irqaffinity" && within(word, wanted) => ArgumentState::Given,
         Some(word) => ArgumentState::Other {
             word: (*word).to_owned(),
         },

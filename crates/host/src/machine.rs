@@ -119,6 +119,13 @@ impl Machine {
         self.config.as_ref()
     }
 
+    /// Returns the first two numbers of the kernel's release.
+    pub(crate) fn version(&self) -> Option<(u32, u32)> {
+        let release = self.read("/proc/sys/kernel/osrelease").ok()?;
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+
     /// Returns a list of CPUs, empty where it cannot be read.
     pub(crate) fn cpus(&self, name: &str) -> CpuSet {
         let path = format!("{CPU}/{name}");

@@ -23,6 +23,8 @@
 //! threadirqs = true
 //! ```
 //!
+//! A number may also be `"at least 10"` or `"at most 10"`: what is so already stays as it is.
+//!
 //! What stands behind `@` chooses among several: CPUs (a list, `rt`, `housekeeping`, `siblings`, `all`) where a
 //! knob belongs to CPUs, else the instance's name with `*` for anything. A later line for the same
 //! setting wins.

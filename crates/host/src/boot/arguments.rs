@@ -134,12 +134,46 @@ pub(super) fn about(name: &str) -> &'static str {
     known.map_or("as the profile says", |(_, about, _)| about)
 }
 
-/// Says why the kernel of `machine` would not heed an argument, if its configuration is known.
-pub(super) fn unheeded(name: &str, machine: &Machine) -> Option<String> {
+/// Says why the kernel of `machine` would not heed an argument, as far as its version and
+/// configuration are known.
+pub(super) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    let version = machine.version();
+    if name == "isolcpus"
+        && let Some(version) = version
+    {
+        // kernel/sched/isolation.c: one that it does not know makes these kernels drop all of it.
+        let flags = [("managed_irq", (5, 6)), ("domain", (4, 15))];
+        let mut unknown = flags.iter().filter(|(_, since)| version < *since);
+        let given = |flag: &str| value.split(',').any(|part| part == flag);
+        if let Some((flag, (major, minor))) = unknown.find(|(flag, _)| given(flag)) {
+            return Some(format!(
+                "kernels before {major}.{minor} do not know `{flag}` and drop the argument: write a \
+                 profile with the CPUs alone"
+            ));
+        }
+        if version < (4, 15) {
+            // No option was needed for it.
+            return None;
+        }
+    }
     let (.., needed) = KNOWN.iter().find(|(known, ..)| *known == name)?;
     let config = machine.config()?;
     let option = needed.filter(|option| !config.has(option))?;
     Some(format!("this kernel is built without CONFIG_{option}"))
+}
+
+/// Says why the kernel of `machine` does without an argument what the argument asks for.
+pub(super) fn implied(word: &str, machine: &Machine) -> Option<&'static str> {
+    let config = machine.config()?;
+    let fixed = !config.has("PREEMPT_DYNAMIC");
+    match word {
+        "threadirqs" if config.has("PREEMPT_RT") => Some("PREEMPT_RT always does so"),
+        "preempt=full" if fixed && config.has("PREEMPT_RT") => Some("PREEMPT_RT is more than that"),
+        "preempt=full" if fixed && config.has("PREEMPT") => Some("the kernel is built so"),
+        "preempt=none" if fixed && config.has("PREEMPT_NONE") => Some("the kernel is built so"),
+        _ => None,
+    }
 }
 
 /// Says what is wrong with an argument.

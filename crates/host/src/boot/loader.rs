@@ -52,7 +52,7 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
             other.join(" ")
         ));
     }
-    let unheeded = plan.arguments.iter().filter(|a| a.unheeded.is_some());
+    let unheeded = plan.needed().filter(|a| a.unheeded.is_some());
     let unheeded: Vec<&str> = unheeded.map(|a| a.word.as_str()).collect();
     if !unheeded.is_empty() {
         plan.warnings.push(format!(
@@ -66,7 +66,7 @@ fn drop_in(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
     if !sys.exists("/etc/default/grub") || !sys.exists(DROP_INS) {
         return None;
     }
-    let words: Vec<&str> = plan.arguments.iter().map(|a| a.word.as_str()).collect();
+    let words: Vec<&str> = plan.needed().map(|a| a.word.as_str()).collect();
     let new = format!(
         "# Written by `punctual tune boot apply`, profile {}; `punctual tune boot revert` removes it.\n\
          GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {}\"\n",
@@ -141,10 +141,10 @@ fn with_arguments(entry: &str, plan: &BootPlan) -> String {
 
 /// Puts the arguments behind those of a command line, without what they replace.
 fn merged(line: &str, plan: &BootPlan) -> String {
-    let replaced = |word: &str| plan.arguments.iter().any(|a| name(&a.word) == name(word));
+    let replaced = |word: &str| plan.needed().any(|a| name(&a.word) == name(word));
     let kept = words(line).into_iter().filter(|word| !replaced(word));
     let mut all: Vec<&str> = kept.collect();
-    all.extend(plan.arguments.iter().map(|a| a.word.as_str()));
+    all.extend(plan.needed().map(|a| a.word.as_str()));
     // What is init's stays behind all that is the kernel's.
     if let Some((_, init)) = line.split_once(" -- ") {
         all.push("--");

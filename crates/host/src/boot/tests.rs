@@ -215,7 +215,7 @@ fn what_the_running_kernel_has_and_heeds_is_told() {
 #[test]
 fn with_every_argument_given_there_is_nothing_to_do() {
     let all = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 \
-               rcu_nocb_poll nosoftlockup skew_tick=1 threadirqs";
+               rcu_nocb_poll nosoftlockup skew_tick=1 threadirqs preempt=full";
     let mut files = GRUB.to_vec();
     files.extend([
         ("/proc/cmdline", all),
@@ -227,6 +227,52 @@ fn with_every_argument_given_there_is_nothing_to_do() {
         made.is_given() && made.files.is_empty() && made.warnings.is_empty(),
         "{made:#?}"
     );
+}
+
+#[test]
+fn what_the_kernel_does_anyway_is_not_given() {
+    let mut files = GRUB.to_vec();
+    let rt = format!("{CONFIG}\nCONFIG_PREEMPT_RT=y");
+    files.extend([
+        ("/proc/cmdline", "irqaffinity=0 quiet"),
+        ("/boot/config-6.12.1-amd64", rt.as_str()),
+    ]);
+    let made = Bench::new(&files).plan();
+    let now = |word: &str| {
+        let found = made.arguments.iter().find(|a| a.word == word);
+        found.unwrap().now.clone()
+    };
+    let implied = |now| matches!(now, ArgumentState::Implied { .. });
+    assert!(implied(now("threadirqs")) && implied(now("preempt=full")));
+    // Fewer CPUs for interrupts than there could be are somebody's choice.
+    assert_eq!(now("irqaffinity=0-1"), ArgumentState::Given);
+    let text = &made.files[0].new;
+    assert!(text.contains("skew_tick=1"), "{text}");
+    assert!(
+        !text.contains("threadirqs") && !text.contains("preempt"),
+        "{text}"
+    );
+    assert_eq!(made.warnings, [] as [&str; 0]);
+}
+
+#[test]
+fn an_old_kernel_takes_isolcpus_without_flags_alone() {
+    for (release, part) in [
+        ("4.0.0-generic", Some("before 5.6")),
+        ("5.4.0-1-generic", Some("before 5.6")),
+        ("5.15.0", None),
+    ] {
+        let path = format!("/boot/config-{release}");
+        let bench = Bench::new(&[("/proc/sys/kernel/osrelease", release), (&path, CONFIG)]);
+        let made = bench.plan();
+        let unheeded = made.arguments[0].unheeded.clone();
+        assert_eq!(unheeded.is_some(), part.is_some(), "{release}");
+        assert!(
+            unheeded
+                .unwrap_or_default()
+                .contains(part.unwrap_or_default())
+        );
+    }
 }
 
 #[test]

@@ -100,6 +100,14 @@ impl Knob {
 /// Every knob, in groups.
 pub const KNOBS: [&[Knob]; 4] = [cpu::KNOBS, sched::KNOBS, memory::KNOBS, device::KNOBS];
 
+/// Knobs whose values depend on each other: the machine's real-time budget and the root group's.
+pub(crate) const BANDWIDTH: [&str; 4] = [
+    "kernel.sched_rt_runtime_us",
+    "kernel.sched_rt_period_us",
+    "cgroup.rt_runtime_us",
+    "cgroup.rt_period_us",
+];
+
 /// Returns the knob of that name.
 pub fn find(name: &str) -> Option<&'static Knob> {
     all().find(|knob| knob.name == name)

@@ -284,7 +284,11 @@ fn tuners(sys: &SysRoot) -> Vec<String> {
     let names = sys.names("/proc").unwrap_or_default();
     let processes = names.iter().filter(|n| n.parse::<u32>().is_ok());
     let mut found: Vec<String> = processes
-        .filter_map(|process| sys.read(&format!("/proc/{process}/comm")).ok())
+        .filter_map(|process| {
+            let stat = sys.read(&format!("/proc/{process}/stat")).ok()?;
+            let (head, _) = stat.rsplit_once(')')?;
+            Some(head.split_once('(')?.1.to_owned())
+        })
         // The kernel keeps 15 characters.
         .filter(|name| {
             TUNERS

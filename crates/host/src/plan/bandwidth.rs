@@ -12,7 +12,7 @@
 use punctual_model::{Codec, SkipReason, Writable};
 
 use super::Planner;
-use super::settings::BANDWIDTH;
+use crate::knob::BANDWIDTH;
 use crate::profile::{Value, Want};
 
 /// Runtime that means "no limit".

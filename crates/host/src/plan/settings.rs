@@ -6,16 +6,8 @@
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::Planner;
-use crate::knob::{Kind, Reading};
+use crate::knob::{BANDWIDTH, Kind, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
-
-/// Knobs whose values depend on each other: the plan of bandwidth has them.
-pub(super) const BANDWIDTH: [&str; 4] = [
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_rt_period_us",
-    "cgroup.rt_runtime_us",
-    "cgroup.rt_period_us",
-];
 
 /// Knobs that may have no CPU at all in their mask.
 const MAY_BE_EMPTY: [&str; 2] = ["net.rps_cpus", "net.xps_cpus"];
@@ -80,6 +72,9 @@ impl Planner<'_> {
             Some(selector) if there.peek().is_some() => (
                 Some(selector.text.as_str()),
                 match &selector.cpus {
+                    Some(CpuWord::Siblings) if self.cpus(&CpuWord::Siblings).is_empty() => {
+                        "no CPU shares a core with those for real-time work".to_owned()
+                    }
                     Some(word) if there.any(|r| r.cpus.is_some()) => {
                         format!("none for CPUs {} ({word})", self.cpus(word))
                     }
@@ -142,6 +137,15 @@ impl Planner<'_> {
             (Value::Plain(text), _) => text.clone(),
             (Value::Least, Some((least, _))) => least.to_string(),
             (Value::Greatest, Some((_, greatest))) => greatest.to_string(),
+            (Value::AtLeast(bound) | Value::AtMost(bound), _) => {
+                let now: i64 = old.parse().unwrap_or_default();
+                let wanted = matches!(value, Value::AtLeast(_)) && now < *bound
+                    || matches!(value, Value::AtMost(_)) && now > *bound;
+                if !wanted {
+                    return Ok(None);
+                }
+                bound.to_string()
+            }
             (Value::Above(limit), Some((latency_us, _))) => {
                 u8::from(latency_us > limit.get() / 1_000).to_string()
             }
@@ -190,15 +194,16 @@ impl Planner<'_> {
         let kept = had.common(&wanted);
         let by_role = !matches!(word, CpuWord::List(_));
         match knob {
-            // Someone put the interrupt where it is: it keeps what it may.
-            "irq.affinity" if by_role && !kept.is_empty() => Ok(Some(kept.to_string())),
+            // Nothing is spread, and nothing shall be.
+            "net.rps_cpus" if by_role && had.is_empty() => Ok(None),
             // An empty set of a version 2 group has all CPUs of the group above.
             "cgroup.cpus" if by_role && had.is_empty() => Ok(Some(wanted.to_string())),
             "cgroup.cpus" if by_role && kept.is_empty() => Err((
                 SkipReason::Bound,
                 "its CPUs are among those for real-time work alone".to_owned(),
             )),
-            "cgroup.cpus" if by_role => Ok(Some(kept.to_string())),
+            // Someone put the interrupt, the work, ... where it is: it keeps what it may.
+            _ if by_role && !kept.is_empty() => Ok(Some(kept.to_string())),
             _ => Ok(Some(wanted.to_string())),
         }
     }

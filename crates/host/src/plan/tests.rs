@@ -249,6 +249,47 @@ fn a_later_line_wins_and_what_is_so_already_is_counted() {
 }
 
 #[test]
+fn a_bound_changes_only_what_is_beyond_it() {
+    let (_dir, survey) = desktop(&[("/proc/sys/vm/stat_interval", "300")]);
+    let of = |knobs: &str| lines(&made(&profile(knobs), &survey, ""));
+    assert_eq!(
+        of("vm.swappiness = \"at most 10\""),
+        ["vm.swappiness 60 -> 10"]
+    );
+    assert!(of("vm.swappiness = \"at least 10\"").is_empty());
+    assert!(of("vm.stat_interval = \"at least 120\"").is_empty());
+    assert_eq!(
+        of("vm.stat_interval = 120"),
+        ["vm.stat_interval 300 -> 120"]
+    );
+}
+
+#[test]
+fn what_is_narrower_than_housekeeping_stays_so() {
+    let (_dir, survey) = desktop(&[
+        ("/proc/irq/default_smp_affinity", "f"),
+        ("/sys/devices/virtual/workqueue/cpumask", "ff"),
+        ("/proc/sys/kernel/watchdog_cpumask", "2-5"),
+        ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "00"),
+        ("/sys/class/net/eth1/queues/rx-0/rps_cpus", "ff"),
+    ]);
+    let housekeeping = "\"irq.default_affinity\" = \"housekeeping\"\n\
+        workqueue.cpumask = \"housekeeping\"\nkernel.watchdog_cpumask = \"housekeeping\"\n\
+        net.rps_cpus = \"housekeeping\"";
+    assert_eq!(
+        lines(&made(&profile(housekeeping), &survey, "5")),
+        [
+            "workqueue.cpumask 0-7 -> 0-4,6-7",
+            "kernel.watchdog_cpumask 2-5 -> 2-4",
+            "net.rps_cpus@eth1/rx-0 0-7 -> 0-4,6-7",
+        ]
+    );
+    // CPUs that are named are meant.
+    let named = "workqueue.cpumask = \"0-1\"\nnet.rps_cpus = \"0-1\"";
+    assert_eq!(lines(&made(&profile(named), &survey, "5")).len(), 3);
+}
+
+#[test]
 fn what_cannot_be_had_says_why() {
     let (_dir, survey) = desktop(&[
         ("/sys/devices/system/cpu/smt/control", "notsupported"),
@@ -407,7 +448,7 @@ fn a_partition_is_made_of_either_version_of_control_groups() {
 
 #[test]
 fn another_tuner_at_work_is_told() {
-    let (_dir, survey) = desktop(&[("/proc/9/comm", "irqbalance")]);
+    let (_dir, survey) = desktop(&[("/proc/9/stat", "9 (irqbalance) S 1")]);
     let plan = made(&profile("irq.affinity = \"housekeeping\""), &survey, "1,5");
     assert!(
         plan.warnings[0].contains("irqbalance is running"),

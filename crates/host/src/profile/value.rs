@@ -8,7 +8,7 @@ use std::fmt;
 use punctual_model::{Codec, CpuSet, Nanos};
 
 use super::Want;
-use crate::knob::{KNOBS, Kind, Knob, Threads, find};
+use crate::knob::{BANDWIDTH, KNOBS, Kind, Knob, Threads, find};
 
 /// A wanted value.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,6 +21,10 @@ pub enum Value {
     Least,
     /// The greatest number that the hardware has.
     Greatest,
+    /// This number, where a smaller one is set.
+    AtLeast(i64),
+    /// This number, where a greater one is set.
+    AtMost(i64),
     /// On for idle states that take longer to leave, off for the others.
     Above(Nanos),
     /// Hold this bound.
@@ -133,6 +137,9 @@ fn value(knob: &Knob, text: &str) -> Result<Value, ValueError> {
         value: text.to_owned(),
         expected,
     };
+    if let Some(bound) = bound(knob, text) {
+        return bound.map_err(|expected| wrong(expected.to_owned()));
+    }
     match (knob.kind, knob.codec()) {
         (Kind::Held(_), _) if text == "off" => Ok(Value::Release),
         (Kind::Held(_), _) => {
@@ -172,6 +179,23 @@ fn value(knob: &Knob, text: &str) -> Result<Value, ValueError> {
         }
         (_, codec) => plain(knob, text).ok_or_else(|| wrong(codec.expected().to_owned())),
     }
+}
+
+/// Reads `at least N` or `at most N`; none where it is neither.
+fn bound(knob: &Knob, text: &str) -> Option<Result<Value, &'static str>> {
+    let (number, make): (_, fn(i64) -> Value) = match text.strip_prefix("at least ") {
+        Some(number) => (number, Value::AtLeast),
+        None => (text.strip_prefix("at most ")?, Value::AtMost),
+    };
+    // The real-time budget has values that depend on each other, and -1 for no limit.
+    let ordered = matches!(knob.kind, Kind::Files(_))
+        && knob.codec() == Codec::Integer
+        && !BANDWIDTH.contains(&knob.name);
+    Some(match number.trim().parse() {
+        Ok(number) if ordered => Ok(make(number)),
+        Ok(_) => Err("a value by itself: this knob has no order"),
+        Err(_) => Err("at least or at most, and a whole number, such as at most 10"),
+    })
 }
 
 fn plain(knob: &Knob, text: &str) -> Option<Value> {
@@ -237,6 +261,19 @@ mod tests {
             value_of("cpuidle.disable", "above 10us"),
             Value::Above(Nanos::from_micros(10))
         );
+        assert_eq!(value_of("vm.swappiness", "at most 10"), Value::AtMost(10));
+        assert_eq!(
+            value_of("cpufreq.min_freq", "at least 900000"),
+            Value::AtLeast(900_000)
+        );
+        for (key, text) in [
+            ("vm.swappiness", "at most much"),
+            ("kernel.sched_rt_runtime_us", "at least 950000"),
+            ("thp.enabled", "at least 1"),
+            ("kernel.watchdog", "at most 0"),
+        ] {
+            assert!(want(key, text).is_err(), "{key} {text}");
+        }
         assert_eq!(value_of("dma_latency", "0us"), Value::Hold(Nanos::ZERO));
         assert_eq!(value_of("dma_latency", "off"), Value::Release);
         assert_eq!(

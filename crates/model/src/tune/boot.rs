@@ -62,6 +62,11 @@ pub enum ArgumentState {
         /// As it stands there.
         word: String,
     },
+    /// Without it, but as if with it: the kernel is built so.
+    Implied {
+        /// How it is built.
+        why: String,
+    },
     /// The command line cannot be read.
     Unknown,
 }
@@ -92,9 +97,20 @@ pub struct BootFile {
 }
 
 impl BootPlan {
-    /// Whether the running kernel has every argument.
+    /// Whether the running kernel has all of it.
     pub fn is_given(&self) -> bool {
-        let given = |argument: &WantedArgument| argument.now == ArgumentState::Given;
+        let given = |argument: &WantedArgument| {
+            matches!(
+                argument.now,
+                ArgumentState::Given | ArgumentState::Implied { .. }
+            )
+        };
         self.arguments.iter().all(given)
+    }
+
+    /// Lists the arguments that the boot loader is to give: what the kernel does anyway is none.
+    pub fn needed(&self) -> impl Iterator<Item = &WantedArgument> {
+        let implied = |now: &ArgumentState| matches!(now, ArgumentState::Implied { .. });
+        self.arguments.iter().filter(move |a| !implied(&a.now))
     }
 }

@@ -62,6 +62,7 @@ fn now(argument: &WantedArgument) -> String {
         ArgumentState::Given => "given".to_owned(),
         ArgumentState::Missing => "missing".to_owned(),
         ArgumentState::Other { word } => format!("given as {}", clean(word)),
+        ArgumentState::Implied { why } => format!("not needed: {}", clean(why)),
         ArgumentState::Unknown => "not known".to_owned(),
     };
     match &argument.unheeded {
