@@ -17,7 +17,7 @@ use punctual_sys::SysRoot;
 /// | `{disk}` | a block device that is no loop device, RAM disk or compressed memory |
 /// | `{net}` | a network interface that is not `lo` |
 /// | `{rx}`, `{tx}` | a receive or transmit queue |
-/// | `{group}`, `{queue}` | any directory |
+/// | `{group}`, `{queue}`, `{die}` | any directory |
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The path.

@@ -381,6 +381,18 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_is_found_where_an_older_kernel_has_it() {
+        let (_dir, sys) = machine(&[
+            ("proc/sys/kernel/sched_migration_cost_ns", "500000"),
+            ("sys/kernel/debug/sched/min_granularity_ns", "3000000"),
+            ("proc/sys/kernel/sched_min_granularity_ns", "1"),
+        ]);
+        let survey = Survey::read(&sys, Scope::Settings, true);
+        assert_eq!(survey.value("sched.migration_cost_ns"), Some("500000"));
+        assert_eq!(survey.value("sched.base_slice_ns"), Some("3000000"));
+    }
+
+    #[test]
     fn an_empty_tree_has_no_settings() {
         let (_dir, sys) = machine(&[]);
         let survey = Survey::read(&sys, Scope::WithThreads, false);

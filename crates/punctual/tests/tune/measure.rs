@@ -94,3 +94,21 @@ fn a_measurement_that_is_killed_is_reverted_by_its_keeper() {
         assert_same(&live.dump(), &before, signal);
     }
 }
+
+#[test]
+fn a_load_that_would_take_every_cpu_without_throttling_is_refused_and_the_throttling_is_back() {
+    let Some(live) = Live::new() else { return };
+    let before = live.dump();
+    let off = "--set=kernel.sched_rt_runtime_us=-1";
+    let load = "--load=cpu@policy=f:10";
+    let answer = finish(live.program(QUICK.iter().chain(&[off, load])));
+    answer.error(2, &["real-time throttling is off", "@cpus=LIST"]);
+    assert_same(&live.dump(), &before, "refused");
+    // The same where the throttling was off already.
+    live.tune("apply --set kernel.sched_rt_runtime_us=-1")
+        .fine();
+    let answer = finish(live.program(["load", "--duration=1s", "cpu@policy=f:10"]));
+    answer.error(2, &["real-time throttling is off"]);
+    live.tune("revert").fine();
+    assert_same(&live.dump(), &before, "reverted");
+}

@@ -99,6 +99,26 @@ pub(super) const KNOBS: &[Knob] = &[
         "off: slower, but independent of heat and of what the other cores do",
     ),
     Knob::exact(
+        "uncore.min_freq",
+        &[Place::at(
+            "/sys/devices/system/cpu/intel_uncore_frequency/{die}/min_freq_khz",
+            Codec::Integer,
+        )
+        .between("initial_min_freq_khz", "initial_max_freq_khz")],
+        "lowest frequency of what the cores of an Intel die share (caches, memory), in kHz, or max",
+        "higher: more power, less for the cores",
+    ),
+    Knob::exact(
+        "uncore.max_freq",
+        &[Place::at(
+            "/sys/devices/system/cpu/intel_uncore_frequency/{die}/max_freq_khz",
+            Codec::Integer,
+        )
+        .between("initial_min_freq_khz", "initial_max_freq_khz")],
+        "highest frequency of that, in kHz, or min",
+        "lower: slower memory, and steadier",
+    ),
+    Knob::exact(
         "cpuidle.governor",
         &[Place::at(
             "/sys/devices/system/cpu/cpuidle/current_governor",

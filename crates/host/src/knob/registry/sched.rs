@@ -92,6 +92,27 @@ pub(super) const KNOBS: &[Knob] = &[
         "shorter ones cost more interrupts"
     ),
     sysctl!(
+        "kernel.sched_deadline_period_max_us",
+        "kernel/sched_deadline_period_max_us",
+        Integer,
+        "longest period of SCHED_DEADLINE, in µs",
+        "longer ones make the kernel's sums less exact"
+    ),
+    sysctl!(
+        "kernel.sched_energy_aware",
+        "kernel/sched_energy_aware",
+        Flag,
+        "whether wake-ups go to the CPU that costs the least energy (big.LITTLE)",
+        "off: threads spread over fast and slow CPUs by load alone"
+    ),
+    sysctl!(
+        "kernel.sched_schedstats",
+        "kernel/sched_schedstats",
+        Flag,
+        "whether the scheduler keeps statistics of waiting and sleeping",
+        "off: `perf sched` and /proc/*/sched say less"
+    ),
+    sysctl!(
         "kernel.sched_autogroup_enabled",
         "kernel/sched_autogroup_enabled",
         Flag,
@@ -112,23 +133,58 @@ pub(super) const KNOBS: &[Knob] = &[
         "how far the kernel lets itself be preempted (PREEMPT_DYNAMIC): none, voluntary, full, lazy",
         "full costs some throughput"
     ),
-    debug!(
+    // What is in debugfs since 5.13 was a sysctl before.
+    Knob::exact(
         "sched.base_slice_ns",
-        "base_slice_ns", Integer, "time slice of ordinary threads, in ns", "shorter: more switches"
+        &[
+            Place::at("/sys/kernel/debug/sched/base_slice_ns", Codec::Integer),
+            Place::at("/sys/kernel/debug/sched/min_granularity_ns", Codec::Integer),
+            Place::at("/proc/sys/kernel/sched_min_granularity_ns", Codec::Integer),
+        ],
+        "time slice of ordinary threads, in ns",
+        "shorter: more switches",
     ),
-    debug!(
+    Knob::exact(
+        "sched.wakeup_granularity_ns",
+        &[
+            Place::at(
+                "/sys/kernel/debug/sched/wakeup_granularity_ns",
+                Codec::Integer,
+            ),
+            Place::at(
+                "/proc/sys/kernel/sched_wakeup_granularity_ns",
+                Codec::Integer,
+            ),
+        ],
+        "how far ahead an ordinary thread must be to preempt another one, in ns (before 6.6)",
+        "lower: wake-ups of ordinary threads preempt sooner, more switches",
+    ),
+    Knob::exact(
+        "sched.latency_ns",
+        &[
+            Place::at("/sys/kernel/debug/sched/latency_ns", Codec::Integer),
+            Place::at("/proc/sys/kernel/sched_latency_ns", Codec::Integer),
+        ],
+        "span in which each ordinary thread runs once, in ns (before 6.6)",
+        "shorter: more switches",
+    ),
+    Knob::exact(
         "sched.migration_cost_ns",
-        "migration_cost_ns",
-        Integer,
+        &[
+            Place::at("/sys/kernel/debug/sched/migration_cost_ns", Codec::Integer),
+            Place::at("/proc/sys/kernel/sched_migration_cost_ns", Codec::Integer),
+        ],
         "how recently a thread must have run to count as still in the cache, in ns",
-        "lower: more moves between CPUs"
+        "lower: more moves between CPUs",
     ),
-    debug!(
+    Knob::exact(
         "sched.nr_migrate",
-        "nr_migrate",
-        Integer,
+        &[
+            Place::at("/sys/kernel/debug/sched/nr_migrate", Codec::Integer),
+            Place::at("/proc/sys/kernel/sched_nr_migrate", Codec::Integer),
+        ],
         "most threads that balancing moves with interrupts off",
-        "lower: slower balancing"
+        "lower: slower balancing",
     ),
     Knob::exact(
         "sched.fair_server_runtime_ns",
@@ -138,6 +194,15 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         "what ordinary threads are promised of each period beside real-time threads, in ns; 0 is none",
         "0: an ordinary thread on the CPU of a real-time thread that never sleeps starves",
+    ),
+    Knob::exact(
+        "sched.fair_server_period_ns",
+        &[Place::at(
+            "/sys/kernel/debug/sched/fair_server/{cpu}/period",
+            Codec::Integer,
+        )],
+        "the period of that promise, in ns",
+        "longer: the ordinary threads' share comes later and in one piece",
     ),
     sysctl!(
         "kernel.timer_migration",
@@ -215,6 +280,41 @@ pub(super) const KNOBS: &[Knob] = &[
         Integer,
         "CPU time that the sampling of events may take, in %",
         "the kernel lowers the rate of samples beyond it"
+    ),
+    sysctl!(
+        "kernel.bpf_stats_enabled",
+        "kernel/bpf_stats_enabled",
+        Flag,
+        "whether each run of a BPF program is timed",
+        "off: `bpftool prog` shows no run times"
+    ),
+    sysctl!(
+        "kernel.latencytop",
+        "kernel/latencytop",
+        Flag,
+        "whether what threads wait for is recorded",
+        "off: latencytop shows nothing"
+    ),
+    sysctl!(
+        "kernel.stack_tracer_enabled",
+        "kernel/stack_tracer_enabled",
+        Flag,
+        "whether each kernel function measures the stack",
+        "off: the deepest stack is not known"
+    ),
+    sysctl!(
+        "kernel.task_delayacct",
+        "kernel/task_delayacct",
+        Flag,
+        "whether delays of each thread are added up",
+        "off: iotop and getdelays show none"
+    ),
+    sysctl!(
+        "kernel.split_lock_mitigate",
+        "kernel/split_lock_mitigate",
+        Flag,
+        "whether programs that lock across two cache lines are slowed down",
+        "off: such a program may hold up the memory of all CPUs"
     ),
     Knob::exact(
         "rcu.expedited",
