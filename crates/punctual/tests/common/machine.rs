@@ -3,9 +3,11 @@
 
 //! The machine as the tests see it, from outside of the program.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Weak};
 
 /// Whether `what` must be there, because `PUNCTUAL_TEST_REQUIRE` names it.
 fn required(what: &str) -> bool {
@@ -54,23 +56,44 @@ pub(crate) fn python() -> Option<PathBuf> {
 
 /// A turn on the machine. Some tests look at what all programs share, such as the bound on idle
 /// latency; those run alone. Locks are files, so that it holds between processes too.
+///
+/// A test that has its turn gets the same one again: to wait for itself it would wait for ever.
 #[derive(Debug)]
 pub(crate) struct Turn {
+    _held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
     _lock: File,
+    alone: bool,
+}
+
+thread_local! {
+    /// The turn that the test of this thread has.
+    static HELD: RefCell<Weak<Held>> = const { RefCell::new(Weak::new()) };
 }
 
 impl Turn {
     /// Waits until no test runs alone.
     pub(crate) fn beside_others() -> Self {
-        Self::take(File::lock_shared)
+        Self::take(false)
     }
 
     /// Waits until no other test runs.
     pub(crate) fn alone() -> Self {
-        Self::take(File::lock)
+        Self::take(true)
     }
 
-    fn take(lock: fn(&File) -> std::io::Result<()>) -> Self {
+    fn take(alone: bool) -> Self {
+        if let Some(held) = HELD.with_borrow(Weak::upgrade) {
+            assert!(
+                held.alone || !alone,
+                "this test runs beside others already and cannot run alone any more: take what runs \
+                 alone (Home::alone, Live::new) first"
+            );
+            return Self { _held: held };
+        }
         let open = |name: &str| {
             let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             File::options()
@@ -82,9 +105,15 @@ impl Turn {
         // All pass the same gate, so that whoever wants to be alone is not overtaken for ever.
         let gate = open("turn.gate");
         gate.lock().unwrap();
-        let turn = open("turn");
-        lock(&turn).unwrap();
-        Self { _lock: turn }
+        let lock = open("turn");
+        if alone {
+            lock.lock().unwrap();
+        } else {
+            lock.lock_shared().unwrap();
+        }
+        let held = Arc::new(Held { _lock: lock, alone });
+        HELD.set(Arc::downgrade(&held));
+        Self { _held: held }
     }
 }
 

@@ -145,3 +145,18 @@ impl Tree {
         path.to_str().unwrap().to_owned()
     }
 }
+
+#[test]
+fn a_test_that_has_the_machine_to_itself_may_have_files_too() {
+    let alone = Home::alone();
+    let tree = Tree::new();
+    drop(alone);
+    drop(tree);
+    // The other way round it would wait for itself: that is told.
+    let beside = Home::new();
+    let waits = std::panic::catch_unwind(Home::alone);
+    drop(beside);
+    let said = waits.err().unwrap();
+    let said = said.downcast_ref::<&str>().unwrap();
+    assert!(said.contains("cannot run alone any more"), "{said}");
+}
