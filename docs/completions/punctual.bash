@@ -568,7 +568,7 @@ _punctual() {
                     return 0
                     ;;
                 --interval)
-                    COMPREPLY=($(compgen -W "permutation studentised bca welch" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "permutation studentised bca hierarchical welch" -- "${cur}"))
                     return 0
                     ;;
                 --seed)

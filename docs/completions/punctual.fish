@@ -437,6 +437,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l power -d '
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interval -d 'How intervals are made' -r -f -a "permutation\t'The effects that the test does not reject'
 studentised\t'Studentised bootstrap over runs'
 bca\t'Bias-corrected and accelerated bootstrap over runs'
+hierarchical\t'Bootstrap over runs, then inside each run over blocks of its samples (of `measure --raw`), or over the interval that it recorded of the figure; the answer says which'
 welch\t'Welch\'s t, or that of the blocks\' differences'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'Seed of the random arrangements' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l table -d 'Compare published means in place of runs: a CSV file with name, mean, standard_error, and n or deviation or deviation_percent' -r -F

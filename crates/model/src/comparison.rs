@@ -53,7 +53,8 @@ pub struct ComparisonMethod {
     pub power: f64,
     /// The change, as a share, within which groups are the same, if that was asked.
     pub equivalence: Option<f64>,
-    /// How intervals are made, where the runs allow it: `permutation`, `studentised`, `bca`, `welch`.
+    /// How intervals are made, where the runs allow it: `permutation`, `studentised`, `bca`,
+    /// `hierarchical`, `welch`.
     pub interval: String,
     /// Random arrangements, or resamples.
     pub draws: u64,
@@ -166,8 +167,13 @@ pub struct ComparedFigure {
     /// Candidate minus baseline, in the unit.
     pub difference: Option<Effect>,
     /// How the interval of the ratio (on the linear scale, of the difference) was made: as the
-    /// method says, or `welch` where the runs are too few for it. Null where there is none.
+    /// method says, or `welch` where the runs are too few for it, or `studentised` where a
+    /// hierarchical one has nothing inside the runs to draw from. Null where there is none.
     pub interval_method: Option<String>,
+    /// What each run was drawn again from for a hierarchical interval. Absent where the interval is
+    /// over runs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_level: Option<IntervalLevel>,
     /// Blocks that have both groups, where the runs were compared inside their blocks.
     pub pairs: Option<u64>,
     /// Runs in blocks that have one group alone, in no effect and no test.
@@ -224,6 +230,17 @@ pub struct Effect {
     pub estimate: f64,
     /// Its interval. Null where the runs allow none.
     pub interval: Option<Interval>,
+}
+
+/// What a run is drawn again from.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalLevel {
+    /// Blocks of the samples that every run recorded.
+    Samples,
+    /// The interval that every run recorded of the figure.
+    Intervals,
 }
 
 /// How values are compared.

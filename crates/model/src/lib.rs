@@ -37,7 +37,7 @@ pub use choice::UnknownChoice;
 pub use comparison::{
     COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonMethod,
     ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure, GroupRequirement,
-    PublishedMean, RefusedRun,
+    IntervalLevel, PublishedMean, RefusedRun,
 };
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use diagnosis::{

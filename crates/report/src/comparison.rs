@@ -8,6 +8,7 @@
 //! between the groups.
 
 pub mod experiment;
+mod inside;
 mod metric;
 pub mod published;
 mod remarks;
@@ -22,11 +23,13 @@ use punctual_model::{
 };
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
+use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{
     self, Direction, IntervalMethod, Options, Outcome, Question, QuestionError, Scale, Side,
     TestKind, compare_all, outliers,
 };
 
+use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
 pub use require::require;
 
@@ -37,6 +40,9 @@ pub struct RunInput {
     pub record: RunRecord,
     /// All its samples, where a figure or a requirement needs them.
     pub histogram: Option<LatencyHistogram>,
+    /// Its samples in the blocks in which they were measured, where an interval is to be drawn from
+    /// them.
+    pub blocks: Option<SampleBlocks>,
     /// Its start in seconds, from any origin.
     pub started_s: Option<f64>,
 }
@@ -249,11 +255,23 @@ fn results(
         .iter()
         .map(|metric| unit_and_better(metric, groups))
         .collect();
+    let redrawn: Vec<Option<Redrawn>> = pairs
+        .iter()
+        .map(|(figure, group)| {
+            let hierarchical = options.interval == IntervalMethod::Hierarchical;
+            let sides = [&groups[0], &groups[*group]];
+            let drawn = || Redrawn::of(&table.metrics[*figure], sides, options.seed);
+            hierarchical.then(drawn).flatten()
+        })
+        .collect();
     let questions: Vec<Question<'_>> = pairs
         .iter()
-        .zip(&columns)
-        .map(|((figure, _), (a, b))| {
-            let question = Question::new(&a.values, &b.values, direction(facts[*figure].1));
+        .zip(columns.iter().zip(&redrawn))
+        .map(|((figure, _), ((a, b), redrawn))| {
+            let mut question = Question::new(&a.values, &b.values, direction(facts[*figure].1));
+            if let Some(redrawn) = redrawn {
+                question = question.with_redrawn(&redrawn.baseline, &redrawn.candidate);
+            }
             match blocks {
                 Some(_) => question.in_blocks(&a.blocks, &b.blocks),
                 None => question,
@@ -271,16 +289,19 @@ fn results(
     })?;
     Ok(pairs
         .iter()
-        .zip(outcomes)
-        .map(|((figure, group), outcome)| {
+        .zip(outcomes.into_iter().zip(&redrawn))
+        .map(|((figure, group), (outcome, redrawn))| {
             let metric = &table.metrics[*figure];
             let (unit, better) = &facts[*figure];
             let side =
                 |at: usize, side: &Side| figure_of(&groups[at], table.column(at, *figure), side);
-            let inside = inside(metric, [&groups[0], &groups[*group]], &outcome);
+            let level = redrawn.as_ref().map(|redrawn| redrawn.level);
+            let nested = outcome.interval_method == Some(IntervalMethod::Hierarchical);
+            let inside = inside::part(metric, [&groups[0], &groups[*group]], &outcome);
             ComparedFigure {
                 baseline: side(0, &outcome.baseline),
                 candidate: side(*group, &outcome.candidate),
+                interval_level: level.filter(|_| nested),
                 ..compared(metric.to_string(), unit.clone(), *better, &outcome, inside)
             }
         })
@@ -347,25 +368,6 @@ fn effect(effect: runs::Effect) -> Effect {
     }
 }
 
-/// The mean of the variances that the runs' own samples make, over the variance between runs. It
-/// may seem to be more than all.
-fn inside(metric: &Metric, groups: [&GroupInput; 2], outcome: &Outcome) -> Option<f64> {
-    if outcome.scale == Scale::Linear {
-        return None;
-    }
-    let mut between = Vec::new();
-    for side in [&outcome.baseline, &outcome.candidate] {
-        between.push(side.deviation?.ln_1p().powi(2));
-    }
-    let between = between.iter().sum::<f64>() / 2.0;
-    let runs = groups.iter().flat_map(|group| &group.runs);
-    let own: Vec<f64> = runs
-        .map(|run| metric.variance_inside(&run.record))
-        .collect::<Option<_>>()?;
-    let own = own.iter().sum::<f64>() / own.len() as f64;
-    (between > 0.0 && own.is_finite()).then(|| (own / between).min(1.0))
-}
-
 fn compared(
     figure: String,
     unit: String,
@@ -401,6 +403,7 @@ fn compared(
         interval_method: outcome
             .interval_method
             .map(|method| method_name(method).to_owned()),
+        interval_level: None,
         pairs: outcome.pairs.map(|pairs| pairs as u64),
         unpaired: outcome.unpaired as u64,
         p: test.map(|test| test.p),
@@ -435,6 +438,7 @@ fn method_name(method: IntervalMethod) -> &'static str {
         IntervalMethod::Permutation => "permutation",
         IntervalMethod::Studentised => "studentised",
         IntervalMethod::Bca => "bca",
+        IntervalMethod::Hierarchical => "hierarchical",
         IntervalMethod::Welch => "welch",
     }
 }

@@ -25,7 +25,7 @@ use punctual_stats::runs::{
     compare_all,
 };
 use punctual_stats::sequential::{Looks, Spending};
-use simulate::{FIGURES, P50, P99, Run, World, column, figures};
+use simulate::{FIGURES, P50, P99, Run, World, column, figures, with_blocks};
 
 const METHODS: [(&str, IntervalMethod); 4] = [
     ("permutation", IntervalMethod::Permutation),
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     let mut bounds = Bounds::default();
     wrong_verdicts(experiments, &mut bounds);
     coverage(experiments, &mut bounds);
+    inside(experiments, &mut bounds);
     together(experiments, &mut bounds);
     sequential(experiments, &mut bounds);
     equivalence(experiments, &mut bounds);
@@ -247,6 +248,41 @@ fn coverage(experiments: u32, bounds: &mut Bounds) {
                 bounds.check(&what, covered[at], experiments, 0.93, high);
             }
         }
+    }
+}
+
+/// Intervals over runs and the blocks of samples inside them.
+fn inside(experiments: u32, bounds: &mut Bounds) {
+    println!(
+        "\n95 % intervals of the ratio of p99 that cover it, % of {experiments} experiments: runs, then blocks inside\n"
+    );
+    println!(
+        "{:<28}{:>12}{:>12}{:>12}",
+        "samples a run", "1000", "3000", "10000"
+    );
+    for runs in [4, 6, 12] {
+        let cells = [1_000, 3_000, 10_000].map(|samples| {
+            let world = World {
+                samples,
+                ..World::ordinary(samples)
+            };
+            // Blocks of 50 samples or more.
+            let blocks = (samples / 50).min(32);
+            let [covered] = count(experiments, |source| {
+                let ([a, b], [in_a, in_b]) = with_blocks(&world, source, runs, blocks);
+                let question = Question::new(&a, &b, Direction::LowerIsBetter);
+                let options = Options {
+                    interval: IntervalMethod::Hierarchical,
+                    ..options()
+                };
+                let outcome = compare(&question.with_redrawn(&in_a, &in_b), &options);
+                [u32::from(outcome.is_ok_and(|outcome| !misses(&outcome)))]
+            });
+            let what = format!("hierarchical, {runs} runs of {samples}");
+            bounds.check(&what, covered, experiments, 0.93, 0.975);
+            format!("{:>12}", percent(covered, experiments))
+        });
+        println!("{:<28}{}", format!("{runs} runs a side"), cells.concat());
     }
 }
 

@@ -13,6 +13,7 @@ mod cpu_time;
 mod doctor;
 mod keep_up;
 mod locked_memory;
+mod many_runs;
 mod program;
 mod raw_loss;
 mod report;
@@ -101,6 +102,20 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(50e6),
         needs: &[Need::Punctual],
         measure: doctor::measure,
+    },
+    Budget {
+        name: "compare-40-runs",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(1e9),
+        needs: &[Need::Punctual],
+        measure: many_runs::compare,
+    },
+    Budget {
+        name: "list-1000-runs",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(100e6),
+        needs: &[Need::Punctual],
+        measure: many_runs::list,
     },
     Budget {
         name: "memory-copy",

@@ -176,6 +176,9 @@ pub enum Interval {
     Studentised,
     /// Bias-corrected and accelerated bootstrap over runs
     Bca,
+    /// Bootstrap over runs, then inside each run over blocks of its samples (of `measure --raw`), or
+    /// over the interval that it recorded of the figure; the answer says which
+    Hierarchical,
     /// Welch's t, or that of the blocks' differences
     Welch,
 }

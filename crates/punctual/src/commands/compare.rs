@@ -50,6 +50,7 @@ fn options(args: &CompareArgs) -> Options {
             CompareInterval::Permutation => IntervalMethod::Permutation,
             CompareInterval::Studentised => IntervalMethod::Studentised,
             CompareInterval::Bca => IntervalMethod::Bca,
+            CompareInterval::Hierarchical => IntervalMethod::Hierarchical,
             CompareInterval::Welch => IntervalMethod::Welch,
         },
         seed: args.seed,
@@ -71,6 +72,7 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         metrics: &metrics,
         requirements: &args.require,
         allow_invalid: args.allow_invalid,
+        in_blocks: args.interval == CompareInterval::Hierarchical,
     };
     let groups = select::read(&store, &wanted, &chosen)?;
     let asked = Asked {

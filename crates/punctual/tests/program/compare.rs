@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use punctual_model::{RunRecord, Sample};
+use punctual_store::{Raw, Store};
 use serde_json::{Value, json};
 
 use crate::common::{Answer, Home};
@@ -224,6 +226,95 @@ fn runs_of_an_experiment_are_compared_inside_their_blocks() {
     let unpaired = bench.compare(&a, &b, &["--json", "--metric=p99", "--unpaired"]);
     assert_eq!(p99(unpaired.fine())["verdict"], "too_few_runs");
     assert_eq!(p99(&unpaired)["pairs"], Value::Null);
+}
+
+#[test]
+fn a_hierarchical_interval_says_what_it_drew_from() {
+    let bench = Bench::new();
+    let store = Store::open(bench.home.dir().join("made")).unwrap();
+    // Runs of 3,200 samples about their boot's level, written with them.
+    for (side, level) in [("a", 1.0), ("b", 1.3)] {
+        for (number, run) in runs(0, 20, &QUIET).iter().enumerate() {
+            let boot = run.p99_us * level;
+            let ns = |i: u64| (boot * 1e3) as u64 + i * 7_919 % 5_000;
+            let mut run = run.clone();
+            run.tags = json!({"side": side, "n": number.to_string()});
+            let mut record = bench.record(&run);
+            record["total"]["count"] = json!(3_200);
+            record["total"]["quantiles_ns"] =
+                json!({"p99": (boot * 1e3) as u64 + 4_950, "p50": (boot * 1e3) as u64});
+            let interval = json!({"low": boot * 990.0, "high": boot * 1010.0, "confidence": 0.95});
+            record["total"]["quantile_intervals_ns"] = json!({"p50": interval});
+            record["total"]["mean_ns"] = json!(boot * 1e3);
+            record["total"]["mean_interval_ns"] = interval;
+            let record: RunRecord = serde_json::from_value(record).unwrap();
+            let mut writer = store.begin(record.id.parse().unwrap(), Raw::Keep).unwrap();
+            let samples = (0..3_200).map(|i| Sample {
+                t_ns: i * 1_000_000,
+                latency_ns: ns(i),
+                cpu: 0,
+                skipped: 0,
+            });
+            writer.samples(0, &samples.collect::<Vec<_>>()).unwrap();
+            writer.finish(&record).unwrap();
+        }
+    }
+    let made = bench.home.dir().join("made");
+    let compare = |more: &[&str]| {
+        let home = format!("--home={}", made.display());
+        let call = [
+            &home,
+            "compare",
+            "--group=tag=side=a",
+            "--group=tag=side=b",
+            "--metric=p99,max",
+        ];
+        bench.home.run(call.iter().chain(more))
+    };
+    let answer = compare(&["--interval=hierarchical", "--json"]);
+    let result = |name: &str| {
+        let results = answer.json()["results"].clone();
+        let mut results = results.as_array().unwrap().clone().into_iter();
+        results.find(|result| result["figure"] == name).unwrap()
+    };
+    assert_valid(&schema("comparison.schema.json"), &answer.fine().json());
+    assert_eq!(result("p99")["interval_method"], "hierarchical");
+    assert_eq!(result("p99")["interval_level"], "samples");
+    let ends = &result("p99")["ratio"]["interval"];
+    assert!(ends["low"].as_f64().unwrap() < 1.3 && ends["high"].as_f64().unwrap() > 1.2);
+    // The largest sample cannot be drawn again.
+    assert_eq!(result("max")["interval_method"], "studentised");
+    assert_eq!(result("max")["interval_level"], Value::Null);
+    let text = compare(&["--interval=hierarchical"]);
+    let text = text
+        .fine()
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("inside each over blocks of its samples: p99"),
+        "{text}"
+    );
+    assert!(
+        text.contains("over runs alone, which tell nothing of what is inside: max"),
+        "{text}"
+    );
+
+    // Without the samples, what the runs recorded of a figure.
+    for run in fs::read_dir(made.join("runs")).unwrap() {
+        fs::remove_file(run.unwrap().path().join("samples.zst")).unwrap();
+    }
+    let answer = compare(&["--interval=hierarchical", "--json", "--metric=p50"]);
+    let results = answer.fine().json()["results"].clone();
+    let level = |name: &str| {
+        let mut results = results.as_array().unwrap().iter();
+        results.find(|result| result["figure"] == name).unwrap()["interval_level"].clone()
+    };
+    assert_eq!(
+        (level("p50"), level("p99")),
+        (json!("intervals"), Value::Null)
+    );
 }
 
 #[test]

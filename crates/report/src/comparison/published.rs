@@ -387,6 +387,7 @@ fn result(
         difference: test
             .map(|test| effect(test.difference, Some(interval(test.difference_interval)))),
         interval_method: test.map(|_| "welch".to_owned()),
+        interval_level: None,
         pairs: None,
         unpaired: 0,
         p: test.map(|test| test.p),

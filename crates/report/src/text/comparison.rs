@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, GroupFigure, Interval, RequirementResult, RequirementRuling,
+    Effect, GroupFigure, Interval, IntervalLevel, RequirementResult, RequirementRuling,
 };
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
@@ -193,7 +193,45 @@ fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
     let mut text = format!("{} against {}\n", clean(candidate), clean(baseline));
     text += &table(&header, rows);
     text += &missing.note();
+    if comparison.method.interval == "hierarchical" {
+        text += &levels(results);
+    }
     text
+}
+
+/// What the hierarchical interval of each figure was drawn from.
+fn levels(results: &[&ComparedFigure]) -> String {
+    let of = |level: Option<IntervalLevel>| -> Vec<String> {
+        let with = |result: &&&ComparedFigure| {
+            result.interval_method.is_some() && result.interval_level == level
+        };
+        let of = results.iter().filter(with);
+        of.map(|result| clean(&result.figure).into_owned())
+            .collect()
+    };
+    let parts = [
+        (
+            Some(IntervalLevel::Samples),
+            "over runs, and inside each over blocks of its samples",
+        ),
+        (
+            Some(IntervalLevel::Intervals),
+            "over runs, and inside each over the interval that it recorded",
+        ),
+        (
+            None,
+            "over runs alone, which tell nothing of what is inside",
+        ),
+    ];
+    let said = parts.into_iter().filter_map(|(level, how)| {
+        let names = of(level);
+        (!names.is_empty()).then(|| format!("{how}: {}", names.join(", ")))
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => wrapped(" ", 1, &format!("Intervals {}.", said.join("; "))),
+    }
 }
 
 /// Keeps a heading from taking the table's room.

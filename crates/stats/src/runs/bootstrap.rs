@@ -11,18 +11,20 @@
 //! 80 % with 3 runs a side and 92 % with 12, where it says 95 %; the studentised interval is right
 //! from some 5 runs on unless a group holds an outlier.
 //!
-//! *Over runs, then inside* ([`hierarchical`]): each run drawn is itself drawn again from its
-//! samples. The spread between runs already holds what their samples make of it, so this counts that
-//! part twice, and is for what runs alone cannot tell: one run a side (and then it speaks of that
-//! boot alone), or how much of the spread between runs longer runs would take away
-//! ([`variance_inside`]).
+//! *Over runs, then inside* (`IntervalMethod::Hierarchical`): each run drawn is itself drawn again
+//! from its samples, in blocks that are longer than their dependence ([`SampleBlocks`]). The spread
+//! between runs already holds what their samples make of it, so drawing twice would count that part
+//! twice: the runs drawn are pulled towards their mean by as much as the samples add again (Davison
+//! and Hinkley, 3.8). What is left is the studentised interval over runs, in which each run has all
+//! the values that it might have had and not one alone. How much of the spread between runs longer
+//! runs would take away says [`variance_inside`].
 
 use super::Options;
 use super::question::{Layout, moments};
-use crate::LatencyHistogram;
-use crate::num::{floor_u64, index, positive, quantile_rank};
+use crate::num::{floor_u64, index, positive};
 use crate::random::Source;
 use crate::student::{normal_cdf, normal_quantile};
+use crate::{LatencyHistogram, Moments};
 
 /// Fewer units than this have too few different resamples.
 const LEAST_UNITS: usize = 4;
@@ -253,121 +255,178 @@ fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(sorted.get(low)? * (1.0 - part) + sorted.get(high)? * part)
 }
 
-/// A run that can be drawn again from its own samples.
-pub trait Redraw {
-    /// The figure of the run, of samples drawn again.
-    fn redraw(&self, source: &mut Source) -> f64;
-}
-
-/// A quantile of a run of which there is a histogram: with m independent samples, the rank k of the
-/// redrawn quantile lies at the Beta(k, m + 1 - k) quantile of the samples.
+/// All samples of a run in blocks that are longer than their dependence (Künsch, *Annals of
+/// Statistics* 17, 1989; here blocks do not overlap), so that the run can be drawn again from them.
 #[derive(Clone, Debug)]
-pub struct HistogramQuantile<'a> {
-    histogram: &'a LatencyHistogram,
-    p: f64,
-    effective: u64,
+pub struct SampleBlocks {
+    highest: u64,
+    blocks: Vec<Block>,
 }
 
-impl<'a> HistogramQuantile<'a> {
-    /// The `p` quantile of samples that are worth `effective` independent ones. `None` without
-    /// samples, or where that is less than one.
-    pub fn new(histogram: &'a LatencyHistogram, p: f64, effective: f64) -> Option<Self> {
-        let effective = floor_u64(effective).min(histogram.count());
-        (effective > 0 && (0.0..=1.0).contains(&p)).then_some(Self {
-            histogram,
-            p,
-            effective,
-        })
-    }
+/// The samples of one block: a value in ns and its number, and their moments.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    counts: Vec<(u64, u64)>,
+    moments: Moments,
 }
 
-impl Redraw for HistogramQuantile<'_> {
-    fn redraw(&self, source: &mut Source) -> f64 {
-        let m = self.effective;
-        let k = quantile_rank(self.p, m);
-        let (x, y) = (source.gamma(k as f64), source.gamma((m + 1 - k) as f64));
-        let rank = (x / (x + y) * self.histogram.count() as f64).ceil();
-        let rank = floor_u64(rank).clamp(1, self.histogram.count());
-        self.histogram.value_at_rank(rank).unwrap_or(0) as f64
-    }
-}
+impl SampleBlocks {
+    /// The fewest samples of a block.
+    pub const SHORTEST: usize = 50;
 
-/// A quantile of a run of which all samples are known, in blocks that are longer than the samples'
-/// dependence (Künsch, *Annals of Statistics* 17, 1989; here blocks do not overlap).
-#[derive(Clone, Debug)]
-pub struct BlockQuantile {
-    blocks: Vec<LatencyHistogram>,
-    p: f64,
-}
-
-impl BlockQuantile {
-    /// The `p` quantile of `samples` in ns, in the order in which they were measured, cut into
-    /// `blocks` of one length; the samples that are left over go into the last. `None` with fewer
-    /// samples than blocks, or fewer than two blocks.
-    pub fn new(samples: &[u64], p: f64, blocks: usize) -> Option<Self> {
+    /// Cuts `samples` in ns, in the order in which they were measured, into `blocks` of one length;
+    /// the samples that are left over go into the last. `None` with fewer than two blocks, or fewer
+    /// samples a block than [`SampleBlocks::SHORTEST`].
+    pub fn new(samples: &[u64], blocks: usize) -> Option<Self> {
         let length = samples.len().checked_div(blocks)?;
-        if length == 0 || blocks < 2 || !(0.0..=1.0).contains(&p) {
+        if length < Self::SHORTEST || blocks < 2 {
             return None;
         }
         let highest = samples.iter().copied().max()?;
-        let mut cut: Vec<LatencyHistogram> = (0..blocks)
-            .map(|_| LatencyHistogram::new(highest))
-            .collect();
-        for (at, part) in samples.chunks(length).enumerate() {
-            cut[at.min(blocks - 1)].record_slice(part);
+        let mut cut = vec![Block::default(); blocks];
+        let mut sorted = Vec::new();
+        for (at, block) in cut.iter_mut().enumerate() {
+            let to = if at + 1 == blocks {
+                samples.len()
+            } else {
+                (at + 1) * length
+            };
+            sorted.clear();
+            sorted.extend_from_slice(&samples[at * length..to]);
+            sorted.iter().for_each(|ns| block.moments.push(*ns as f64));
+            sorted.sort_unstable();
+            let same = sorted.chunk_by(|a, b| a == b);
+            block.counts = same.map(|part| (part[0], part.len() as u64)).collect();
         }
-        Some(Self { blocks: cut, p })
+        Some(Self {
+            highest,
+            blocks: cut,
+        })
+    }
+
+    /// The samples of all threads, each cut into blocks of its own: blocks of one number were
+    /// measured at one time and are drawn together.
+    pub fn of_threads(threads: &[Vec<u64>], blocks: usize) -> Option<Self> {
+        let mut all: Option<Self> = None;
+        for samples in threads {
+            let one = Self::new(samples, blocks)?;
+            let Some(all) = &mut all else {
+                all = Some(one);
+                continue;
+            };
+            all.highest = all.highest.max(one.highest);
+            for (sum, block) in all.blocks.iter_mut().zip(one.blocks) {
+                sum.counts.extend(block.counts);
+                sum.moments = Moments::merged(&[sum.moments, block.moments]);
+            }
+        }
+        all
+    }
+
+    /// The value of `figure` for `draws` runs, each of as many blocks, drawn with replacement. Draws
+    /// for which there is none are left out.
+    ///
+    /// Not for the largest or smallest sample: none of the draws goes beyond that of the run.
+    pub fn redraw(
+        &self,
+        figure: impl Fn(&LatencyHistogram, &Moments) -> Option<f64>,
+        draws: usize,
+        source: &mut Source,
+    ) -> Vec<f64> {
+        let mut all = LatencyHistogram::new(self.highest);
+        let mut drawn = Vec::with_capacity(self.blocks.len());
+        let one = |_| {
+            all.clear();
+            drawn.clear();
+            for _ in 0..self.blocks.len() {
+                let block = &self.blocks[source.below(self.blocks.len())];
+                for (ns, count) in &block.counts {
+                    all.record_n(*ns, *count);
+                }
+                drawn.push(block.moments);
+            }
+            figure(&all, &Moments::merged(&drawn))
+        };
+        (0..draws).filter_map(one).collect()
     }
 }
 
-impl Redraw for BlockQuantile {
-    fn redraw(&self, source: &mut Source) -> f64 {
-        let draw = |source: &mut Source| &self.blocks[source.below(self.blocks.len())];
-        let mut all = draw(source).clone();
-        for _ in 1..self.blocks.len() {
-            all.merge(draw(source));
-        }
-        all.quantile(self.p).unwrap_or(0) as f64
-    }
-}
-
-/// The percentile interval of the ratio of geometric means, candidate over baseline: runs drawn with
-/// replacement, then each drawn again inside. `None` without runs on a side, or where a value is 0.
-pub fn hierarchical(
-    baseline: &[&dyn Redraw],
-    candidate: &[&dyn Redraw],
-    draws: usize,
-    seed: u64,
-    confidence: f64,
+/// The studentised interval of the difference of means over units (runs, or blocks of an experiment)
+/// and what is inside them; `noise` are draws about 0, a list a unit. `None` as for [`studentised`].
+pub(crate) fn nested(
+    layout: &Layout,
+    noise: [&[Vec<f64>]; 2],
+    options: &Options,
 ) -> Option<(f64, f64)> {
-    if baseline.is_empty() || candidate.is_empty() {
+    if layout.units() < LEAST_UNITS {
         return None;
     }
-    let mut source = Source::new(seed);
-    let mean = |runs: &[&dyn Redraw], source: &mut Source| {
-        let logs = (0..runs.len()).map(|_| {
-            let run = runs[source.below(runs.len())];
-            run.redraw(source).ln()
-        });
-        logs.sum::<f64>() / runs.len() as f64
+    let sides: Vec<(Vec<f64>, &[Vec<f64>])> = match layout {
+        Layout::Groups(a, b) => vec![(a.clone(), noise[0]), (b.clone(), noise[1])],
+        Layout::Pairs(pairs) => vec![(super::question::differences(pairs), noise[0])],
     };
-    let mut ratios: Vec<f64> = (0..draws)
-        .map(|_| mean(candidate, &mut source) - mean(baseline, &mut source))
-        .collect();
-    if ratios.iter().any(|ratio| !ratio.is_finite()) {
-        return None;
+    let contrast = layout
+        .contrast()
+        .filter(|contrast| positive(contrast.error))?;
+    // The values to draw: pulled towards their mean, so that with the noise they vary as before.
+    let mut pulled = Vec::new();
+    for (values, noise) in &sides {
+        if noise.len() != values.len() || noise.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let of = moments(values);
+        let (mean, between) = (of.mean()?, of.variance()?);
+        let squares =
+            |draws: &Vec<f64>| draws.iter().map(|e| e * e).sum::<f64>() / draws.len() as f64;
+        let inside = noise.iter().map(squares).sum::<f64>() / noise.len() as f64;
+        let kept = match positive(between) {
+            true => (1.0 - inside / between).max(0.0).sqrt(),
+            false => 0.0,
+        };
+        pulled.push(
+            values
+                .iter()
+                .map(|x| kept * (x - mean))
+                .collect::<Vec<f64>>(),
+        );
     }
-    ratios.sort_by(f64::total_cmp);
-    let tail = (1.0 - confidence) / 2.0;
-    let ends = (quantile(&ratios, tail)?, quantile(&ratios, 1.0 - tail)?);
-    Some((ends.0.exp(), ends.1.exp()))
+    let mut source = Source::new(options.seed);
+    let mut drawn = Vec::new();
+    let mut ts: Vec<f64> = (0..options.draws)
+        .filter_map(|_| {
+            let (mut apart, mut error2) = (0.0, 0.0);
+            for (side, ((_, noise), pulled)) in sides.iter().zip(&pulled).enumerate() {
+                drawn.clear();
+                drawn.extend((0..pulled.len()).map(|_| {
+                    let at = source.below(pulled.len());
+                    pulled[at] + noise[at][source.below(noise[at].len())]
+                }));
+                let of = moments(&drawn);
+                let sign = if sides.len() == 2 && side == 0 {
+                    -1.0
+                } else {
+                    1.0
+                };
+                apart += sign * of.mean()?;
+                error2 += of.variance()? / pulled.len() as f64;
+            }
+            let error = error2.sqrt();
+            (error > 1e-9 * contrast.error).then(|| apart / error)
+        })
+        .collect();
+    ts.sort_by(f64::total_cmp);
+    let tail = (1.0 - options.confidence) / 2.0;
+    let (low, high) = (quantile(&ts, tail)?, quantile(&ts, 1.0 - tail)?);
+    Some((
+        contrast.estimate - high * contrast.error,
+        contrast.estimate - low * contrast.error,
+    ))
 }
 
-/// The variance of the logarithm of a run's figure that comes from its own samples. `None` below two
-/// draws, or where a value is 0.
-pub fn variance_inside(run: &dyn Redraw, draws: usize, seed: u64) -> Option<f64> {
-    let mut source = Source::new(seed);
-    let logs: Vec<f64> = (0..draws).map(|_| run.redraw(&mut source).ln()).collect();
+/// The variance of the logarithm of a run's figure that comes from its own samples, of values that
+/// these might have made. `None` below two, or where a value is 0.
+pub fn variance_inside(redrawn: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = redrawn.iter().map(|x| x.ln()).collect();
     let of = moments(&logs);
     if of.rejected() > 0 {
         return None;
@@ -423,64 +482,92 @@ mod tests {
     fn a_redrawn_quantile_varies_as_quantiles_of_fresh_samples_do() {
         let mut samples = Samples::new(9);
         let mut fresh = Vec::new();
-        let mut first = LatencyHistogram::default();
-        let mut all = Vec::new();
+        let mut first = Vec::new();
         for run in 0..300 {
             let mut histogram = LatencyHistogram::default();
+            let (mut burst, mut left) = (1.0, 0);
             for _ in 0..4_000 {
-                let ns = floor_u64(samples.exponential() * 10_000.0) + 1_000;
+                // Ten samples in a row have their height in common.
+                if left == 0 {
+                    (burst, left) = (samples.exponential(), 10);
+                }
+                left -= 1;
+                let ns = floor_u64((burst + 0.1 * samples.exponential()) * 10_000.0) + 1_000;
                 histogram.record(ns);
                 if run == 0 {
-                    all.push(ns);
+                    first.push(ns);
                 }
             }
-            fresh.push((histogram.quantile(0.99).unwrap() as f64).ln());
-            if run == 0 {
-                first = histogram;
-            }
+            fresh.push((histogram.quantile(0.9).unwrap() as f64).ln());
         }
         let want = moments(&fresh).variance().unwrap();
-        let by_rank = HistogramQuantile::new(&first, 0.99, 4_000.0).unwrap();
-        let by_block = BlockQuantile::new(&all, 0.99, 80).unwrap();
-        for run in [&by_rank as &dyn Redraw, &by_block] {
-            let got = variance_inside(run, 400, 1).unwrap();
-            // One run's density at its quantile is itself an estimate.
-            assert!((0.4..2.5).contains(&(got / want)), "{got} {want}");
-        }
-        // Worth a quarter of the samples: four times the variance.
-        let fewer = HistogramQuantile::new(&first, 0.99, 1_000.0).unwrap();
-        let ratio = variance_inside(&fewer, 2_000, 1).unwrap()
-            / variance_inside(&by_rank, 2_000, 1).unwrap();
-        assert!((2.5..6.5).contains(&ratio), "{ratio}");
+        let redrawn = |blocks: &SampleBlocks| {
+            let p90 = |all: &LatencyHistogram, _: &Moments| Some(all.quantile(0.9)? as f64);
+            let drawn = blocks.redraw(p90, 400, &mut Source::new(1));
+            assert_eq!(drawn.len(), 400);
+            variance_inside(&drawn).unwrap()
+        };
+        let got = redrawn(&SampleBlocks::new(&first, 40).unwrap());
+        // One run's density at its quantile is itself an estimate.
+        assert!((0.4..2.5).contains(&(got / want)), "{got} {want}");
+        // The samples of two threads at once: half the variance, about.
+        let two = SampleBlocks::of_threads(&[first[..2_000].to_vec(), first[2_000..].to_vec()], 40);
+        let got = redrawn(&two.unwrap());
+        assert!((0.3..3.0).contains(&(got / want)), "{got} {want}");
     }
 
     #[test]
-    fn the_hierarchical_interval_is_wider_than_that_of_one_boot() {
+    fn blocks_that_are_too_short_are_none() {
+        assert!(SampleBlocks::new(&[1; 99], 2).is_none());
+        assert!(SampleBlocks::new(&[1; 100], 1).is_none());
+        assert!(SampleBlocks::new(&[], 2).is_none());
+        assert!(SampleBlocks::new(&[1; 100], 2).is_some());
+        assert!(SampleBlocks::of_threads(&[], 2).is_none());
+        assert!(SampleBlocks::of_threads(&[vec![1; 100], vec![1; 10]], 2).is_none());
+    }
+
+    #[test]
+    fn what_is_inside_the_runs_is_counted_once() {
         let mut samples = Samples::new(10);
-        let mut histograms = |n: usize| -> Vec<LatencyHistogram> {
-            (0..n)
-                .map(|_| {
-                    let boot = samples.lognormal(0.0, 0.2) * 10_000.0;
-                    let mut histogram = LatencyHistogram::default();
-                    for _ in 0..2_000 {
-                        histogram.record(floor_u64(boot * samples.exponential()) + 1);
-                    }
-                    histogram
-                })
-                .collect()
-        };
-        let (a, b) = (histograms(6), histograms(6));
-        let runs: [Vec<_>; 2] = [&a, &b].map(|group| {
-            let of = |h| HistogramQuantile::new(h, 0.9, 2_000.0).unwrap();
-            group.iter().map(of).collect()
-        });
-        let [refs_a, refs_b]: [Vec<&dyn Redraw>; 2] = [
-            runs[0].iter().map(|run| run as &dyn Redraw).collect(),
-            runs[1].iter().map(|run| run as &dyn Redraw).collect(),
-        ];
-        let whole = hierarchical(&refs_a, &refs_b, 999, 1, 0.95).unwrap();
-        let one = hierarchical(&refs_a[..1], &refs_b[..1], 999, 1, 0.95).unwrap();
-        assert!((whole.1 / whole.0).ln() > (one.1 / one.0).ln());
-        assert_eq!(hierarchical(&[], &refs_b, 9, 1, 0.95), None);
+        let mut values =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| samples.lognormal(0.0, 0.2)).collect() };
+        let (a, b) = (values(12), values(12));
+        let blocks: Vec<u64> = (0..12).collect();
+        for question in [
+            Question::new(&a, &b, Direction::Neither),
+            Question::new(&a, &b, Direction::Neither).in_blocks(&blocks, &blocks),
+        ] {
+            let width = |interval, inside: Option<f64>| {
+                let noise: Vec<Vec<f64>> = (0..12)
+                    .map(|run| {
+                        let mut source = Source::new(run);
+                        let inside = inside.unwrap_or(0.0);
+                        (0..200).map(|_| (inside * source.normal()).exp()).collect()
+                    })
+                    .collect();
+                let question = match inside {
+                    Some(_) => question.with_redrawn(&noise, &noise),
+                    None => question,
+                };
+                let options = Options {
+                    interval,
+                    ..Options::default()
+                };
+                let outcome = crate::runs::compare(&question, &options).unwrap();
+                let ends = outcome.ratio.unwrap().interval.unwrap();
+                ((ends.high / ends.low).ln(), outcome.interval_method)
+            };
+            use crate::runs::IntervalMethod::{Hierarchical, Studentised};
+            let (runs_alone, _) = width(Studentised, None);
+            // From nothing inside to most of the spread.
+            for inside in [1e-9, 0.1, 0.18] {
+                let (nested, method) = width(Hierarchical, Some(inside));
+                assert_eq!(method, Some(Hierarchical));
+                let ratio = nested / runs_alone;
+                assert!((0.85..1.15).contains(&ratio), "{inside}: {ratio}");
+            }
+            // Nothing to draw from: over runs alone, and said so.
+            assert_eq!(width(Hierarchical, None), (runs_alone, Some(Studentised)));
+        }
     }
 }

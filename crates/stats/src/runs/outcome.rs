@@ -70,6 +70,10 @@ pub enum IntervalMethod {
     Studentised,
     /// The bias-corrected and accelerated bootstrap over runs.
     Bca,
+    /// The studentised bootstrap over runs, each drawn again from its samples
+    /// ([`Question::with_redrawn`](super::Question::with_redrawn)); without those, over runs alone,
+    /// and it then says so: `Studentised`.
+    Hierarchical,
     /// Welch's t; of the differences of blocks, Student's. What is left below four runs a side.
     Welch,
 }

@@ -46,6 +46,7 @@ pub struct Question<'a> {
     baseline: &'a [f64],
     candidate: &'a [f64],
     blocks: Option<(&'a [u64], &'a [u64])>,
+    redrawn: Option<[&'a [Vec<f64>]; 2]>,
     pub(crate) direction: Direction,
 }
 
@@ -80,6 +81,7 @@ impl<'a> Question<'a> {
             baseline,
             candidate,
             blocks: None,
+            redrawn: None,
             direction,
         }
     }
@@ -94,6 +96,14 @@ impl<'a> Question<'a> {
         self
     }
 
+    /// Gives values of each run that its samples, drawn again, might have made: what
+    /// [`IntervalMethod::Hierarchical`](super::IntervalMethod) draws inside the runs.
+    #[must_use]
+    pub fn with_redrawn(mut self, baseline: &'a [Vec<f64>], candidate: &'a [Vec<f64>]) -> Self {
+        self.redrawn = Some([baseline, candidate]);
+        self
+    }
+
     pub(crate) fn data(&self) -> Result<Data, QuestionError> {
         finite("baseline", self.baseline)?;
         finite("candidate", self.candidate)?;
@@ -105,10 +115,19 @@ impl<'a> Question<'a> {
             }
         };
         let (a, b) = (on_scale(self.baseline), on_scale(self.candidate));
+        let noise = self.redrawn.and_then(|[in_a, in_b]| {
+            let of = |redrawn: &[Vec<f64>], runs: usize| {
+                let noise: Option<Vec<_>> =
+                    redrawn.iter().map(|xs| centred(&on_scale(xs))).collect();
+                noise.filter(|noise| noise.len() == runs)
+            };
+            Some([of(in_a, a.len())?, of(in_b, b.len())?])
+        });
         let Some((blocks_a, blocks_b)) = self.blocks else {
             return Ok(Data {
                 scale,
                 layout: Layout::Groups(a.clone(), b.clone()),
+                noise,
                 a,
                 b,
                 unpaired: 0,
@@ -117,8 +136,12 @@ impl<'a> Question<'a> {
         one_block_each("baseline", &a, blocks_a)?;
         one_block_each("candidate", &b, blocks_b)?;
         let (pairs, unpaired) = paired(&a, blocks_a, &b, blocks_b);
+        let noise = noise
+            .and_then(|noise| noise_of_pairs((&noise[0], blocks_a), (&noise[1], blocks_b)))
+            .map(|noise| [noise, Vec::new()]);
         Ok(Data {
             scale,
+            noise,
             a,
             b,
             layout: Layout::Pairs(pairs),
@@ -179,12 +202,48 @@ fn paired(a: &[f64], blocks_a: &[u64], b: &[f64], blocks_b: &[u64]) -> (Vec<(f64
     (pairs, unpaired)
 }
 
+/// Values less their mean. `None` below two, or where one is not finite.
+fn centred(values: &[f64]) -> Option<Vec<f64>> {
+    let mean = moments(values).mean()?;
+    let finite = values.len() > 1 && values.iter().all(|x| x.is_finite());
+    finite.then(|| values.iter().map(|x| x - mean).collect())
+}
+
+/// The noise of the difference of each block that has both groups, in the order of [`paired`]: runs
+/// inside a block do not know of each other, so their draws are taken together as they come.
+fn noise_of_pairs(a: (&[Vec<f64>], &[u64]), b: (&[Vec<f64>], &[u64])) -> Option<Vec<Vec<f64>>> {
+    let mut blocks: BTreeMap<u64, [Vec<&Vec<f64>>; 2]> = BTreeMap::new();
+    for (side, (noise, of_runs)) in [a, b].into_iter().enumerate() {
+        for (draws, block) in noise.iter().zip(of_runs) {
+            blocks.entry(*block).or_default()[side].push(draws);
+        }
+    }
+    let both = blocks
+        .values()
+        .filter(|[a, b]| !a.is_empty() && !b.is_empty());
+    both.map(|sides| {
+        let draws = sides.iter().flatten().map(|draws| draws.len()).min()?;
+        let mean = |runs: &[&Vec<f64>], draw: usize| {
+            runs.iter().map(|noise| noise[draw]).sum::<f64>() / runs.len() as f64
+        };
+        Some(
+            (0..draws)
+                .map(|draw| mean(&sides[1], draw) - mean(&sides[0], draw))
+                .collect(),
+        )
+    })
+    .collect()
+}
+
 /// The values on their scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     pub(crate) scale: Scale,
     pub(crate) a: Vec<f64>,
     pub(crate) b: Vec<f64>,
+    /// What the runs' samples make of each unit of the layout, drawn again, about 0; of blocks, that
+    /// of the difference, in the first. `None` where it was not given for every run.
+    pub(crate) noise: Option<[Vec<Vec<f64>>; 2]>,
     pub(crate) layout: Layout,
     pub(crate) unpaired: usize,
 }

@@ -276,7 +276,18 @@ impl Analysis {
 
     /// The interval of the effect on the scale of the data, and how it was made.
     fn interval(&self, options: &Options) -> Option<((f64, f64), IntervalMethod)> {
-        let made = match options.interval {
+        let nested = match (options.interval, &self.data.noise) {
+            (IntervalMethod::Hierarchical, Some(noise)) => {
+                bootstrap::nested(&self.data.layout, [&noise[0], &noise[1]], options)
+            }
+            _ => None,
+        };
+        let method = match options.interval {
+            IntervalMethod::Hierarchical if nested.is_none() => IntervalMethod::Studentised,
+            method => method,
+        };
+        let made = match method {
+            IntervalMethod::Hierarchical => nested,
             IntervalMethod::Permutation => self
                 .permutations
                 .as_ref()
@@ -300,7 +311,7 @@ impl Analysis {
             Some((contrast.estimate - half, contrast.estimate + half))
         };
         match made {
-            Some(made) => Some((made, options.interval)),
+            Some(made) => Some((made, method)),
             None => Some((welch()?, IntervalMethod::Welch)),
         }
     }

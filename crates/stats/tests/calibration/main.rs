@@ -249,3 +249,31 @@ fn a_bootstrap_interval_of_few_runs_is_too_narrow_and_that_is_known() {
     assert!(bca * 100 > EXPERIMENTS * 8, "{bca}");
     assert!(permutation <= at_most(0.05, EXPERIMENTS), "{permutation}");
 }
+
+#[test]
+fn intervals_over_runs_and_their_blocks_of_samples_cover() {
+    const EXPERIMENTS: u32 = 150;
+    // Runs so short that their samples make more of the spread of p99 than the boots do.
+    let world = World::ordinary(2_000);
+    for runs in [6, 12] {
+        let mut missed = 0;
+        for seed in 0..EXPERIMENTS {
+            let mut source = Source::new(u64::from(seed) + 40_000);
+            let ([a, b], [in_a, in_b]) = simulate::with_blocks(&world, &mut source, runs, 32);
+            let question = Question::new(&a, &b, Direction::LowerIsBetter);
+            let with = Options {
+                interval: IntervalMethod::Hierarchical,
+                ..options()
+            };
+            let outcome = compare(&question.with_redrawn(&in_a, &in_b), &with).unwrap();
+            assert_eq!(outcome.interval_method, Some(IntervalMethod::Hierarchical));
+            let ends = outcome.ratio.unwrap().interval.unwrap();
+            missed += u32::from(1.0 < ends.low || ends.high < 1.0);
+        }
+        assert!(
+            missed <= at_most(0.07, EXPERIMENTS),
+            "{runs} runs: {missed}"
+        );
+        assert!(missed >= 2, "{runs} runs: {missed}");
+    }
+}

@@ -6,6 +6,7 @@
 //! Latencies are correlated (a lognormal AR(1) body), come in bursts with a Pareto tail, and all of
 //! a run is stretched by what that boot is like. What a comparison makes of such runs can be counted.
 
+use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::{LatencyHistogram, Moments, Source};
 
 /// The figures of a run that are compared, and whether each is above 0 in every run.
@@ -74,6 +75,16 @@ impl World {
 
     /// Makes a run, all latencies of which are `factor` times as long.
     pub(crate) fn run(&self, source: &mut Source, factor: f64) -> Run {
+        self.run_and(source, factor, |_| {})
+    }
+
+    /// Makes a run and shows its latencies in ns, in their order, piece by piece.
+    pub(crate) fn run_and(
+        &self,
+        source: &mut Source,
+        factor: f64,
+        mut show: impl FnMut(&[u64]),
+    ) -> Run {
         let mut boot = (self.boots * source.normal()).exp() * factor;
         if source.uniform() < self.disturbed.0 {
             boot *= self.disturbed.1;
@@ -102,6 +113,7 @@ impl World {
                 *x = latency;
             }
             histogram.record_slice(&chunk[..now]);
+            show(&chunk[..now]);
             moments.extend_from_slice(&floats[..now]);
             left -= now;
         }
@@ -157,4 +169,28 @@ pub(crate) fn column(group: &[[f64; 8]], figure: usize) -> Vec<f64> {
 /// The figures of a group.
 pub(crate) fn figures(group: &[Run]) -> Vec<[f64; 8]> {
     group.iter().map(Run::figures).collect()
+}
+
+/// The p99 of each run of two groups that are alike, and values of it that the run's samples, drawn
+/// again in blocks, might have made.
+pub(crate) fn with_blocks(
+    world: &World,
+    source: &mut Source,
+    runs: usize,
+    blocks: usize,
+) -> ([Vec<f64>; 2], [Vec<Vec<f64>>; 2]) {
+    let mut group = || -> (Vec<f64>, Vec<Vec<f64>>) {
+        (0..runs)
+            .map(|_| {
+                let mut samples = Vec::with_capacity(world.samples);
+                let run = world.run_and(source, 1.0, |part| samples.extend_from_slice(part));
+                let p99 = |all: &LatencyHistogram, _: &Moments| Some(all.quantile(0.99)? as f64);
+                let blocks = SampleBlocks::new(&samples, blocks);
+                let redrawn = blocks.map(|blocks| blocks.redraw(p99, 100, source));
+                (run.figures()[P99], redrawn.unwrap_or_default())
+            })
+            .unzip()
+    };
+    let (a, b) = (group(), group());
+    ([a.0, b.0], [a.1, b.1])
 }

@@ -3,6 +3,7 @@
 
 //! From what the user named to runs with what a comparison needs of them.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use punctual_model::{Check, RefusedRun, RunRecord};
 use punctual_report::comparison::{GroupInput, Metric, RunInput, default_metrics};
 use punctual_stats::requirement::Requirement;
+use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::{LatencyHistogram, read_hlog};
 use punctual_store::{Filter, Store, StoredRun};
 
@@ -20,6 +22,9 @@ use crate::recording::HISTOGRAM_LOG;
 
 /// A record has at most this.
 const RECORD_LIMIT: u64 = 16 << 20;
+
+/// Blocks that the samples of a run are cut into where it is drawn again from them.
+const SAMPLE_BLOCKS: usize = 32;
 
 /// A group as it was named.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -34,6 +39,8 @@ pub(crate) struct Chosen<'a> {
     pub(crate) metrics: &'a [Metric],
     pub(crate) requirements: &'a [Requirement],
     pub(crate) allow_invalid: bool,
+    /// Whether the samples of runs that keep them are read too.
+    pub(crate) in_blocks: bool,
 }
 
 /// Takes the groups from the arguments.
@@ -190,6 +197,33 @@ impl Source {
         let total = self.record().total.count;
         Ok(all.filter(|all| all.count() == total))
     }
+
+    /// All samples in the order in which they were measured, in blocks, where the run keeps them and
+    /// they are enough.
+    fn blocks(&self) -> Result<Option<SampleBlocks>, CliError> {
+        let threads = match self {
+            Self::Stored(run) if run.has_samples() => samples_of(run)?,
+            _ => return Ok(None),
+        };
+        let count: usize = threads.iter().map(Vec::len).sum();
+        // Samples of several kinds are not those of the total.
+        let whole = count as u64 == self.record().total.count;
+        Ok(SampleBlocks::of_threads(&threads, SAMPLE_BLOCKS).filter(|_| whole))
+    }
+}
+
+/// Reads the latencies in ns of each thread of a run that keeps its samples.
+pub(crate) fn samples_of(run: &StoredRun) -> Result<Vec<Vec<u64>>, CliError> {
+    let failed = || CliError::failed_to(format!("read the samples of run {}", run.record().id));
+    let mut threads: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for sample in run.samples().map_err(|err| failed().because(err))? {
+        let sample = sample.map_err(|err| failed().because(err))?;
+        threads
+            .entry(sample.thread)
+            .or_default()
+            .push(sample.latency_ns);
+    }
+    Ok(threads.into_values().collect())
 }
 
 /// Makes a group of runs, with the histograms that are needed; refuses what is invalid.
@@ -235,6 +269,10 @@ pub(crate) fn input(
             true => source.histogram()?,
             false => None,
         };
+        let blocks = match chosen.in_blocks {
+            true => source.blocks()?,
+            false => None,
+        };
         let record = match source {
             Source::Stored(run) => run.into_record(),
             Source::Record(record) => *record,
@@ -243,6 +281,7 @@ pub(crate) fn input(
             started_s: record.started.as_deref().and_then(seconds),
             record,
             histogram,
+            blocks,
         });
     }
     Ok(group)

@@ -194,6 +194,7 @@ fn gather(
         metrics: &asked.metrics,
         requirements: &asked.requirements,
         allow_invalid,
+        in_blocks: false,
     };
     let mut measurements = Vec::new();
     for (measurement, name) in (0..).zip(&plan.measurements) {
