@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Booting a kernel in QEMU.
+//! Booting a kernel in QEMU: what it is given ([`Initramfs`], [`Design`]), and running it to its end
+//! ([`Boot`]).
 
 mod archive;
 mod initramfs;
+mod launch;
+mod log;
+mod machine;
 mod program;
 
 pub use archive::{Archive, Node};
 pub use initramfs::{Compression, INITRAMFS_LIMIT, Initramfs};
+pub use launch::{Boot, BootError, Booted};
+pub use log::tail;
+pub use machine::{APPEND, CLOCK_BASE, Design, Files, Machine, SHIFT};
 pub use program::{Library, Program, ProgramError};

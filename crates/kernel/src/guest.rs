@@ -8,11 +8,15 @@
 //! [`Goodbye`]. What is not there to the last byte is an error, never a shorter result.
 
 mod answer;
+mod checks;
 mod frames;
 mod job;
+mod model;
 mod timers;
 
 pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
+pub use checks::checks;
 pub use frames::{Frame, FrameError, Frames, frame};
 pub use job::{Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
+pub use model::{Model, UnknownModel};
 pub use timers::{HighResolution, high_resolution};

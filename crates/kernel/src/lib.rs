@@ -10,3 +10,7 @@
 
 pub mod boot;
 pub mod guest;
+
+mod target;
+
+pub use target::{GuestTarget, ParseTargetError};

@@ -16,6 +16,7 @@ mod diagnosis;
 mod event;
 mod experiment;
 mod figure;
+mod guest;
 mod host;
 mod import;
 mod load_report;
@@ -50,6 +51,7 @@ pub use experiment::{
     SequentialState,
 };
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
+pub use guest::{GUEST_BOOT_FORMAT, Guest, GuestBoot, GuestTime};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};

@@ -33,7 +33,7 @@ pub use self::experiment::{
 };
 pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
-pub use self::kernel::{InitramfsArgs, KernelAction};
+pub use self::kernel::{GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, MachineArg};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;

@@ -19,6 +19,7 @@ pub struct CliError {
     exit: Exit,
     what: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    last_lines: Vec<String>,
     hints: Vec<String>,
 }
 
@@ -38,6 +39,7 @@ impl CliError {
             exit,
             what,
             source: None,
+            last_lines: Vec::new(),
             hints: Vec::new(),
         }
     }
@@ -46,6 +48,13 @@ impl CliError {
     #[must_use]
     pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Adds the last lines of the log that has more about it.
+    #[must_use]
+    pub(crate) fn log(mut self, last_lines: Vec<String>) -> Self {
+        self.last_lines = last_lines;
         self
     }
 
@@ -91,6 +100,11 @@ impl CliError {
                 said = cause;
             }
         }
+        if !self.last_lines.is_empty() {
+            lines.push("  last lines of its log:".to_owned());
+        }
+        let log = self.last_lines.iter().map(|line| format!("    {line}"));
+        lines.extend(log);
         lines.extend(self.hints.iter().map(|hint| format!("Hint: {hint}")));
         let lines: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
         // Nobody is left to tell when even this cannot be printed.

@@ -7,10 +7,12 @@
 
 pub mod cli;
 
+mod agent;
 mod commands;
 mod cyclictest;
 mod error;
 mod exit;
+mod guests;
 mod home;
 mod output;
 mod recording;
@@ -31,6 +33,9 @@ pub use exit::Exit;
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     punctual_sys::memory::use_one_heap();
+    if agent::is_wanted() {
+        agent::main();
+    }
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some((role, rest)) = role_of(&args) {
         return commands::load::play(role, rest);

@@ -30,6 +30,31 @@ pub fn write_line(sys: &SysRoot, level: u8, line: &str) -> Result<(), SysError> 
         .map_err(|source| SysError::new("write", &full, source))
 }
 
+/// Returns the first record of the log, as far as the log still has it, that contains `mark`; `None`
+/// also where the log may not be read.
+pub fn find(sys: &SysRoot, mark: &str) -> Option<String> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(sys.full(PATH))
+        .ok()?;
+    let mut record = [0; RECORD];
+    loop {
+        match file.read(&mut record) {
+            Ok(0) => return None,
+            Ok(length) => {
+                let text = String::from_utf8_lossy(record.get(..length)?);
+                if text.contains(mark) {
+                    return Some(text.into_owned());
+                }
+            }
+            // The oldest records are gone; the next read goes on behind the gap.
+            Err(err) if err.kind() == io::ErrorKind::BrokenPipe => {}
+            Err(_) => return None,
+        }
+    }
+}
+
 /// Reads what is added to the log.
 #[derive(Debug)]
 pub struct KernelLog(File);
@@ -90,6 +115,17 @@ mod tests {
         assert!(write_line(&sys, 7, "").unwrap_err().is_missing());
         let err = KernelLog::follow(&sys).unwrap_err();
         assert!(err.to_string().ends_with("/dev/kmsg"), "{err}");
+    }
+
+    #[test]
+    fn a_line_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = SysRoot::at(dir.path());
+        assert_eq!(find(&sys, "two"), None);
+        std::fs::create_dir(dir.path().join("dev")).unwrap();
+        std::fs::write(dir.path().join("dev/kmsg"), "6,1,5,-;one two\n").unwrap();
+        assert_eq!(find(&sys, "two").unwrap(), "6,1,5,-;one two\n");
+        assert_eq!(find(&sys, "three"), None);
     }
 
     #[test]

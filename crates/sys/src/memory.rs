@@ -4,7 +4,9 @@
 //! Locking memory, and keeping it small enough to lock.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileExt as _;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
@@ -29,6 +31,47 @@ pub fn use_one_heap() {
 /// Fails as `memfd_create(2)` does.
 pub fn nameless_file(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+}
+
+/// A file in memory that programs started by this one can open.
+#[derive(Debug)]
+pub struct SharedMemory(File);
+
+impl SharedMemory {
+    /// Makes one with `content`. /proc shows it as `name`.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `memfd_create(2)` and `write(2)` do.
+    pub fn filled(name: &str, content: &[u8]) -> io::Result<Self> {
+        // Inherited: a path through this process's number is closed to others where it has
+        // capabilities that they lack.
+        let mut file = File::from(memfd_create(name, MemfdFlags::empty())?);
+        file.write_all(content)?;
+        Ok(Self(file))
+    }
+
+    /// Returns the path under which a program that inherits it opens it.
+    pub fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd())
+    }
+
+    /// Returns the file.
+    pub const fn file(&self) -> &File {
+        &self.0
+    }
+
+    /// Returns all that is in it now, whoever wrote it.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `pread(2)` does.
+    pub fn content(&self) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(self.0.metadata()?.len()).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length];
+        self.0.read_exact_at(&mut bytes, 0)?;
+        Ok(bytes)
+    }
 }
 
 /// The process's memory is locked as long as this lives.

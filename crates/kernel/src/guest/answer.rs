@@ -37,6 +37,9 @@ pub struct Hello {
     pub host: HostFacts,
     /// Its timers, after they had their time to switch.
     pub timers: HighResolution,
+    /// The line of its log in which a dynamic kernel names its preemption model.
+    #[serde(default)]
+    pub dynamic_preempt: Option<String>,
     /// Time from the start of the kernel's clock until the agent was ready.
     pub uptime_ns: u64,
     /// File systems that could not be mounted, with the reason.
@@ -216,6 +219,7 @@ mod tests {
         let hello = Hello {
             host: HostFacts::default(),
             timers: TIMERS,
+            dynamic_preempt: None,
             uptime_ns: 5,
             not_mounted: Vec::new(),
         };

@@ -3,6 +3,7 @@
 
 //! `punctual kernel`.
 
+mod boot;
 mod initramfs;
 
 use crate::cli::KernelAction;
@@ -12,6 +13,7 @@ use crate::exit::Exit;
 /// Does what `action` says.
 pub(crate) fn run(action: &KernelAction) -> Result<Exit, CliError> {
     match action {
+        KernelAction::Boot(args) => boot::run(args),
         KernelAction::Initramfs(args) => initramfs::write(args),
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn is_valid(run: &RunRecord) -> bool {
     run.valid && run.checks.iter().all(Check::passed)
 }
 
-fn evidence<'a>(checks: impl Iterator<Item = &'a Check>) -> String {
+pub(super) fn evidence<'a>(checks: impl Iterator<Item = &'a Check>) -> String {
     let rows = checks.map(|check| {
         let status = match check.status {
             CheckStatus::Pass => "pass",

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Running a guest to its end.
+//!
+//! Kernel log and results go to files without a name, and so does the initial RAM file system:
+//! whatever ends this program, nothing is left on the disk, and the kernel ends QEMU with the thread
+//! that started it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use punctual_sys::child::{Bounds, TiedChild};
+use punctual_sys::memory::SharedMemory;
+use thiserror::Error;
+
+use super::log::{self, Log};
+use super::machine::{Design, Files};
+
+/// Time between two looks at a guest.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Time that a kernel has after a panic to say more, and to restart.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A kernel that is to run.
+#[derive(Clone, Debug)]
+pub struct Boot<'a> {
+    /// QEMU's program: a path, or a name that is looked for in `PATH`.
+    pub qemu: &'a Path,
+    /// The kernel's image.
+    pub kernel: &'a Path,
+    /// The initial RAM file system, as [`super::Initramfs::pack`] makes it.
+    pub initramfs: &'a [u8],
+    /// The machine.
+    pub design: &'a Design,
+    /// How long it may take, by the host's clock.
+    pub limit: Duration,
+}
+
+/// A guest that has ended by itself.
+#[derive(Clone, Debug)]
+pub struct Booted {
+    /// What the kernel logged.
+    pub console: Vec<u8>,
+    /// What came on the second serial port.
+    pub results: Vec<u8>,
+    /// How long it took, by the host's clock.
+    pub took: Duration,
+    /// When the first of the results came.
+    pub first_result: Option<Duration>,
+}
+
+/// Why a guest did not end as it should.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BootError {
+    /// The kernel's image cannot be read.
+    #[error("read kernel image {}", path.display())]
+    Kernel {
+        /// The image.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no QEMU.
+    #[error("start {}: not installed", qemu.display())]
+    NoQemu {
+        /// Its name.
+        qemu: PathBuf,
+    },
+    /// QEMU, or a file for it, cannot be had.
+    #[error("{what}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// QEMU refused, or died.
+    #[error("run QEMU: {status}")]
+    Qemu {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said, line by line.
+        said: Vec<String>,
+    },
+    /// The kernel panicked.
+    #[error("boot: {line}")]
+    Panic {
+        /// The line that says so.
+        line: String,
+        /// All of its log.
+        console: Vec<u8>,
+    },
+    /// It did not end in time.
+    #[error("come to its end within {} s", limit.as_secs())]
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+        /// All of its log.
+        console: Vec<u8>,
+    },
+    /// The end was asked for.
+    #[error("go on: interrupted")]
+    Stopped,
+}
+
+impl BootError {
+    /// Whether this machine lacks what is needed.
+    pub const fn is_unsupported(&self) -> bool {
+        matches!(self, Self::NoQemu { .. })
+    }
+
+    /// Returns the last lines that there are about it: of the kernel's log, or of what QEMU said.
+    pub fn last_lines(&self) -> Vec<String> {
+        match self {
+            Self::Qemu { said, .. } => said.clone(),
+            _ => self.console().map(log::tail).unwrap_or_default(),
+        }
+    }
+
+    /// Returns what the kernel logged, where it came that far.
+    pub fn console(&self) -> Option<&[u8]> {
+        match self {
+            Self::Panic { console, .. } | Self::TimeLimit { console, .. } => Some(console),
+            _ => None,
+        }
+    }
+}
+
+impl Boot<'_> {
+    /// Runs the guest until it ends, until the limit has passed, or until `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it does not end by itself, when its kernel panics, and when QEMU cannot run it.
+    /// There is no QEMU any more then.
+    pub fn run(&self, stop: &AtomicBool) -> Result<Booted, BootError> {
+        let io = |what| move |source| BootError::Io { what, source };
+        // QEMU's own words for this are about its firmware.
+        File::open(self.kernel)
+            .and_then(|mut file| file.read(&mut [0; 16]).map(drop))
+            .map_err(|source| BootError::Kernel {
+                path: self.kernel.to_owned(),
+                source,
+            })?;
+        let memory = || io("take memory for the guest's files");
+        let initramfs = SharedMemory::filled("initramfs", self.initramfs).map_err(memory())?;
+        let console = SharedMemory::filled("console", &[]).map_err(memory())?;
+        let results = SharedMemory::filled("results", &[]).map_err(memory())?;
+        let said = SharedMemory::filled("qemu", &[]).map_err(memory())?;
+        let files = Files {
+            kernel: &self.kernel.to_string_lossy(),
+            initramfs: &initramfs.path(),
+            console: &console.path(),
+            results: &results.path(),
+        };
+        let mut command = Command::new(self.qemu);
+        command
+            .args(self.design.arguments(&files))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(said.file().try_clone().map_err(memory())?);
+        let begun = Instant::now();
+        let mut child = TiedChild::start(&mut command, &Bounds::default()).map_err(|source| {
+            match source.kind() {
+                io::ErrorKind::NotFound => BootError::NoQemu {
+                    qemu: self.qemu.to_owned(),
+                },
+                _ => io("start QEMU")(source),
+            }
+        })?;
+        let mut first_result = None;
+        let mut panicked: Option<Instant> = None;
+        let mut log = Log::default();
+        let ended = loop {
+            if let Some(status) = child.wait(LOOK_EVERY).map_err(io("wait for QEMU"))? {
+                break Some(status);
+            }
+            if first_result.is_none() && length(&results) > 0 {
+                first_result = Some(begun.elapsed());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(BootError::Stopped);
+            }
+            if log.grown_to(length(&console)) && panicked.is_none() {
+                let text = console.content().map_err(io("read the guest's log"))?;
+                panicked = log::panic_line(&text).map(|_| Instant::now());
+            }
+            if begun.elapsed() > self.limit || panicked.is_some_and(|at| at.elapsed() > LAST_WORDS)
+            {
+                break None;
+            }
+        };
+        drop(child);
+        let took = begun.elapsed();
+        let console = console.content().map_err(io("read the guest's log"))?;
+        if let Some(line) = log::panic_line(&console) {
+            return Err(BootError::Panic { line, console });
+        }
+        let Some(status) = ended else {
+            return Err(BootError::TimeLimit {
+                limit: self.limit,
+                console,
+            });
+        };
+        if !status.success() {
+            let said = said.content().map_err(io("read what QEMU said"))?;
+            return Err(BootError::Qemu {
+                status,
+                said: log::tail(&said),
+            });
+        }
+        let results = results.content().map_err(io("read the guest's results"))?;
+        Ok(Booted {
+            first_result: first_result.or((!results.is_empty()).then_some(took)),
+            console,
+            results,
+            took,
+        })
+    }
+}
+
+fn length(file: &SharedMemory) -> u64 {
+    file.file().metadata().map_or(0, |metadata| metadata.len())
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether what was measured in a guest may be believed. Every check fails closed.
+
+use punctual_model::Check;
+
+use super::answer::Answer;
+use super::model::Model;
+use super::timers::HighResolution;
+use crate::boot::{Design, Machine};
+
+/// Clock sources that a kernel uses until it has a better one.
+const MAKESHIFT: [&str; 3] = ["jiffies", "refined-jiffies", "tsc-early"];
+
+/// Judges a guest of `design` by what its agent sent; `asked` is the model that it should run.
+pub fn checks(answer: &Answer, design: &Design, asked: Option<Model>) -> Vec<Check> {
+    vec![
+        machine(design.machine),
+        timers(answer, design.cpus),
+        model(answer, asked),
+        clock(answer),
+    ]
+}
+
+fn machine(machine: Machine) -> Check {
+    const ID: &str = "guest-machine";
+    match machine {
+        Machine::Kvm => Check::pass(ID, "the processor runs the guest's instructions"),
+        Machine::Virtual => Check::pass(
+            ID,
+            "the guest's clock counts instructions: no latency of any hardware",
+        ),
+        Machine::Tcg => Check::fail(
+            ID,
+            "an emulator runs the guest by the host's clock: its latencies are the emulator's; \
+             measure in virtual time, or with KVM",
+        ),
+    }
+}
+
+fn timers(answer: &Answer, cpus: u32) -> Check {
+    const ID: &str = "guest-timers";
+    let say = |timers: HighResolution| format!("{} of {cpus} CPUs", timers.active);
+    let (first, last) = (answer.hello.timers, answer.goodbye.timers);
+    let switched_off = || {
+        let line = answer.hello.host.cmdline.as_deref()?;
+        let off = line.split_whitespace().any(|word| word == "highres=off");
+        off.then_some(": highres=off is on the kernel's command line")
+    };
+    if !first.on_all(cpus) {
+        let why = switched_off().unwrap_or(
+            ": the kernel has not switched over; its log says why (APIC timer, clock source)",
+        );
+        return Check::fail(
+            ID,
+            format!(
+                "timers of high resolution on {} before the measurement{why}; without them every \
+                 sleep ends with a tick",
+                say(first)
+            ),
+        );
+    }
+    Check::of(
+        ID,
+        last.on_all(cpus),
+        format!(
+            "timers of high resolution on {} before the measurement, on {} after it",
+            say(first),
+            say(last)
+        ),
+    )
+}
+
+fn model(answer: &Answer, asked: Option<Model>) -> Check {
+    const ID: &str = "guest-model";
+    let log = answer.hello.dynamic_preempt.as_deref();
+    match (Model::running(&answer.hello.host, log), asked) {
+        (Ok((runs, source)), None) => Check::pass(
+            ID,
+            format!("preemption model {runs} by {source}; none was asked for"),
+        ),
+        (Ok((runs, source)), Some(asked)) => Check::of(
+            ID,
+            runs == asked,
+            format!("preemption model {runs} by {source}; {asked} was asked for"),
+        ),
+        (Err(found), None) => {
+            Check::pass(ID, format!("preemption model: {found}; none was asked for"))
+        }
+        (Err(found), Some(asked)) => Check::unknown(
+            ID,
+            format!(
+                "preemption model: {found}; {asked} was asked for, and nothing shows that it runs"
+            ),
+        ),
+    }
+}
+
+fn clock(answer: &Answer) -> Check {
+    const ID: &str = "guest-clock";
+    let first = answer.hello.host.clocksource.as_deref();
+    let last = answer.goodbye.clocksource.as_deref();
+    let (Some(first), Some(last)) = (first, last) else {
+        return Check::unknown(ID, "the guest does not say which clock source it uses");
+    };
+    Check::of(
+        ID,
+        first == last && !MAKESHIFT.contains(&first),
+        format!("clock source {first} before the measurement, {last} after it"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::{Goodbye, Hello};
+    use punctual_model::{CheckStatus, HostFacts};
+
+    const GOOD: HighResolution = HighResolution {
+        active: 1,
+        listed: 1,
+    };
+
+    fn answer() -> Answer {
+        Answer {
+            hello: Hello {
+                host: HostFacts {
+                    clocksource: Some("tsc".to_owned()),
+                    preempt_rt: Some(false),
+                    preemption: Some("none (dynamic, from debugfs)".to_owned()),
+                    cmdline: Some("quiet highres=off".to_owned()),
+                    ..HostFacts::default()
+                },
+                timers: GOOD,
+                dynamic_preempt: None,
+                uptime_ns: 0,
+                not_mounted: Vec::new(),
+            },
+            runs: Vec::new(),
+            goodbye: Goodbye {
+                timers: GOOD,
+                clocksource: Some("tsc".to_owned()),
+                uptime_ns: 0,
+            },
+        }
+    }
+
+    fn judged(answer: &Answer, asked: Option<Model>) -> Vec<Check> {
+        checks(answer, &Design::of(Machine::Virtual, 1), asked)
+    }
+
+    fn status(checks: &[Check], id: &str) -> (CheckStatus, String) {
+        let check = checks.iter().find(|check| check.id == id).unwrap();
+        (check.status, check.detail.clone())
+    }
+
+    #[test]
+    fn a_good_guest_passes() {
+        let checks = judged(&answer(), Some(Model::None));
+        assert!(checks.iter().all(Check::passed), "{checks:?}");
+    }
+
+    #[test]
+    fn a_guest_without_high_resolution_is_told_why() {
+        let mut bad = answer();
+        bad.hello.timers.active = 0;
+        let (found, detail) = status(&judged(&bad, None), "guest-timers");
+        assert_eq!(found, CheckStatus::Fail);
+        assert!(detail.contains("highres=off"), "{detail}");
+        let mut later = answer();
+        later.goodbye.timers.active = 0;
+        assert_eq!(
+            status(&judged(&later, None), "guest-timers").0,
+            CheckStatus::Fail
+        );
+    }
+
+    #[test]
+    fn another_model_or_none_that_can_be_seen_is_no_pass() {
+        let (found, detail) = status(&judged(&answer(), Some(Model::Full)), "guest-model");
+        assert_eq!(found, CheckStatus::Fail);
+        assert!(
+            detail.contains("none by debugfs; full was asked for"),
+            "{detail}"
+        );
+        let mut dark = answer();
+        dark.hello.host.preemption = None;
+        let (found, _) = status(&judged(&dark, Some(Model::Full)), "guest-model");
+        assert_eq!(found, CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn a_clock_that_changes_or_is_makeshift_is_no_pass() {
+        let mut changed = answer();
+        changed.goodbye.clocksource = Some("hpet".to_owned());
+        assert_eq!(
+            status(&judged(&changed, None), "guest-clock").0,
+            CheckStatus::Fail
+        );
+        changed.hello.host.clocksource = None;
+        assert_eq!(
+            status(&judged(&changed, None), "guest-clock").0,
+            CheckStatus::Unknown
+        );
+        let tcg = checks(&answer(), &Design::of(Machine::Tcg, 1), None);
+        assert_eq!(status(&tcg, "guest-machine").0, CheckStatus::Fail);
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A guest in words: `guest:KERNEL[,OPTION...]`.
+//!
+//! Options are `virtual-time`, `machine=kvm` or `tcg`, `append=ARGUMENTS` (can be repeated),
+//! `model=MODEL`, `cpus=N`, `memory=SIZE` with K, M or G, and `seed=N`. A comma in a value is written
+//! twice.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use punctual_model::Bytes;
+use thiserror::Error;
+
+use crate::boot::{Design, Machine};
+use crate::guest::Model;
+
+const PREFIX: &str = "guest:";
+
+/// Memory that a guest has at least: a kernel and this program.
+const LEAST_MEMORY: Bytes = Bytes::new(64 << 20);
+
+/// CPUs that a guest has at most.
+const MOST_CPUS: u32 = 64;
+
+/// Why words are no guest.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("{0}")]
+pub struct ParseTargetError(String);
+
+/// A kernel to be booted, and how.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct GuestTarget {
+    /// The kernel's image.
+    pub kernel: PathBuf,
+    /// What runs it. Missing: KVM, where it works.
+    pub machine: Option<Machine>,
+    /// Further kernel arguments.
+    pub append: Vec<String>,
+    /// The model that it must be found to run.
+    pub model: Option<Model>,
+    /// CPUs.
+    pub cpus: u32,
+    /// Memory.
+    pub memory: Bytes,
+    /// Seed of the machine's random numbers.
+    pub seed: u64,
+}
+
+impl GuestTarget {
+    /// Begins with one CPU, the usual memory and seed 1.
+    pub fn of(kernel: impl Into<PathBuf>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            machine: None,
+            append: Vec::new(),
+            model: None,
+            cpus: 1,
+            memory: Design::MEMORY,
+            seed: 1,
+        }
+    }
+
+    /// Returns the model that must be found: as asked for, or else as a `preempt=` asks.
+    pub fn asked_model(&self) -> Option<Model> {
+        self.model
+            .or_else(|| Model::asked_by(self.append.iter().map(String::as_str)))
+    }
+
+    /// Returns the design of it on `machine`.
+    pub fn design(&self, machine: Machine) -> Design {
+        Design {
+            machine,
+            cpus: self.cpus,
+            memory: self.memory,
+            seed: self.seed,
+            append: self.append.clone(),
+        }
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    ///
+    /// Fails with more than one CPU in virtual time, with no CPU or too many of them, and with too
+    /// little memory.
+    pub fn check(&self) -> Result<(), ParseTargetError> {
+        let fail = |text: String| Err(ParseTargetError(text));
+        if !(1..=MOST_CPUS).contains(&self.cpus) {
+            return fail(format!("cpus={}: must be from 1 to {MOST_CPUS}", self.cpus));
+        }
+        if self.machine == Some(Machine::Virtual) && self.cpus != 1 {
+            return fail(format!(
+                "cpus={}: virtual time has one CPU; several take turns of 10 ms, which would show as latency",
+                self.cpus
+            ));
+        }
+        if self.memory < LEAST_MEMORY {
+            return fail("memory: must be at least 64M".to_owned());
+        }
+        if self.kernel.to_string_lossy().contains(',') {
+            return fail(
+                "the kernel's path must not have commas, which QEMU takes for options".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), String> {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        let number = || format!("{option}: must be a number");
+        match key {
+            "virtual-time" if value.is_empty() => self.machine = Some(Machine::Virtual),
+            "machine" => {
+                self.machine = Some(match value {
+                    "kvm" => Machine::Kvm,
+                    "tcg" => Machine::Tcg,
+                    _ => return Err(format!("{option}: must be kvm or tcg")),
+                });
+            }
+            "append" if !value.is_empty() => self.append.push(value.to_owned()),
+            "model" => self.model = Some(value.parse().map_err(|err| format!("{option}: {err}"))?),
+            "cpus" => self.cpus = value.parse().map_err(|_| number())?,
+            "seed" => self.seed = value.parse().map_err(|_| number())?,
+            "memory" => {
+                self.memory = value.parse().map_err(|err| format!("{option}: {err}"))?;
+            }
+            _ => {
+                return Err(format!(
+                    "`{option}` is no option of a guest: virtual-time, machine=, append=, model=, cpus=, \
+                     memory=, seed="
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for GuestTarget {
+    type Err = ParseTargetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fail = |text: String| ParseTargetError(text);
+        let rest = text.strip_prefix(PREFIX).ok_or_else(|| {
+            fail(format!(
+                "`{text}` is no target: write guest:KERNEL[,OPTION...]"
+            ))
+        })?;
+        let mut pieces = split(rest).into_iter();
+        let kernel = pieces.next().filter(|kernel| !kernel.is_empty());
+        let kernel = kernel.ok_or_else(|| fail("guest: names no kernel image".to_owned()))?;
+        let mut target = Self::of(kernel);
+        for piece in pieces {
+            target.set(&piece).map_err(fail)?;
+        }
+        target.check()?;
+        Ok(target)
+    }
+}
+
+impl fmt::Display for GuestTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", self.kernel.display())
+    }
+}
+
+/// Splits at single commas; two are one of the text.
+fn split(text: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let comma = c == ',' && rest.next_if_eq(&',').is_none();
+        match pieces.last_mut() {
+            Some(last) if !comma => last.push(c),
+            _ => pieces.push(String::new()),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_read() {
+        let text = "guest:/boot/vmlinuz,virtual-time,append=preempt=full,append=isolcpus=1,,2,seed=9,memory=1G";
+        let target: GuestTarget = text.parse().unwrap();
+        assert_eq!(target.kernel, PathBuf::from("/boot/vmlinuz"));
+        assert_eq!(target.machine, Some(Machine::Virtual));
+        assert_eq!(target.append, ["preempt=full", "isolcpus=1,2"]);
+        assert_eq!((target.seed, target.memory.get()), (9, 1 << 30));
+        assert_eq!(target.asked_model(), Some(Model::Full));
+        let design = target.design(Machine::Virtual);
+        assert!(design.command_line().ends_with("preempt=full isolcpus=1,2"));
+    }
+
+    #[test]
+    fn bad_guests_are_refused_with_the_reason() {
+        for (text, part) in [
+            ("/boot/vmlinuz", "guest:KERNEL"),
+            ("guest:", "names no kernel"),
+            ("guest:K,vitual-time", "`vitual-time` is no option"),
+            ("guest:K,virtual-time,cpus=2", "one CPU"),
+            ("guest:K,cpus=0", "from 1 to 64"),
+            ("guest:K,cpus=two", "must be a number"),
+            ("guest:K,memory=1M", "at least 64M"),
+            ("guest:K,memory=99999999999999G", "is no size"),
+            ("guest:K,model=soft", "no preemption model"),
+            ("guest:K,machine=virtual", "kvm or tcg"),
+            ("guest:a,,b", "commas"),
+            ("guest:K,append=", "no option"),
+        ] {
+            let err = text.parse::<GuestTarget>().unwrap_err().to_string();
+            assert!(err.contains(part), "{text}: {err}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Kernels in a virtual machine of our own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::host::HostFacts;
+use crate::units::Nanos;
+
+/// The name and major version of what `kernel boot --json` prints.
+pub const GUEST_BOOT_FORMAT: &str = "punctual.guest-boot/1";
+
+/// What counted the time of a run in a guest.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GuestTime {
+    /// The processor's clock: the guest ran on KVM.
+    Real,
+    /// The host's clock, under an emulator: no latencies of anything.
+    Emulated,
+    /// Instructions: times are instruction counts, the same at every run and on every host, and no
+    /// latency of any hardware.
+    Virtual,
+}
+
+/// The guest that a run was done in.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Guest {
+    /// The kernel's image.
+    pub kernel: String,
+    /// What counted its time.
+    pub time: GuestTime,
+    /// Time that an instruction takes. Null unless time is virtual.
+    pub instruction_ns: Option<Nanos>,
+    /// The kernel's arguments.
+    pub command_line: String,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+    /// What the machine's random numbers came from.
+    pub seed: u64,
+}
+
+impl Guest {
+    /// Whether times are instruction counts.
+    pub fn is_virtual(&self) -> bool {
+        self.time == GuestTime::Virtual
+    }
+}
+
+/// A kernel that was booted and seen to work, or not.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GuestBoot {
+    /// `punctual.guest-boot/1`.
+    pub format: String,
+    /// The kernel's image.
+    pub kernel: String,
+    /// What ran it: `kvm`, `tcg`, `virtual-time`.
+    pub machine: String,
+    /// The kernel's arguments.
+    pub command_line: String,
+    /// What the machine's random numbers came from.
+    pub seed: u64,
+    /// Whether every check passed.
+    pub valid: bool,
+    /// What was checked, with the evidence.
+    pub checks: Vec<Check>,
+    /// The guest and its kernel.
+    pub host: HostFacts,
+    /// File systems that the kernel lacks.
+    pub not_mounted: Vec<String>,
+    /// When the agent was ready, by the guest's clock.
+    pub guest_ready_ns: Nanos,
+    /// When the agent was ready, by the host's clock.
+    pub ready_ns: Option<Nanos>,
+    /// How long QEMU ran, by the host's clock.
+    pub took_ns: Nanos,
+}

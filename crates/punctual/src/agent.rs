@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! This program as the first process of a guest.
+//!
+//! It mounts what the kernel offers, waits until the timers are of high resolution, starts itself
+//! for each measurement of the job, sends what they left on the second serial port, and restarts the
+//! machine, which ends QEMU. Measurements are processes of this program as outside: the same
+//! instruments, the same loads, the same records.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punctual_host::inspect;
+use punctual_kernel::guest::{
+    Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, RunEnd, frame,
+    high_resolution, names,
+};
+use punctual_model::{Clock, Nanos};
+use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
+use punctual_sys::{SysRoot, clock, kernel_log};
+use serde::Serialize;
+
+use crate::recording::RUN_ID;
+
+/// The line to the host.
+const LINE: &str = "/dev/ttyS1";
+
+/// The store of measurements in a guest.
+const HOME: &str = "/run/punctual";
+
+/// Time that the kernel has to switch its timers over.
+const SWITCH_WITHIN: Duration = Duration::from_secs(10);
+
+/// Time between two looks whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What is kept of a measurement's complaints, in bytes.
+const SAID_LIMIT: usize = 16 << 10;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// What the kernel offers, and where it belongs. The last ones may be missing.
+const MOUNTS: [(&str, &str); 7] = [
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/run"),
+    ("tmpfs", "/tmp"),
+    ("debugfs", "/sys/kernel/debug"),
+    ("tracefs", "/sys/kernel/tracing"),
+];
+
+/// Whether this process is the first one of a guest that was given a job.
+pub(crate) fn is_wanted() -> bool {
+    std::process::id() == 1 && Path::new(JOB_FILE).is_file()
+}
+
+/// Does the job, and ends the machine, whatever happened: the host sees what is missing.
+pub(crate) fn main() -> ! {
+    let sys = SysRoot::live();
+    if let Err(err) = work(&sys) {
+        // The kernel's log is kept with the run.
+        let line = format!("punctual agent: {err}");
+        drop(kernel_log::write_line(&sys, 2, &line));
+    }
+    drop(restart_machine());
+    // An init that ends would be a panic, and a second story.
+    loop {
+        thread::park();
+    }
+}
+
+fn work(sys: &SysRoot) -> Result<(), Failure> {
+    let not_mounted = mount_all();
+    let job: Job = serde_json::from_slice(&fs::read(JOB_FILE)?)?;
+    if job.format != JOB_FORMAT {
+        return Err(format!("the job's format is {}, not {JOB_FORMAT}", job.format).into());
+    }
+    let mut line = SerialLine::open(Path::new(LINE))
+        .map_err(|err| format!("no second serial port for the results: {LINE}: {err}"))?;
+    let timers = wait_for_timers(sys);
+    let hello = Hello {
+        host: inspect(sys),
+        timers,
+        dynamic_preempt: kernel_log::find(sys, "Dynamic Preempt: "),
+        uptime_ns: uptime().get(),
+        not_mounted,
+    };
+    send(&mut line, names::HELLO, &hello)?;
+    fail(sys, job.fault)?;
+    for (number, run) in job.runs.iter().enumerate() {
+        measure(&mut line, number, run)?;
+    }
+    let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let goodbye = Goodbye {
+        timers: timers_now(sys),
+        clocksource: sys.read(clocksource).ok(),
+        uptime_ns: uptime().get(),
+    };
+    send(&mut line, names::GOODBYE, &goodbye)?;
+    Ok(())
+}
+
+/// Mounts everything, and returns what could not be.
+fn mount_all() -> Vec<String> {
+    let mounted = MOUNTS.iter().map(|(kind, target)| {
+        mount_virtual(kind, Path::new(target)).map_err(|err| format!("{kind} on {target}: {err}"))
+    });
+    mounted.filter_map(Result::err).collect()
+}
+
+/// The kernel starts with the tick, and switches over when it trusts its clock: some seconds later.
+fn wait_for_timers(sys: &SysRoot) -> HighResolution {
+    let begun = Instant::now();
+    let cpus = online(sys);
+    loop {
+        let timers = timers_now(sys);
+        if timers.on_all(cpus) || begun.elapsed() > SWITCH_WITHIN {
+            return timers;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn online(sys: &SysRoot) -> u32 {
+    let cpus = sys.fact::<punctual_model::CpuSet>("/sys/devices/system/cpu/online");
+    cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(0))
+}
+
+fn timers_now(sys: &SysRoot) -> HighResolution {
+    high_resolution(&sys.read("/proc/timer_list").unwrap_or_default())
+}
+
+fn uptime() -> Nanos {
+    clock::read(Clock::Monotonic)
+}
+
+/// Makes go wrong what a test wants to see told.
+fn fail(sys: &SysRoot, fault: Option<Fault>) -> Result<(), Failure> {
+    match fault {
+        None => {}
+        // Documentation/admin-guide/sysrq.rst: `c` crashes the kernel.
+        Some(Fault::Panic) => sys.write("/proc/sysrq-trigger", "c")?,
+        Some(Fault::Hang) => loop {
+            thread::sleep(SWITCH_WITHIN);
+        },
+        Some(Fault::Restart) => restart_machine()?,
+    }
+    Ok(())
+}
+
+/// Runs one measurement, and sends what it left.
+fn measure(line: &mut SerialLine, number: usize, run: &JobRun) -> Result<(), Failure> {
+    let output = Command::new("/proc/self/exe")
+        .args(&run.arguments)
+        .env("PUNCTUAL_HOME", HOME)
+        .env(RUN_ID, &run.id)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let directory = Path::new(HOME).join("runs").join(&run.id);
+    let mut files: Vec<_> = match fs::read_dir(&directory) {
+        Ok(entries) => entries.collect::<io::Result<_>>()?,
+        // It has ended without a run, and says why.
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(err) => return Err(err.into()),
+    };
+    files.sort_by_key(std::fs::DirEntry::file_name);
+    for file in files {
+        let name = names::file(number, &file.file_name().to_string_lossy());
+        line.send(&frame(&name, &fs::read(file.path())?))?;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let end = RunEnd {
+        status: output.status.code(),
+        said: said.chars().take(SAID_LIMIT).collect(),
+    };
+    send(line, &names::end(number), &end)?;
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    Ok(())
+}
+
+fn send(line: &mut SerialLine, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+    Ok(line.send(&frame(name, &serde_json::to_vec(value)?))?)
+}

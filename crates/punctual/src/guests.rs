@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Guests as the commands have them: designed from options, given a job, and answered by.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use punctual_kernel::GuestTarget;
+use punctual_kernel::boot::{
+    Boot, BootError, Booted, Compression, Design, Initramfs, Machine, Program, tail,
+};
+use punctual_kernel::guest::{Answer, JOB_FILE, Job};
+use punctual_sys::SysRoot;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// QEMU's program, unless `PUNCTUAL_QEMU` names another one.
+const QEMU: &str = "qemu-system-x86_64";
+
+/// Environment variable with the path of QEMU's program.
+const QEMU_VARIABLE: &str = "PUNCTUAL_QEMU";
+
+/// What all guests of a command have in common.
+#[derive(Debug)]
+pub(crate) struct Host {
+    qemu: PathBuf,
+    program: Program,
+}
+
+/// What a guest left.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) booted: Booted,
+    pub(crate) answer: Answer,
+}
+
+impl Host {
+    /// Finds QEMU, and this program as guests get it.
+    pub(crate) fn here() -> Result<Self, CliError> {
+        let program = Program::own(&SysRoot::live())
+            .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?;
+        let qemu = std::env::var_os(QEMU_VARIABLE).filter(|path| !path.is_empty());
+        Ok(Self {
+            qemu: qemu.map_or_else(|| PathBuf::from(QEMU), PathBuf::from),
+            program,
+        })
+    }
+
+    /// Returns the initial RAM file system for `job`.
+    pub(crate) fn initramfs(&self, job: &Job) -> Result<Vec<u8>, CliError> {
+        let cannot = || CliError::failed_to("make the guest's file system");
+        let job = serde_json::to_vec(job).map_err(|err| cannot().because(err))?;
+        // Nothing to unpack: QEMU copies it faster than a guest reads gzip.
+        Initramfs::with_init(&self.program)
+            .file(JOB_FILE, &job)
+            .pack(Compression::None)
+            .map_err(|err| cannot().because(err))
+    }
+
+    /// Boots `kernel` with an initial RAM file system, and waits for its end.
+    pub(crate) fn boot(
+        &self,
+        kernel: &Path,
+        design: &Design,
+        initramfs: &[u8],
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Booted, BootError> {
+        let boot = Boot {
+            qemu: &self.qemu,
+            kernel,
+            initramfs,
+            design,
+            limit,
+        };
+        boot.run(stop)
+    }
+
+    /// Boots `kernel`, has it do `job`, and reads what it sent.
+    pub(crate) fn visit(
+        &self,
+        kernel: &Path,
+        design: &Design,
+        job: &Job,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Visit, CliError> {
+        let initramfs = self.initramfs(job)?;
+        let booted = self
+            .boot(kernel, design, &initramfs, limit, stop)
+            .map_err(|err| failed(kernel, err))?;
+        let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
+            CliError::failed_to(format!("hear from the guest {}", kernel.display()))
+                .because(err)
+                .log(tail(&booted.console))
+        })?;
+        Ok(Visit { booted, answer })
+    }
+}
+
+/// Says why a guest did not come to its end.
+pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
+    let exit = match err.is_unsupported() {
+        true => Exit::Unsupported,
+        false => Exit::Failed,
+    };
+    let hint = match &err {
+        BootError::NoQemu { .. } => Some(format!(
+            "install it (Debian: apt-get install qemu-system-x86), or name it in {QEMU_VARIABLE}"
+        )),
+        BootError::TimeLimit { .. } => {
+            Some("give it more time with --time-limit, or look at its log".to_owned())
+        }
+        _ => None,
+    };
+    let lines = err.last_lines();
+    let error = CliError::failed_to(format!("run the guest {}", kernel.display()))
+        .because(err)
+        .log(lines)
+        .exiting(exit);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// Returns the machine that runs `target`: as asked for, else KVM; or why KVM does not
+/// run it here.
+pub(crate) fn machine(
+    host: &Host,
+    target: &GuestTarget,
+    stop: &AtomicBool,
+) -> Result<Machine, String> {
+    match target.machine {
+        Some(machine) => Ok(machine),
+        None => kvm_works(host, &target.kernel, stop).map(|()| Machine::Kvm),
+    }
+}
+
+/// Whether KVM runs `kernel` here: that there is a /dev/kvm does not say so.
+fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let open = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm");
+    open.map_err(|err| format!("/dev/kvm: {err}"))?;
+    let job = Job::of(Vec::new());
+    let visit = host.visit(kernel, &Design::of(Machine::Kvm, 1), &job, PATIENCE, stop);
+    match visit {
+        Ok(_) => Ok(()),
+        Err(err) => {
+            let cause = err.cause().map(ToString::to_string).unwrap_or_default();
+            let cause = cause.lines().next().unwrap_or_default().to_owned();
+            Err(format!("a trial boot did not succeed: failed to {cause}"))
+        }
+    }
+}
