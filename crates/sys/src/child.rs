@@ -131,6 +131,89 @@ impl Drop for TiedChild {
     }
 }
 
+/// What stands before a program of a [`Group`]: it waits for the program, and asks all of the group to end when it is
+/// asked itself, which the kernel does when the thread that started it is gone.
+const ASKED: &str = "trap 'trap - TERM; kill -TERM 0' TERM; \"$@\" & wait \"$!\"";
+
+/// A program and all that it starts, in a process group of their own that is asked to end as a whole (SIGTERM): for
+/// programs that leave things in order when they are asked, as make does.
+///
+/// When the thread that started it ends, by whatever, the group is asked too. Dropping it kills the group.
+#[derive(Debug)]
+pub struct Group {
+    child: Child,
+    group: Pid,
+    reaped: bool,
+}
+
+impl Group {
+    /// Makes the command that [`Group::start`] takes; arguments, directory and the rest are added to it.
+    pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", ASKED, "sh"]).arg(program);
+        command
+    }
+
+    /// Starts a command of [`Group::command`].
+    ///
+    /// # Errors
+    ///
+    /// Fails as `fork(2)` and `execve(2)` do. That the program itself is not there is the shell's to say: status 127.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let child = start_asked_to_end(command.process_group(0))?;
+        let group = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self {
+            child,
+            group,
+            reaped: false,
+        })
+    }
+
+    /// Returns the program, for its input and output.
+    pub const fn process(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Asks the whole group to end.
+    pub fn ask_to_end(&self) {
+        if !self.reaped {
+            // That nobody is left is what was asked for.
+            let _ = kill_process_group(self.group, Signal::TERM);
+        }
+    }
+
+    /// Kills the whole group.
+    pub fn kill(&self) {
+        if !self.reaped {
+            let _ = kill_process_group(self.group, Signal::KILL);
+        }
+    }
+
+    /// Waits until the program has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `waitpid(2)` does, for no reason that is known.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        self.reaped = true;
+        Ok(status)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        self.kill();
+        drop(self.child.wait());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,5 +311,45 @@ mod tests {
     fn waiting_ends_when_patience_does() {
         let mut child = TiedChild::start(&mut shell("exec sleep 600"), &Bounds::default()).unwrap();
         assert_eq!(child.wait(Duration::from_millis(20)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_group_is_asked_as_a_whole_and_says_how_it_ended() {
+        let script = "trap 'echo asked; exit 3' TERM; (sleep 600; :) & echo ready; wait";
+        let mut command = Group::command("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        let mut group = Group::start(&mut command).unwrap();
+        let mut out = group.process().stdout.take().unwrap();
+        let mut text = [0; 6];
+        out.read_exact(&mut text).unwrap();
+        group.ask_to_end();
+        // The sleeping grandchild holds the other end until it is gone.
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "asked\n");
+        assert!(!group.wait().unwrap().success());
+        let mut command = Group::command("sh");
+        let mut group = Group::start(command.args(["-c", "exit 7"])).unwrap();
+        assert_eq!(group.wait().unwrap().code(), Some(7));
+    }
+
+    #[test]
+    fn a_group_ends_with_the_thread_that_started_it() {
+        let mut out = std::thread::spawn(|| {
+            let mut command = Group::command("sh");
+            command
+                .args(["-c", "sleep 600 & wait"])
+                .stdout(Stdio::piped());
+            let mut group = Group::start(&mut command).unwrap();
+            let out = group.process().stdout.take().unwrap();
+            // Long enough for the shell to have set its trap, else the signal ends it alone.
+            std::thread::sleep(Duration::from_millis(300));
+            // As if this program were killed: nothing is dropped.
+            std::mem::forget(group);
+            out
+        })
+        .join()
+        .unwrap();
+        assert_eq!(out.read(&mut [0]).unwrap(), 0);
     }
 }
