@@ -19,6 +19,7 @@ mod figure;
 mod guest;
 mod host;
 mod import;
+mod kernel_source;
 mod load_report;
 mod origin;
 mod policy;
@@ -54,6 +55,15 @@ pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use guest::{GUEST_BOOT_FORMAT, Guest, GuestBoot, GuestTime};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
+pub use kernel_source::{
+    AppliedSeries, BisectReport, BisectStep, BisectVerdict, BootAttempt, BootStatus, BuildEnd,
+    BuildReport, BuiltKernel, ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit,
+    FailedHunk, InstallPlan, KERNEL_BISECT_FORMAT, KERNEL_BUILD_FORMAT, KERNEL_CONFIG_DIFF_FORMAT,
+    KERNEL_CONFIG_FORMAT, KERNEL_INSTALL_FORMAT, KERNEL_PATCH_FORMAT, KERNEL_REBASE_FORMAT,
+    KERNEL_STATUS_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel, KernelSource, KernelStock,
+    OneShotMethod, PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict,
+    RebaseReport, RebaseState, SourceOrigin, UnmetOption,
+};
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
