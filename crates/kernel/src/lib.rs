@@ -6,11 +6,21 @@
 //! [`boot`] starts a kernel in QEMU with an initial RAM file system that is made in memory: this
 //! program is all that is in it. [`guest`] is what the host and this program as a guest's first process
 //! say to each other.
+//!
+//! [`source`] keeps sources and images, [`patch`] puts a series into a source whole or not at all,
+//! [`config`] makes a configuration and says what was not honoured.
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod config;
 pub mod guest;
 
 mod target;
 
 pub use target::{GuestTarget, ParseTargetError};
+pub mod patch;
+pub mod source;
+
+mod tool;
+
+pub use tool::ToolError;

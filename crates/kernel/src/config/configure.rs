@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Makes a configuration in an output directory and verifies it.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use punctual_model::{KernelModel, UnmetOption};
+use punctual_sys::SysRoot;
+use sha2::{Digest as _, Sha256};
+
+use super::explain::explain;
+use super::fragment::{Builtin, Fragment, MODELS, TINY, WITH, WITHOUT};
+use super::kconfig::{Kconfig, KconfigError};
+use super::values::{OFF, OddLine, Values};
+use crate::source::{Tree, TreeError};
+use crate::tool::{Long, ToolError};
+
+/// More than any configuration has: that of Debian's 6.12 has 290 KB.
+const LONGEST: u64 = 16 << 20;
+/// The fragment that Kconfig reads for the tiny base.
+const FRAGMENT: &str = ".punctual-fragment";
+/// Options of distributions that name files which only their own source has.
+const KEYS: [&str; 3] = [
+    "SYSTEM_TRUSTED_KEYS",
+    "SYSTEM_REVOCATION_KEYS",
+    "MODULE_SIG_KEY",
+];
+
+/// What a configuration starts from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Base {
+    /// The running kernel's.
+    Running,
+    /// The smallest one for measuring in QEMU.
+    Tiny,
+    /// The source's default for this architecture.
+    Defconfig,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Base {
+    /// Returns how it is called on the command line.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Running => "running".to_owned(),
+            Self::Tiny => "tiny".to_owned(),
+            Self::Defconfig => "defconfig".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What is asked of a configuration.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What it starts from.
+    pub base: Base,
+    /// The preemption model.
+    pub model: Option<KernelModel>,
+    /// Names of our fragments to switch on.
+    pub with: Vec<String>,
+    /// Names of our fragments to switch off.
+    pub without: Vec<String>,
+    /// Files with fragments.
+    pub files: Vec<PathBuf>,
+    /// Single options, as in a fragment: `HZ_1000=y`.
+    pub set: Vec<String>,
+}
+
+/// A configuration was not made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A word of the command line is not understood.
+    #[error("{option}: {reason}")]
+    Usage {
+        /// The option.
+        option: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A configuration has a line that is none.
+    #[error("read {}", path.display())]
+    Odd {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        source: OddLine,
+    },
+    /// The running kernel does not tell its configuration.
+    #[error("the running kernel has neither /proc/config.gz nor /boot/config-{release}")]
+    NotTold {
+        /// Its release.
+        release: String,
+    },
+    /// The source tree.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Its Kconfig files.
+    #[error(transparent)]
+    Kconfig(#[from] KconfigError),
+    /// Kconfig failed.
+    #[error("configure the source")]
+    Make(#[from] ToolError),
+}
+
+/// A configuration that was made.
+#[derive(Clone, Debug)]
+pub struct Configured {
+    /// Its options.
+    pub values: Values,
+    /// How many options were asked for by name.
+    pub wanted: usize,
+    /// Names of the fragments, in the order in which they were laid over the base.
+    pub fragments: Vec<String>,
+    /// What did not become what was asked.
+    pub unmet: Vec<UnmetOption>,
+    /// What one should know.
+    pub remarks: Vec<String>,
+}
+
+impl Configured {
+    /// Returns the SHA-256 of the options, sorted, without comments.
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(self.values.to_text()))
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Makes the `.config` that is wished for in `output`, and verifies it.
+///
+/// # Errors
+///
+/// Fails on a word that is not understood, where a file cannot be read, and when Kconfig fails. That an option was not
+/// honoured is no error here: it is in the result.
+pub fn configure(
+    tree: &Tree,
+    output: &Path,
+    wish: &Wish,
+    sys: &SysRoot,
+    stop: &dyn Fn() -> bool,
+) -> Result<Configured, ConfigError> {
+    let (mut fragment, fragments) = asked(wish)?;
+    let mut remarks = Vec::new();
+    fs::create_dir_all(output).map_err(file("make directory", output))?;
+    let kconfig = Kconfig::read(&tree.path, tree.srcarch())?;
+    // What the source does not have and need not have is not asked for.
+    for name in std::mem::take(&mut fragment.if_there) {
+        if !kconfig.options.contains_key(&name) {
+            fragment.wanted.remove(&name);
+        }
+    }
+    let dot = output.join(".config");
+    match &wish.base {
+        Base::Tiny => {
+            if tree.srcarch() != "x86" {
+                return Err(ConfigError::Usage {
+                    option: "--base tiny".to_owned(),
+                    reason: format!("there is one for x86-64 only, not for {}", tree.srcarch()),
+                });
+            }
+            let base = TINY.fragment();
+            let mut whole = base.clone();
+            whole.add(&fragment);
+            for name in &whole.if_there {
+                if !kconfig.options.contains_key(name) {
+                    whole.wanted.remove(name);
+                }
+            }
+            let path = output.join(FRAGMENT);
+            fs::write(&path, whole.wanted.to_text()).map_err(file("write", &path))?;
+            let mut make = make(tree, output);
+            // Relative to where Kconfig runs, which is not here.
+            let path = std::path::absolute(&path).map_err(file("find", &path))?;
+            make.command.arg(joined("KCONFIG_ALLCONFIG=", &path));
+            make.command.arg("allnoconfig");
+            make.run(stop, |_| {})?;
+            fragment = whole;
+        }
+        Base::Defconfig => {
+            let mut defaults = make(tree, output);
+            defaults.command.arg("defconfig");
+            defaults.run(stop, |_| {})?;
+            let base = read_file(&dot)?;
+            lay_over(tree, output, &fragment.over(base), stop)?;
+        }
+        Base::Running | Base::File(_) => {
+            let mut base = match &wish.base {
+                Base::File(path) => read_file(path)?,
+                _ => running(sys)?,
+            };
+            remarks.extend(without_keys(&mut base, &tree.path));
+            lay_over(tree, output, &fragment.over(base), stop)?;
+        }
+    }
+    let values = read_file(&dot)?;
+    let unmet = unmet(&fragment, &values, &kconfig);
+    Ok(Configured {
+        wanted: fragment.wanted.len(),
+        values,
+        fragments,
+        unmet,
+        remarks,
+    })
+}
+
+fn unmet(fragment: &Fragment, values: &Values, kconfig: &Kconfig) -> Vec<UnmetOption> {
+    let wanted = fragment.wanted.iter();
+    let unmet = wanted.filter(|(name, wanted)| values.value(name) != *wanted);
+    unmet
+        .map(|(name, wanted)| UnmetOption {
+            name: name.to_owned(),
+            wanted: wanted.to_owned(),
+            value: values.value(name).to_owned(),
+            why: explain(kconfig, values, name, wanted),
+        })
+        .collect()
+}
+
+/// Puts all together that is asked for, with the names of its parts.
+fn asked(wish: &Wish) -> Result<(Fragment, Vec<String>), ConfigError> {
+    let mut all = Fragment::default();
+    let mut names = Vec::new();
+    if let Some(model) = wish.model {
+        let fragment = builtin(MODELS, model.name(), "--model")?;
+        all.add(&fragment);
+        names.push(format!("model {model}"));
+    }
+    for (list, given, option) in [
+        (WITH, &wish.with, "--with"),
+        (WITHOUT, &wish.without, "--without"),
+    ] {
+        for name in given {
+            all.add(&builtin(list, name, option)?);
+            names.push(format!("{} {name}", option.trim_start_matches('-')));
+        }
+    }
+    for path in &wish.files {
+        let text = read_text(path)?;
+        let fragment = Fragment::parse(&text).map_err(|source| ConfigError::Odd {
+            path: path.clone(),
+            source,
+        })?;
+        all.add(&fragment);
+        names.push(path.display().to_string());
+    }
+    for set in &wish.set {
+        let line = match set.strip_prefix("CONFIG_") {
+            Some(_) => set.clone(),
+            None => format!("CONFIG_{set}"),
+        };
+        let fragment = Fragment::parse(&line).ok().filter(|f| f.wanted.len() == 1);
+        let Some(fragment) = fragment else {
+            return Err(ConfigError::Usage {
+                option: format!("--set {set}"),
+                reason: "is not NAME=VALUE".to_owned(),
+            });
+        };
+        all.add(&fragment);
+        names.push(format!("set {set}"));
+    }
+    Ok((all, names))
+}
+
+fn builtin(list: &[Builtin], name: &str, option: &str) -> Result<Fragment, ConfigError> {
+    let found = list.iter().find(|builtin| builtin.name == name);
+    found.map(Builtin::fragment).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|builtin| builtin.name).collect();
+        ConfigError::Usage {
+            option: format!("{option} {name}"),
+            reason: format!("is not one of {}", names.join(", ")),
+        }
+    })
+}
+
+fn make<'a>(tree: &Tree, output: &Path) -> Long<'a> {
+    let mut make = Long::new("make");
+    make.command
+        .arg("-C")
+        .arg(&tree.path)
+        .arg(joined("O=", output));
+    make
+}
+
+pub(crate) fn joined(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut word = std::ffi::OsString::from(name);
+    word.push(path);
+    word
+}
+
+fn lay_over(
+    tree: &Tree,
+    output: &Path,
+    values: &Values,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), ConfigError> {
+    let dot = output.join(".config");
+    fs::write(&dot, values.to_text()).map_err(file("write", &dot))?;
+    let mut make = make(tree, output);
+    make.command.arg("olddefconfig");
+    Ok(make.run(stop, |_| {})?)
+}
+
+/// Takes away keys that a distribution's configuration names and this tree does not have: the build would stop there.
+fn without_keys(base: &mut Values, tree: &Path) -> Option<String> {
+    let mut taken = Vec::new();
+    for name in KEYS {
+        let path = base.value(name).trim_matches('"').to_owned();
+        let own = name == "MODULE_SIG_KEY" && path == "certs/signing_key.pem";
+        if base.mentions(name)
+            && !path.is_empty()
+            && path != OFF
+            && !own
+            && !tree.join(&path).exists()
+        {
+            base.remove(name);
+            taken.push(format!("{name}=\"{path}\""));
+        }
+    }
+    (!taken.is_empty()).then(|| {
+        format!(
+            "left out of the base, because this source does not have the file: {}",
+            taken.join(", ")
+        )
+    })
+}
+
+/// Returns the running kernel's configuration.
+///
+/// # Errors
+///
+/// Fails where the kernel does not tell it.
+pub fn running(sys: &SysRoot) -> Result<Values, ConfigError> {
+    let release = sys.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let boot = format!("/boot/config-{release}");
+    let path = ["/proc/config.gz", boot.as_str()]
+        .into_iter()
+        .find(|path| sys.exists(path));
+    match path {
+        Some(path) => read_file(&sys.full(path)),
+        None => Err(ConfigError::NotTold { release }),
+    }
+}
+
+/// Reads a configuration, compressed with gzip or not.
+///
+/// # Errors
+///
+/// Fails where the file cannot be read, or is no configuration.
+pub fn read_file(path: &Path) -> Result<Values, ConfigError> {
+    let text = read_text(path)?;
+    Values::parse(&text).map_err(|source| ConfigError::Odd {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
+        .map_err(file("read", path))?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut text = Vec::new();
+        flate2::read::GzDecoder::new(bytes.as_slice())
+            .take(LONGEST)
+            .read_to_end(&mut text)
+            .map_err(file("unpack", path))?;
+        bytes = text;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigError {
+    let path = path.to_owned();
+    move |source| ConfigError::File {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish() -> Wish {
+        Wish {
+            base: Base::Tiny,
+            model: Some(KernelModel::Rt),
+            with: vec!["timerlat".to_owned()],
+            without: vec!["power-management".to_owned()],
+            files: Vec::new(),
+            set: vec!["HZ=1000".to_owned(), "CONFIG_SMP=n".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_put_together_in_order() {
+        let (fragment, names) = asked(&wish()).unwrap();
+        assert_eq!(fragment.wanted.value("PREEMPT_RT"), "y");
+        assert_eq!(fragment.wanted.value("TIMERLAT_TRACER"), "y");
+        assert!(fragment.wanted.mentions("CPU_IDLE") && !fragment.wanted.is_on("CPU_IDLE"));
+        assert_eq!(fragment.wanted.value("HZ"), "1000");
+        assert_eq!(
+            names,
+            [
+                "model rt",
+                "with timerlat",
+                "without power-management",
+                "set HZ=1000",
+                "set CONFIG_SMP=n"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_is_named_with_those_that_are() {
+        let mut odd = wish();
+        odd.with = vec!["timer".to_owned()];
+        let err = asked(&odd).unwrap_err().to_string();
+        assert!(
+            err.starts_with("--with timer: is not one of hwlat,"),
+            "{err}"
+        );
+        for set in ["HZ", "HZ=", "A B=y", "#=y"] {
+            let mut odd = wish();
+            odd.set = vec![set.to_owned()];
+            asked(&odd).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn keys_that_the_source_does_not_have_are_left_out_and_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("debian")).unwrap();
+        fs::write(dir.path().join("debian/there.pem"), "x").unwrap();
+        let text = "CONFIG_SYSTEM_TRUSTED_KEYS=\"debian/no.pem\"\nCONFIG_SYSTEM_REVOCATION_KEYS=\"debian/there.pem\"\n\
+                    CONFIG_MODULE_SIG_KEY=\"certs/signing_key.pem\"\n";
+        let mut base = Values::parse(text).unwrap();
+        let remark = without_keys(&mut base, dir.path()).unwrap();
+        assert!(
+            remark.ends_with("SYSTEM_TRUSTED_KEYS=\"debian/no.pem\""),
+            "{remark}"
+        );
+        assert_eq!(base.len(), 2);
+        assert_eq!(without_keys(&mut base, dir.path()), None);
+    }
+
+    #[test]
+    fn a_configuration_is_read_compressed_or_not() {
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc/sys/kernel")).unwrap();
+        fs::write(dir.path().join("proc/sys/kernel/osrelease"), "6.1\n").unwrap();
+        let sys = SysRoot::at(dir.path());
+        let err = running(&sys).unwrap_err().to_string();
+        assert!(err.ends_with("nor /boot/config-6.1"), "{err}");
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(b"CONFIG_HZ=250\n").unwrap();
+        fs::write(dir.path().join("proc/config.gz"), gz.finish().unwrap()).unwrap();
+        assert_eq!(running(&sys).unwrap().value("HZ"), "250");
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Patch series: tried whole and in order beside the tree, then put in whole or not at all.
+//!
+//! The files that the series touches are copied to a scratch directory, and patch(1) works there: each patch first
+//! with `--dry-run`, because a patch of which only some hunks apply leaves those behind. Only when the outcome is
+//! known are the changed files moved into the tree, each replaced as a whole, with copies of the old ones that are
+//! put back should one of the moves fail.
+
+mod apply;
+mod series;
+mod swap;
+
+pub use apply::{Limits, apply};
+pub use series::{Patch, Series, SeriesError};
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::tool::ToolError;
+
+/// A series was not tried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatchError {
+    /// The series cannot be read.
+    #[error(transparent)]
+    Series(#[from] SeriesError),
+    /// patch(1) or tar(1).
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A file could not be read, copied or moved.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The tree could not be put back after a failure. This is the one case in which it is left changed.
+    #[error("put back {}, whose old content is in {}", path.display(), copy.display())]
+    NotRestored {
+        /// The file.
+        path: PathBuf,
+        /// Where its old content is.
+        copy: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Tries a series beside the tree, and puts it in.
+
+use std::fs;
+use std::path::Path;
+
+use punctual_model::{
+    FailedHunk, KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree,
+};
+
+use super::PatchError;
+use super::series::{Patch, Series};
+use super::swap::{above, fault, swap};
+use crate::tool::{Answer, ask, command};
+
+/// How much a series may miss.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Lines of context that may be ignored at either end of a hunk.
+    pub fuzz: u8,
+    /// Go on past patches that do not apply, and leave them out.
+    pub leave_out: bool,
+    /// Only try.
+    pub trial: bool,
+}
+
+/// Tries `series` on the tree in `tree`, and puts it in if it applies.
+///
+/// # Errors
+///
+/// Fails where a file cannot be read or written, or patch(1) is missing; the tree is as it was then. That a patch does
+/// not apply is no error here: it is in the report.
+pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport, PatchError> {
+    let scratch = tempfile::Builder::new().prefix("punctual-patch-").tempdir();
+    let scratch = scratch.map_err(fault("make a directory in", &std::env::temp_dir()))?;
+    let copy = scratch.path().join("tree");
+    fs::create_dir(&copy).map_err(fault("make directory", &copy))?;
+    let files = series.files();
+    for file in &files {
+        let (from, to) = (tree.join(file), copy.join(file));
+        if from.is_file() {
+            above(&to)?;
+            fs::copy(&from, &to).map_err(fault("copy", &from))?;
+        }
+    }
+    let mut patches = Vec::new();
+    let mut failed = false;
+    for patch in &series.patches {
+        if failed && !limits.leave_out {
+            patches.push(result(patch, PatchOutcome::NotTried));
+            continue;
+        }
+        let tried = try_one(&copy, scratch.path(), patch, limits.fuzz)?;
+        failed |= tried.outcome == PatchOutcome::Fails;
+        patches.push(tried);
+    }
+    let (tree_is, changed) = if limits.trial {
+        (PatchedTree::Trial, 0)
+    } else if failed && !limits.leave_out {
+        (PatchedTree::Unchanged, 0)
+    } else {
+        let changed = swap(tree, &copy, &scratch.path().join("old"), files)?;
+        let what = if failed {
+            PatchedTree::PatchedInPart
+        } else {
+            PatchedTree::Patched
+        };
+        (what, changed)
+    };
+    Ok(PatchReport {
+        format: KERNEL_PATCH_FORMAT.to_owned(),
+        tree: tree.display().to_string(),
+        series: series.from.display().to_string(),
+        result: tree_is,
+        patches,
+        files: changed,
+    })
+}
+
+fn result(patch: &Patch, outcome: PatchOutcome) -> PatchResult {
+    PatchResult {
+        name: patch.name.clone(),
+        outcome,
+        files: u64::try_from(patch.files().len()).unwrap_or(u64::MAX),
+        offset_hunks: 0,
+        fuzzy_hunks: 0,
+        failed: Vec::new(),
+        said: None,
+    }
+}
+
+/// Tries one patch on the copy, and puts it in there if all of it applies.
+fn try_one(
+    copy: &Path,
+    scratch: &Path,
+    patch: &Patch,
+    fuzz: u8,
+) -> Result<PatchResult, PatchError> {
+    let file = scratch.join("patch");
+    fs::write(&file, &patch.text).map_err(fault("write", &file))?;
+    let answer = patch_program(copy, &file, patch.strip, fuzz, &["--dry-run", "--forward"])?;
+    if !answer.status.success() {
+        let backwards = patch_program(
+            copy,
+            &file,
+            patch.strip,
+            fuzz,
+            &["--dry-run", "--reverse", "--force"],
+        )?;
+        if backwards.status.success() {
+            return Ok(result(patch, PatchOutcome::AlreadyThere));
+        }
+        let mut failed = result(patch, PatchOutcome::Fails);
+        failed.failed = failed_hunks(&answer.text());
+        if failed.failed.is_empty() {
+            let said = answer.text() + &answer.stderr;
+            failed.said = said
+                .lines()
+                .rfind(|line| !line.trim().is_empty())
+                .map(str::to_owned);
+        }
+        return Ok(failed);
+    }
+    let answer = patch_program(copy, &file, patch.strip, fuzz, &["--forward"])?;
+    let text = answer.text();
+    if !answer.status.success() {
+        // A dry run does not see a patch that touches one file twice as a whole.
+        let mut failed = result(patch, PatchOutcome::Fails);
+        failed.failed = failed_hunks(&text);
+        failed.said = Some("it applied in the trial and not then".to_owned());
+        return Ok(failed);
+    }
+    let mut applied = result(patch, PatchOutcome::Applies);
+    let hunks = |word: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("Hunk #") && line.contains(word));
+        u64::try_from(lines.count()).unwrap_or(u64::MAX)
+    };
+    applied.fuzzy_hunks = hunks("with fuzz");
+    applied.offset_hunks = hunks("(offset");
+    Ok(applied)
+}
+
+fn patch_program(
+    copy: &Path,
+    file: &Path,
+    strip: usize,
+    fuzz: u8,
+    more: &[&str],
+) -> Result<Answer, PatchError> {
+    let mut patch = command("patch");
+    patch
+        .arg("-d")
+        .arg(copy)
+        .arg(format!("-p{strip}"))
+        .arg(format!("--fuzz={fuzz}"))
+        .args([
+            "--batch",
+            "--no-backup-if-mismatch",
+            "--reject-file=-",
+            "--input",
+        ])
+        .arg(file)
+        .args(more);
+    Ok(ask(&mut patch)?)
+}
+
+/// Reads what patch(1) says of hunks that fail: `checking file F`, then `Hunk #2 FAILED at 30.`
+fn failed_hunks(text: &str) -> Vec<FailedHunk> {
+    let mut file = String::new();
+    let mut failed = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["checking" | "patching", "file", name, ..] => (*name).clone_into(&mut file),
+            ["Hunk", number, "FAILED", "at", line, ..] => failed.push(FailedHunk {
+                file: file.clone(),
+                hunk: number.trim_start_matches('#').parse().ok(),
+                line: line.trim_end_matches('.').parse().ok(),
+            }),
+            ["|+++", name, ..] => name
+                .split_once('/')
+                .map_or("", |(_, path)| path)
+                .clone_into(&mut file),
+            ["No", "file", "to", "patch.", ..] => failed.push(FailedHunk {
+                file: file.clone(),
+                hunk: None,
+                line: None,
+            }),
+            _ => {}
+        }
+    }
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use tempfile::TempDir;
+
+    const BASE: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+
+    struct Place {
+        dir: TempDir,
+    }
+
+    impl Place {
+        fn new(patches: &[(&str, &str)]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let place = Self { dir };
+            fs::create_dir(place.tree()).unwrap();
+            fs::create_dir(place.series()).unwrap();
+            fs::write(place.tree().join("f"), BASE).unwrap();
+            fs::write(place.tree().join("g"), "g\n").unwrap();
+            for (name, text) in patches {
+                fs::write(place.series().join(name), text).unwrap();
+            }
+            place
+        }
+
+        fn tree(&self) -> PathBuf {
+            self.dir.path().join("tree")
+        }
+
+        fn series(&self) -> PathBuf {
+            self.dir.path().join("series.d")
+        }
+
+        fn apply(&self, limits: Limits) -> PatchReport {
+            let series = Series::read(&self.series(), self.dir.path()).unwrap();
+            apply(&self.tree(), &series, limits).unwrap()
+        }
+
+        /// Every file with its content.
+        fn content(&self) -> Vec<(String, String)> {
+            let mut all: Vec<_> = fs::read_dir(self.tree())
+                .unwrap()
+                .map(|entry| {
+                    let path = entry.unwrap().path();
+                    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                    (name, String::from_utf8(fs::read(path).unwrap()).unwrap())
+                })
+                .collect();
+            all.sort();
+            all
+        }
+    }
+
+    const FIRST: &str = "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-2\n+two\n 3\n 4\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+new\n";
+    /// On top of the first one only.
+    const SECOND: &str = "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-two\n+zwei\n 3\n 4\n--- a/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n";
+    /// Its first hunk applies, its second does not.
+    const HALF: &str = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-1\n+one\n zwei\n 3\n@@ -6,4 +6,4 @@\n 6\n 7\n-no such line\n+x\n 9\n";
+
+    #[test]
+    fn a_series_is_applied_in_order() {
+        let place = Place::new(&[("1.patch", FIRST), ("2.patch", SECOND)]);
+        let report = place.apply(Limits::default());
+        assert_eq!(report.result, PatchedTree::Patched);
+        assert!(
+            report
+                .patches
+                .iter()
+                .all(|p| p.outcome == PatchOutcome::Applies),
+            "{report:?}"
+        );
+        assert_eq!(report.files, 3);
+        let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
+        assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
+        // Once more: a later one hides the first from view, the last is seen to be there.
+        let again = place.apply(Limits {
+            leave_out: true,
+            trial: true,
+            fuzz: 0,
+        });
+        assert_eq!(again.patches[1].outcome, PatchOutcome::AlreadyThere);
+    }
+
+    #[test]
+    fn a_conflict_leaves_the_tree_unchanged_and_names_the_hunk() {
+        let place = Place::new(&[
+            ("1.patch", FIRST),
+            ("2.patch", SECOND),
+            ("3.patch", HALF),
+            ("4.patch", FIRST),
+        ]);
+        let before = place.content();
+        let report = place.apply(Limits::default());
+        assert_eq!(place.content(), before);
+        assert_eq!(report.result, PatchedTree::Unchanged);
+        let outcomes: Vec<_> = report.patches.iter().map(|p| p.outcome).collect();
+        use PatchOutcome::{Applies, Fails, NotTried};
+        assert_eq!(outcomes, [Applies, Applies, Fails, NotTried]);
+        let hunk = FailedHunk {
+            file: "f".into(),
+            hunk: Some(2),
+            line: Some(6),
+        };
+        assert_eq!(report.patches[2].failed, [hunk]);
+    }
+
+    #[test]
+    fn what_applies_goes_in_without_the_rest_where_that_is_asked() {
+        let place = Place::new(&[("1.patch", FIRST), ("2.patch", HALF), ("3.patch", SECOND)]);
+        let report = place.apply(Limits {
+            leave_out: true,
+            ..Limits::default()
+        });
+        assert_eq!(report.result, PatchedTree::PatchedInPart);
+        assert_eq!(report.patches[1].outcome, PatchOutcome::Fails);
+        // Nothing of the second: not its hunk that applies, no reject, no copy.
+        let expected = [("f", BASE.replace('2', "zwei")), ("new", "new\n".into())];
+        assert_eq!(place.content(), expected.map(|(n, t)| (n.to_owned(), t)));
+    }
+
+    #[test]
+    fn a_trial_changes_nothing_and_a_missing_file_is_named() {
+        let missing = "--- a/no/such\n+++ b/no/such\n@@ -1 +1 @@\n-a\n+b\n";
+        let place = Place::new(&[("1.patch", FIRST), ("2.patch", missing)]);
+        let before = place.content();
+        let report = place.apply(Limits {
+            trial: true,
+            ..Limits::default()
+        });
+        assert_eq!(report.result, PatchedTree::Trial);
+        assert_eq!(
+            report.patches[1].failed,
+            [FailedHunk {
+                file: "no/such".into(),
+                hunk: None,
+                line: None
+            }]
+        );
+        assert_eq!(place.content(), before);
+    }
+
+    #[test]
+    fn context_that_differs_is_counted_and_only_taken_where_it_is_allowed() {
+        // The last line of context is another one in the tree.
+        let fuzzy = "--- a/f\n+++ b/f\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n nine\n";
+        let place = Place::new(&[("1.patch", fuzzy)]);
+        let strict = place.apply(Limits::default());
+        assert_eq!(strict.patches[0].outcome, PatchOutcome::Fails);
+        let loose = place.apply(Limits {
+            fuzz: 2,
+            ..Limits::default()
+        });
+        assert_eq!(loose.patches[0].fuzzy_hunks, 1, "{loose:?}");
+    }
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The store of kernels: `sources/NAME/{source.json, tree/}`, `images/NAME/{image.json, boot/}`,
+//! `builds/NAME/{build.json, obj/, ...}`.
+//!
+//! What is fetched is put together below a name that begins with a dot and renamed when it is whole.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punctual_model::{BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The kernels of a store.
+#[derive(Clone, Debug)]
+pub struct Stock {
+    directory: PathBuf,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// A source tree.
+    Source,
+    /// An image of a distribution.
+    Image,
+    /// A build.
+    Build,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Source, Self::Image, Self::Build];
+
+    const fn directory(self) -> &'static str {
+        match self {
+            Self::Source => "sources",
+            Self::Image => "images",
+            Self::Build => "builds",
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Source => "source.json",
+            Self::Image => "image.json",
+            Self::Build => "build.json",
+        }
+    }
+
+    /// Returns the word for one of them.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Image => "image",
+            Self::Build => "build",
+        }
+    }
+}
+
+/// The store of kernels cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StockError {
+    /// A file.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A description cannot be understood.
+    #[error("{} is damaged", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How.
+        source: serde_json::Error,
+    },
+    /// A name cannot be one.
+    #[error("`{name}` cannot be a name: letters, digits, and . _ + - but not in front")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("there is a {} `{name}` already", kind.noun())]
+    Taken {
+        /// What it stands for.
+        kind: Kind,
+        /// The name.
+        name: String,
+    },
+    /// Nothing has this name.
+    #[error("there is no {what} `{name}`")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A build has no image.
+    #[error("build `{name}` is not complete, it has no image that boots")]
+    NotBuilt {
+        /// The build.
+        name: String,
+    },
+}
+
+impl Stock {
+    /// Opens the kernels in `directory`, which need not be there.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+        }
+    }
+
+    /// Returns where everything of a name is.
+    ///
+    /// # Errors
+    ///
+    /// Fails on what cannot be a name.
+    pub fn place(&self, kind: Kind, name: &str) -> Result<PathBuf, StockError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
+        let first = |c: char| c.is_ascii_alphanumeric();
+        if name.len() > 100 || !name.starts_with(first) || !name.chars().all(plain) {
+            return Err(StockError::Name {
+                name: name.to_owned(),
+            });
+        }
+        Ok(self.directory.join(kind.directory()).join(name))
+    }
+
+    /// Lists all that there is.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a directory cannot be read; a damaged entry is listed as such.
+    pub fn list(&self) -> Result<KernelStock, StockError> {
+        let mut damaged = Vec::new();
+        Ok(KernelStock {
+            format: KERNEL_STOCK_FORMAT.to_owned(),
+            directory: self.directory.display().to_string(),
+            sources: self.all::<KernelSource>(Kind::Source, &mut damaged)?,
+            images: self.all::<KernelImage>(Kind::Image, &mut damaged)?,
+            builds: self.all::<BuiltKernel>(Kind::Build, &mut damaged)?,
+            damaged,
+        })
+    }
+
+    fn all<T: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        damaged: &mut Vec<String>,
+    ) -> Result<Vec<T>, StockError> {
+        let directory = self.directory.join(kind.directory());
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(err) => return Err(fault("list", &directory)(err)),
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        let mut all = Vec::new();
+        for name in names {
+            match self.read(kind, &name) {
+                Ok(Some(entry)) => all.push(entry),
+                Ok(None) => damaged.push(format!("{} {name}: has no {}", kind.noun(), kind.file())),
+                Err(err) => damaged.push(format!("{} {name}: {err}", kind.noun())),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads the description of a name; nothing where there is none.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        name: &str,
+    ) -> Result<Option<T>, StockError> {
+        let path = self.place(kind, name)?.join(kind.file());
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(fault("read", &path)(err)),
+        };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|source| StockError::Damaged { path, source })
+    }
+
+    /// Writes the description of a name, whole or not at all.
+    pub(crate) fn write<T: Serialize>(
+        &self,
+        kind: Kind,
+        name: &str,
+        value: &T,
+    ) -> Result<(), StockError> {
+        let place = self.place(kind, name)?;
+        describe(&place, kind, value)
+    }
+
+    /// Returns the source of a name.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is none, or it is damaged.
+    pub fn source(&self, name: &str) -> Result<KernelSource, StockError> {
+        self.read(Kind::Source, name)?
+            .ok_or_else(|| StockError::Unknown {
+                what: "source",
+                name: name.to_owned(),
+            })
+    }
+
+    /// Writes what is known of a source that is there.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the file cannot be written.
+    pub fn update(&self, source: &KernelSource) -> Result<(), StockError> {
+        self.write(Kind::Source, &source.name, source)
+    }
+
+    /// Returns the build of a name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it is damaged.
+    pub fn build(&self, name: &str) -> Result<Option<BuiltKernel>, StockError> {
+        self.read(Kind::Build, name)
+    }
+
+    /// Returns the image that boots and its configuration, of the build or image of this name.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is none of this name, or it is damaged or not complete.
+    pub fn bootable(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>), StockError> {
+        if let Some(build) = self.build(name)? {
+            let image = build.image.ok_or_else(|| StockError::NotBuilt {
+                name: name.to_owned(),
+            })?;
+            return Ok((image.into(), Some(build.config.into())));
+        }
+        match self.read::<KernelImage>(Kind::Image, name)? {
+            Some(image) => Ok((image.image.into(), image.config.map(PathBuf::from))),
+            None => Err(StockError::Unknown {
+                what: "build or image",
+                name: name.to_owned(),
+            }),
+        }
+    }
+
+    /// Removes all of a name. A source that is a directory elsewhere stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is none, or it cannot be removed.
+    pub fn remove(&self, kind: Kind, name: &str) -> Result<(), StockError> {
+        let place = self.place(kind, name)?;
+        if !place.exists() {
+            return Err(StockError::Unknown {
+                what: kind.noun(),
+                name: name.to_owned(),
+            });
+        }
+        fs::remove_dir_all(&place).map_err(fault("remove", &place))
+    }
+
+    /// Makes a directory in which something of `kind` is put together; it goes when it is dropped.
+    pub(crate) fn begin(&self, kind: Kind) -> Result<tempfile::TempDir, StockError> {
+        let directory = self.directory.join(kind.directory());
+        fs::create_dir_all(&directory).map_err(fault("make directory", &directory))?;
+        let made = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(&directory);
+        let made = made.map_err(fault("make a directory in", &directory))?;
+        use std::os::unix::fs::PermissionsExt as _;
+        // As any other directory: what is fetched is no secret.
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(made.path(), open).map_err(fault("open", made.path()))?;
+        Ok(made)
+    }
+
+    /// Requires that a name is free.
+    pub(crate) fn free(&self, kind: Kind, name: &str) -> Result<PathBuf, StockError> {
+        let place = self.place(kind, name)?;
+        if place.exists() {
+            return Err(StockError::Taken {
+                kind,
+                name: name.to_owned(),
+            });
+        }
+        Ok(place)
+    }
+
+    /// Gives what was put together its name.
+    pub(crate) fn finish<T: Serialize>(
+        &self,
+        kind: Kind,
+        name: &str,
+        made: tempfile::TempDir,
+        value: &T,
+    ) -> Result<(), StockError> {
+        let place = self.free(kind, name)?;
+        describe(made.path(), kind, value)?;
+        fs::rename(made.path(), &place).map_err(fault("make", &place))?;
+        // Nothing of that name is left to be removed.
+        drop(made.keep());
+        Ok(())
+    }
+}
+
+fn describe<T: Serialize>(place: &Path, kind: Kind, value: &T) -> Result<(), StockError> {
+    let path = place.join(kind.file());
+    let mut text = serde_json::to_vec_pretty(value).map_err(|source| StockError::Damaged {
+        path: path.clone(),
+        source,
+    })?;
+    text.push(b'\n');
+    let temporary = place.join(".description");
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, &path))
+        .map_err(fault("write", &path))
+}
+
+pub(crate) fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StockError {
+    let path = path.to_owned();
+    move |source| StockError::File {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_in_its_directory() {
+        let stock = Stock::at("/none");
+        for name in ["6.12.117-rt", "linux-source-6.1", "a+b_c"] {
+            stock.place(Kind::Build, name).unwrap();
+        }
+        for name in ["", ".", "..", "a/b", "-rf", ".new", "a b", "ä"] {
+            stock.place(Kind::Build, name).unwrap_err();
+        }
+        assert!(stock.list().unwrap().sources.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_together_gets_its_name_once_and_can_be_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let stock = Stock::at(dir.path());
+        let image = KernelImage {
+            name: "one".into(),
+            release: "6.1".into(),
+            from: "p 1".into(),
+            sha256: "0".into(),
+            verified_by: None,
+            image: "/x".into(),
+            config: None,
+            at: "2026-01-01T00:00:00Z".into(),
+        };
+        let made = stock.begin(Kind::Image).unwrap();
+        stock.finish(Kind::Image, "one", made, &image).unwrap();
+        let made = stock.begin(Kind::Image).unwrap();
+        let err = stock.finish(Kind::Image, "one", made, &image).unwrap_err();
+        assert!(matches!(err, StockError::Taken { .. }), "{err:?}");
+        fs::create_dir_all(dir.path().join("builds/odd")).unwrap();
+        let list = stock.list().unwrap();
+        assert_eq!(list.images, [image]);
+        assert_eq!(list.damaged, ["build odd: has no build.json"]);
+        assert_eq!(stock.bootable("one").unwrap().0, Path::new("/x"));
+        stock.bootable("two").unwrap_err();
+        stock.remove(Kind::Image, "one").unwrap();
+        stock.remove(Kind::Image, "one").unwrap_err();
+        assert!(
+            fs::read_dir(dir.path().join("images"))
+                .unwrap()
+                .next()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A directory with the source of a kernel.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A source tree of Linux.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tree {
+    /// Its directory, absolute.
+    pub path: PathBuf,
+    /// `6.12.117`, with what `EXTRAVERSION` adds.
+    pub version: String,
+    machine: String,
+}
+
+/// A directory is no source tree.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// A file that every source has cannot be read.
+    #[error("{} is no source tree of Linux: read its {file}", path.display())]
+    Read {
+        /// The directory.
+        path: PathBuf,
+        /// The file.
+        file: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its Makefile names no version.
+    #[error("{} is no source tree of Linux: its Makefile names no VERSION and PATCHLEVEL", path.display())]
+    NoVersion {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl Tree {
+    /// Opens the tree in `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it has no Makefile with a version, or no Kconfig.
+    pub fn open(path: &Path) -> Result<Self, TreeError> {
+        let fault = |file, source| TreeError::Read {
+            path: path.to_owned(),
+            file,
+            source,
+        };
+        let makefile = fs::read(path.join("Makefile")).map_err(|err| fault("Makefile", err))?;
+        fs::metadata(path.join("Kconfig")).map_err(|err| fault("Kconfig", err))?;
+        let version =
+            version(&String::from_utf8_lossy(&makefile)).ok_or_else(|| TreeError::NoVersion {
+                path: path.to_owned(),
+            })?;
+        Ok(Self {
+            path: fs::canonicalize(path).map_err(|err| fault("directory", err))?,
+            version,
+            machine: std::env::consts::ARCH.to_owned(),
+        })
+    }
+
+    /// Returns the directory below `arch` for this machine.
+    pub fn srcarch(&self) -> &str {
+        match self.machine.as_str() {
+            "x86_64" | "x86" => "x86",
+            "aarch64" => "arm64",
+            "riscv64" => "riscv",
+            "powerpc64" => "powerpc",
+            other => other,
+        }
+    }
+
+    /// Returns what make calls the image that boots.
+    pub fn image(&self) -> (&'static str, PathBuf) {
+        match self.srcarch() {
+            "x86" => ("bzImage", PathBuf::from("arch/x86/boot/bzImage")),
+            "arm64" | "riscv" => (
+                "Image",
+                Path::new("arch").join(self.srcarch()).join("boot/Image"),
+            ),
+            _ => ("vmlinux", PathBuf::from("vmlinux")),
+        }
+    }
+
+    /// Returns the time stamp that builds bear in place of the clock: that of the Makefile, which a tarball and a
+    /// package bring along. RFC 3339 without a fraction would need a calendar; seconds since 1970 do.
+    pub fn seconds(&self) -> u64 {
+        let modified = fs::metadata(self.path.join("Makefile")).and_then(|meta| meta.modified());
+        let since = modified
+            .ok()
+            .and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_secs())
+    }
+}
+
+/// Reads `VERSION`, `PATCHLEVEL`, `SUBLEVEL` and `EXTRAVERSION` as the Makefile sets them first.
+fn version(makefile: &str) -> Option<String> {
+    let value = |name: &str| {
+        makefile.lines().take(200).find_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            (key.trim() == name).then(|| value.trim().to_owned())
+        })
+    };
+    let (version, patchlevel) = (value("VERSION")?, value("PATCHLEVEL")?);
+    version.parse::<u32>().ok()?;
+    patchlevel.parse::<u32>().ok()?;
+    let mut text = format!("{version}.{patchlevel}");
+    if let Some(sublevel) = value("SUBLEVEL").filter(|value| !value.is_empty()) {
+        text = format!("{text}.{sublevel}");
+    }
+    text.push_str(&value("EXTRAVERSION").unwrap_or_default());
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_the_makefile() {
+        let text =
+            "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION = -rc1\nNAME = x\n";
+        assert_eq!(version(text).as_deref(), Some("6.12.117-rc1"));
+        assert_eq!(
+            version("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL =\n").as_deref(),
+            Some("6.1")
+        );
+        assert_eq!(version("all:\n\ttrue\n"), None);
+        assert_eq!(version("VERSION = x\nPATCHLEVEL = 1\n"), None);
+    }
+
+    #[test]
+    fn a_directory_that_is_no_source_says_what_it_lacks() {
+        let dir = tempfile::tempdir().unwrap();
+        let err = Tree::open(dir.path()).unwrap_err().to_string();
+        assert!(err.ends_with("read its Makefile"), "{err}");
+        fs::write(dir.path().join("Makefile"), "all:\n").unwrap();
+        let err = Tree::open(dir.path()).unwrap_err().to_string();
+        assert!(err.ends_with("read its Kconfig"), "{err}");
+        fs::write(dir.path().join("Kconfig"), "").unwrap();
+        let err = Tree::open(dir.path()).unwrap_err().to_string();
+        assert!(err.ends_with("names no VERSION and PATCHLEVEL"), "{err}");
+    }
+}

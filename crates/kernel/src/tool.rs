@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Programs that do the work: git, patch, make, dpkg-deb. How they are started, and what is said when they fail.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use punctual_sys::child::Group;
+
+/// Lines of a program's last words.
+const LAST_WORDS: usize = 12;
+/// How often it is looked whether the end was asked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long programs have to leave things in order once they are asked to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What the shell says where there is no such program.
+const NOT_FOUND: i32 = 127;
+
+/// Packages of Debian and Ubuntu that programs are in.
+const PACKAGES: &[(&str, &str)] = &[
+    ("apt-get", "apt"),
+    ("bison", "bison"),
+    ("curl", "curl"),
+    ("dpkg-deb", "dpkg"),
+    ("flex", "flex"),
+    ("git", "git"),
+    ("grub-editenv", "grub-common"),
+    ("make", "make"),
+    ("patch", "patch"),
+    ("tar", "tar"),
+    ("xz", "xz-utils"),
+];
+
+/// A program did not do what it was to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// It is not installed.
+    #[error("{program} is not installed")]
+    Missing {
+        /// The program.
+        program: String,
+    },
+    /// It could not be started, or its output not be read.
+    #[error("run {program}")]
+    Run {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It failed.
+    #[error("{command} ended with {how}{}", indented(said))]
+    Failed {
+        /// The program and its arguments.
+        command: String,
+        /// `status 2`, `signal 9`.
+        how: String,
+        /// Its last words.
+        said: Vec<String>,
+    },
+    /// It was stopped because the end was asked for.
+    #[error("{program} was stopped")]
+    Stopped {
+        /// The program.
+        program: String,
+    },
+}
+
+impl ToolError {
+    /// Returns the package of Debian that has the missing program.
+    pub fn package(&self) -> Option<&'static str> {
+        let Self::Missing { program } = self else {
+            return None;
+        };
+        let known = PACKAGES.iter().find(|(name, _)| name == program);
+        known.map(|(_, package)| *package)
+    }
+
+    /// Whether the end was asked for.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self, Self::Stopped { .. })
+    }
+}
+
+fn indented(lines: &[String]) -> String {
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!(": {}", lines.join(" | ")),
+    }
+}
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end().to_owned()
+    }
+}
+
+/// Makes a command whose messages are in English and which asks nobody anything.
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    prepare(&mut command);
+    command
+}
+
+pub(crate) fn prepare(command: &mut Command) {
+    command
+        .env("LC_ALL", "C")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_EDITOR", "true")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        // A git that started us has told its own hooks where they are.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .stdin(Stdio::null());
+}
+
+/// Runs a command that takes a moment, whatever it answers.
+pub(crate) fn ask(command: &mut Command) -> Result<Answer, ToolError> {
+    let program = name(command);
+    match command.output() {
+        Ok(output) => Ok(Answer {
+            status: output.status,
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Err(ToolError::Missing { program }),
+        Err(source) => Err(ToolError::Run { program, source }),
+    }
+}
+
+/// Runs a command that takes a moment, and requires success.
+pub(crate) fn run(command: &mut Command) -> Result<Answer, ToolError> {
+    let answer = ask(command)?;
+    if answer.status.success() {
+        return Ok(answer);
+    }
+    let text = if answer.stderr.trim().is_empty() {
+        answer.text()
+    } else {
+        answer.stderr
+    };
+    Err(failed(command, answer.status, last_words(&text)))
+}
+
+/// A command that may take long: it is stopped with all that it has started when the end is asked for, and its output
+/// is told line by line and kept.
+#[derive(Debug)]
+pub(crate) struct Long<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) command: Command,
+    /// File that its output is added to.
+    pub(crate) log: Option<&'a Path>,
+}
+
+impl<'a> Long<'a> {
+    pub(crate) fn new(program: &'a str) -> Self {
+        let mut command = Group::command(program);
+        prepare(&mut command);
+        Self {
+            program,
+            command,
+            log: None,
+        }
+    }
+
+    /// Runs it to its end, or until `stop` says so.
+    pub(crate) fn run(
+        mut self,
+        stop: &dyn Fn() -> bool,
+        mut heard: impl FnMut(&str),
+    ) -> Result<(), ToolError> {
+        let failed_to_run = |source| ToolError::Run {
+            program: self.program.to_owned(),
+            source,
+        };
+        let mut log = match self.log {
+            None => None,
+            Some(path) => {
+                let file = File::options().append(true).create(true).open(path);
+                Some(io::BufWriter::new(file.map_err(failed_to_run)?))
+            }
+        };
+        let (reader, writer) = io::pipe().map_err(failed_to_run)?;
+        let second = writer.try_clone().map_err(failed_to_run)?;
+        self.command.stdout(writer).stderr(second);
+        let mut group = Group::start(&mut self.command).map_err(failed_to_run)?;
+        // The command keeps its ends of the pipe: with them here it would never end.
+        self.command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (sender, lines) = mpsc::channel();
+        let listener = std::thread::spawn(move || {
+            for line in BufReader::new(reader).split(b'\n') {
+                let Ok(line) = line else { return };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut last: std::collections::VecDeque<String> = std::collections::VecDeque::new();
+        let mut asked: Option<Instant> = None;
+        // It ends when nobody holds the pipe any more: then nothing that was started is left.
+        loop {
+            match lines.recv_timeout(LOOK_EVERY) {
+                Ok(line) => {
+                    let line = String::from_utf8_lossy(&line);
+                    if let Some(log) = &mut log {
+                        writeln!(log, "{line}").map_err(failed_to_run)?;
+                    }
+                    heard(&line);
+                    if !line.trim().is_empty() {
+                        if last.len() == LAST_WORDS {
+                            last.pop_front();
+                        }
+                        last.push_back(line.into_owned());
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            match asked {
+                None if stop() => {
+                    group.ask_to_end();
+                    asked = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > PATIENCE => group.kill(),
+                _ => {}
+            }
+        }
+        drop(listener.join());
+        let status = group.wait().map_err(failed_to_run)?;
+        if let Some(mut log) = log {
+            log.flush().map_err(failed_to_run)?;
+        }
+        if asked.is_some() {
+            return Err(ToolError::Stopped {
+                program: self.program.to_owned(),
+            });
+        }
+        match status.code() {
+            Some(0) => Ok(()),
+            Some(NOT_FOUND)
+                if last.iter().any(|line| line.contains("not found")) && last.len() == 1 =>
+            {
+                Err(ToolError::Missing {
+                    program: self.program.to_owned(),
+                })
+            }
+            _ => {
+                let mut shown = Command::new(self.program);
+                // Behind the shell's own: -c, the script, its name, the program.
+                shown.args(self.command.get_args().skip(4));
+                Err(failed(&shown, status, last.into()))
+            }
+        }
+    }
+}
+
+fn name(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+fn failed(command: &Command, status: ExitStatus, said: Vec<String>) -> ToolError {
+    use std::os::unix::process::ExitStatusExt as _;
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "no status".to_owned(),
+    };
+    let args = command
+        .get_args()
+        .map(|arg| arg.to_string_lossy().into_owned());
+    let mut words = vec![name(command)];
+    words.extend(args);
+    ToolError::Failed {
+        command: words.join(" "),
+        how,
+        said,
+    }
+}
+
+fn last_words(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let first = lines.len().saturating_sub(LAST_WORDS);
+    lines
+        .iter()
+        .skip(first)
+        .map(|line| (*line).to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn shell(script: &str) -> Long<'_> {
+        let mut long = Long::new("sh");
+        long.command.args(["-c", script]);
+        long
+    }
+
+    #[test]
+    fn a_long_command_is_heard_line_by_line_and_logged() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        std::fs::write(&log, "before\n").unwrap();
+        let mut heard = Vec::new();
+        let mut long = shell("echo one; echo two >&2");
+        long.log = Some(&log);
+        long.run(&|| false, |line| heard.push(line.to_owned()))
+            .unwrap();
+        assert_eq!(heard, ["one", "two"]);
+        assert_eq!(std::fs::read(&log).unwrap(), b"before\none\ntwo\n");
+    }
+
+    #[test]
+    fn a_failure_says_what_was_run_how_it_ended_and_the_last_words() {
+        let err = shell("echo much; echo 'no rule'; exit 2").run(&|| false, |_| {});
+        let text = err.unwrap_err().to_string();
+        assert!(
+            text.starts_with("sh -c ") && text.ends_with("status 2: much | no rule"),
+            "{text}"
+        );
+        let err = Long::new("no-such-program")
+            .run(&|| false, |_| {})
+            .unwrap_err();
+        assert!(matches!(err, ToolError::Missing { .. }), "{err:?}");
+        let err = run(&mut command("no-such-program")).unwrap_err();
+        assert_eq!(err.to_string(), "no-such-program is not installed");
+    }
+
+    #[test]
+    fn a_stopped_command_leaves_nobody_behind() {
+        let said = Cell::new(false);
+        let long = shell("sleep 600 & echo $!; wait");
+        let mut pid = 0;
+        let begun = Instant::now();
+        let err = long.run(&|| said.get(), |line| {
+            pid = line.parse().unwrap_or(pid);
+            said.set(true);
+        });
+        assert!(err.unwrap_err().is_stopped());
+        assert!(begun.elapsed() < PATIENCE);
+        assert!(pid > 0);
+        let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
+        assert!(status.is_empty() || status.contains(") Z "), "{status}");
+    }
+}
