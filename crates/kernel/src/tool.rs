@@ -360,8 +360,14 @@ mod tests {
         assert!(err.unwrap_err().is_stopped());
         assert!(begun.elapsed() < PATIENCE);
         assert!(pid > 0);
-        let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let status = String::from_utf8_lossy(&status);
-        assert!(status.is_empty() || status.contains(") Z "), "{status}");
+        // It lets go of the pipe a moment before it is gone.
+        let gone = || {
+            let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+            status.is_empty() || String::from_utf8_lossy(&status).contains(") Z ")
+        };
+        while !gone() {
+            assert!(begun.elapsed() < PATIENCE, "{pid} goes on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
