@@ -14,6 +14,8 @@ use crate::conditions::{self, Ticks};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     interrupts: Table,
+    /// TLB shootdowns, where they are in a line of the interrupts already.
+    shootdowns: BTreeMap<CpuId, u64>,
     softirqs: Table,
     ticks: BTreeMap<CpuId, Ticks>,
     /// System management interrupts, or why they cannot be read.
@@ -36,8 +38,10 @@ impl Counters {
                 )
             })
         };
+        let mut interrupts = table("/proc/interrupts");
         Self {
-            interrupts: table("/proc/interrupts"),
+            shootdowns: take_shootdowns(&mut interrupts, sys),
+            interrupts,
             softirqs: table("/proc/softirqs"),
             ticks: conditions::ticks(&sys.read("/proc/stat").unwrap_or_default(), cpus),
             smi: cpus.iter().map(|cpu| (cpu, smi(cpu))).collect(),
@@ -57,8 +61,13 @@ impl Counters {
             // A clock tick of /proc is 10 ms (USER_HZ is 100, time(7)).
             Some((*cpu, now.steal.saturating_sub(before.steal) * 10))
         });
+        let shootdowns = self.shootdowns.iter().map(|(cpu, now)| {
+            let before = earlier.shootdowns.get(cpu).copied().unwrap_or(0);
+            (*cpu, now.saturating_sub(before))
+        });
         Deltas {
             interrupts: grown(&earlier.interrupts, &self.interrupts),
+            shootdowns: shootdowns.collect(),
             softirqs: grown(&earlier.softirqs, &self.softirqs),
             stolen_ms: stolen.collect(),
             smi: smi.collect(),
@@ -71,6 +80,8 @@ impl Counters {
 pub(crate) struct Deltas {
     /// Interrupts, of those sources that had any.
     pub(crate) interrupts: Table,
+    /// TLB shootdowns, where the interrupts have them in another line already.
+    pub(crate) shootdowns: BTreeMap<CpuId, u64>,
     /// Softirqs, of those kinds that had any.
     pub(crate) softirqs: Table,
     /// Time that the hypervisor took, in ms, counted in steps of 10.
@@ -139,6 +150,30 @@ fn table(text: &str, cpus: &CpuSet) -> Table {
     table
 }
 
+/// Takes the line `TLB` out where `CAL` has it already, so that nothing is counted twice.
+///
+/// On x86 one interrupt serves all function calls, TLB shootdowns among them. Linux 3.7 to 4.7 took them out of the line
+/// `CAL`; since 4.8 it has them (arch/x86/kernel/irq.c), and `TLB` can be the larger of the two, since one interrupt
+/// may serve several shootdowns.
+fn take_shootdowns(interrupts: &mut Table, sys: &SysRoot) -> BTreeMap<CpuId, u64> {
+    let release = sys.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+    if number().zip(number()).is_some_and(|since| since < (4, 8)) {
+        return BTreeMap::new();
+    }
+    let mut shootdowns = BTreeMap::new();
+    for (cpu, sources) in interrupts {
+        let find = |id| sources.keys().find(|s| s.split(' ').next() == Some(id));
+        if let (Some(tlb), Some(_)) = (find("TLB").cloned(), find("CAL"))
+            && let Some(count) = sources.remove(&tlb)
+        {
+            shootdowns.insert(*cpu, count);
+        }
+    }
+    shootdowns
+}
+
 /// Names a source: `LOC Local timer`, or number and device of an interrupt line, whose words begin
 /// with its chip and its wire.
 fn source(id: &str, words: &[&str]) -> String {
@@ -165,12 +200,19 @@ mod tests {
  36:      66042      58058 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0, other
 NMI:          0          0   Non-maskable interrupts
 LOC:     376341     326494   Local timer interrupts
+CAL:     150639       1606   Function call interrupts
+TLB:      95041        948   TLB shootdowns
 ERR:          0
 ";
 
     fn read(text: &str) -> Counters {
+        read_on("6.18.44", text)
+    }
+
+    fn read_on(release: &str, text: &str) -> Counters {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("proc")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/sys/kernel")).unwrap();
+        std::fs::write(dir.path().join("proc/sys/kernel/osrelease"), release).unwrap();
         std::fs::write(dir.path().join("proc/interrupts"), text).unwrap();
         std::fs::write(
             dir.path().join("proc/softirqs"),
@@ -216,6 +258,31 @@ ERR:          0
         assert_eq!(deltas.stolen_ms[&2], 0);
         let why = deltas.smi[&2].clone().unwrap_err();
         assert!(why.contains("msr"), "{why}");
+    }
+
+    #[test]
+    fn a_shootdown_is_one_interrupt() {
+        let later = INTERRUPTS.replace("1606", "1706").replace("948 ", "1008 ");
+        for (release, interrupts, shootdowns) in [
+            ("6.18.44-rt", 100, Some(60)),
+            ("4.8.0", 100, Some(60)),
+            ("4.10", 100, Some(60)),
+            ("4.7.10", 160, None),
+            ("3.10.0-1160", 160, None),
+        ] {
+            let deltas = read_on(release, &later).since(&read_on(release, INTERRUPTS));
+            assert_eq!(all_of(&deltas.interrupts, 2), interrupts, "{release}");
+            assert_eq!(deltas.shootdowns.get(&2).copied(), shootdowns, "{release}");
+            assert_eq!(by_source(&deltas.interrupts)["CAL Function call"], 100);
+        }
+        // Without the line that has them, they are all that there is.
+        let alone = |text: &str| {
+            let lines = text.lines().filter(|line| !line.starts_with("CAL"));
+            read(&lines.collect::<Vec<_>>().join("\n"))
+        };
+        let deltas = alone(&later).since(&alone(INTERRUPTS));
+        assert_eq!(all_of(&deltas.interrupts, 2), 60);
+        assert!(deltas.shootdowns.is_empty());
     }
 
     #[test]

@@ -147,6 +147,10 @@ fn figures(spot: &Spot, done: &Done, watched: Nanos, counted: &Deltas) -> Vec<Fi
     ] {
         figures.push(own(name, unit, Better::Neither, count as f64));
     }
+    if let Some(count) = counted.shootdowns.get(&cpu) {
+        let unit = "shootdowns";
+        figures.push(own("tlb_shootdowns", unit, Better::Neither, *count as f64));
+    }
     if let Some(ms) = counted.stolen_ms.get(&cpu) {
         figures.push(own("stolen_time", "ms", Better::Neither, *ms as f64));
     }
@@ -213,6 +217,11 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
     beside.extend(named.map(|(source, count)| format!("{count} interrupts {source}")));
     if rest > 0 {
         beside.push(format!("{rest} other interrupts"));
+    }
+    match counted.shootdowns.get(&cpu) {
+        None | Some(0) => {}
+        Some(1) => beside.push("1 TLB shootdown, by a function call".to_owned()),
+        Some(n) => beside.push(format!("{n} TLB shootdowns, by function calls")),
     }
     beside.push(format!("{} softirqs", all_of(&counted.softirqs, cpu)));
     beside.push(match done.usage.involuntary_switches {
