@@ -237,6 +237,39 @@ impl<T: Number> Drop for Pages<T> {
     }
 }
 
+/// Returns the element that lies `share` 2^-64ths of the way through `all`; `None` where there is none at all.
+///
+/// An index is compared with the length before it is used, and in a loop of reads at random places that
+/// comparison takes the place of one more read that could be under way. Here no comparison is needed.
+#[inline]
+pub fn at_share<T>(all: &[T], share: u64) -> Option<&T> {
+    let place = place(all.len(), share)?;
+    // SAFETY: the place is below the length, see there.
+    Some(unsafe { all.get_unchecked(place) })
+}
+
+/// Returns the element that lies `share` 2^-64ths of the way through `all`, to change it; as [`at_share`].
+#[inline]
+pub fn at_share_mut<T>(all: &mut [T], share: u64) -> Option<&mut T> {
+    let place = place(all.len(), share)?;
+    // SAFETY: the place is below the length, see there.
+    Some(unsafe { all.get_unchecked_mut(place) })
+}
+
+/// Returns `floor(share len / 2^64)`, which is below `len` for any `share`, since that is below 2^64; `None` if `len`
+/// is zero.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "below a length, which is a usize"
+)]
+const fn place(len: usize, share: u64) -> Option<usize> {
+    match len {
+        0 => None,
+        _ => Some(((share as u128 * len as u128) >> 64) as usize),
+    }
+}
+
 /// A set of one memory node.
 struct NodeMask([libc::c_ulong; NODE_LIMIT as usize / WORD_BITS]);
 
@@ -267,6 +300,29 @@ fn result(rc: libc::c_long) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_share_of_a_slice_is_an_element_of_it() {
+        for len in [1_usize, 2, 3, 1_000] {
+            let mut all: Vec<usize> = (0..len).collect();
+            for share in [0, 1, u64::MAX / 3, 1 << 63, u64::MAX - 1, u64::MAX] {
+                // In floating point, but for the ends.
+                let near = share as f64 / 2_f64.powi(64) * len as f64;
+                let at = *at_share(&all, share).unwrap();
+                assert!(
+                    at < len && (at as f64 - near).abs() <= 1.0,
+                    "{share} of {len}"
+                );
+                *at_share_mut(&mut all, share).unwrap() += len;
+                assert_eq!(all[at], at + len);
+                all[at] = at;
+            }
+            assert_eq!(at_share(&all, 0), Some(&0));
+            assert_eq!(at_share(&all, u64::MAX), Some(&(len - 1)));
+        }
+        assert_eq!(at_share::<u8>(&[], u64::MAX), None);
+        assert_eq!(at_share_mut::<u8>(&mut [], 0), None);
+    }
 
     #[test]
     fn pages_are_zero_writable_and_present_when_asked() {

@@ -52,7 +52,7 @@ fn memory(context: &Context, kernel: &str, nanos: impl Fn(f64) -> f64) -> anyhow
         let finished = program::finish(context, &mut command)?;
         printed(&finished.stdout, kernel)
     };
-    let pairs = context.pairs(if context.quick { 2 } else { 21 }, ours, theirs)?;
+    let pairs = context.pairs(if context.quick { 2 } else { 41 }, ours, theirs)?;
     Ok(Outcome::Measured {
         pairs,
         faults: vec![],

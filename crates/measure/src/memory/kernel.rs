@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::str::FromStr;
 
 use pulp::{Arch, Simd, WithSimd};
-use punctual_sys::pages::Pages;
+use punctual_sys::pages::{Pages, at_share, at_share_mut};
 
 /// Bytes of a cache line, as the chase goes from one to another. Where lines are longer, two steps may share one.
 const LINE: usize = 64;
@@ -259,23 +259,15 @@ const fn next(seed: u64) -> u64 {
         .wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Returns the place below `len` that `seed` stands for.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "below the length of a slice"
-)]
-const fn place(seed: u64, len: usize) -> usize {
-    ((seed as u128 * len as u128) >> 64) as usize
-}
-
 fn read_at_random(words: &[u64], seed: &mut u64) -> usize {
     let accesses = words.len().min(ACCESSES);
     let mut at = *seed;
     let mut sum = 0_u64;
     for _ in 0..accesses {
         at = next(at);
-        sum = sum.wrapping_add(words[place(at, words.len())]);
+        if let Some(word) = at_share(words, at) {
+            sum = sum.wrapping_add(*word);
+        }
     }
     *seed = at;
     black_box(sum);
@@ -287,7 +279,9 @@ fn write_at_random(words: &mut [u64], seed: &mut u64) -> usize {
     let mut at = *seed;
     for _ in 0..accesses {
         at = next(at);
-        words[place(at, words.len())] = at;
+        if let Some(word) = at_share_mut(words, at) {
+            *word = at;
+        }
     }
     *seed = at;
     black_box(words);
@@ -299,8 +293,9 @@ fn update_at_random(counters: &mut [u32], seed: &mut u64) -> usize {
     let mut at = *seed;
     for _ in 0..accesses {
         at = next(at);
-        let counter = &mut counters[place(at, counters.len())];
-        *counter = counter.wrapping_add(1);
+        if let Some(counter) = at_share_mut(counters, at) {
+            *counter = counter.wrapping_add(1);
+        }
     }
     *seed = at;
     black_box(counters);
@@ -309,6 +304,7 @@ fn update_at_random(counters: &mut [u32], seed: &mut u64) -> usize {
 
 /// Makes the first word of each line the index of the next line's, in one ring through all of them: Sattolo's
 /// shuffle (S. Sattolo, "An algorithm to generate a random cyclic permutation", 1986).
+#[expect(clippy::cast_possible_truncation, reason = "below a number of lines")]
 fn link(words: &mut [u64]) {
     let lines = words.len() / LINE_WORDS;
     for line in 0..lines {
@@ -317,8 +313,9 @@ fn link(words: &mut [u64]) {
     let mut seed = 1;
     for line in (1..lines).rev() {
         seed = next(seed);
-        let other = place(seed, line);
-        words.swap(line * LINE_WORDS, other * LINE_WORDS);
+        // A line before this one: its place among them.
+        let other = (u128::from(seed) * line as u128) >> 64;
+        words.swap(line * LINE_WORDS, other as usize * LINE_WORDS);
     }
 }
 
