@@ -178,6 +178,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__runs,export)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__export"
                 ;;
+            punctual__subcmd__help__subcmd__runs,extrapolate)
+                cmd="punctual__subcmd__help__subcmd__runs__subcmd__extrapolate"
+                ;;
             punctual__subcmd__help__subcmd__runs,import)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__import"
                 ;;
@@ -310,6 +313,9 @@ _punctual() {
             punctual__subcmd__runs,export)
                 cmd="punctual__subcmd__runs__subcmd__export"
                 ;;
+            punctual__subcmd__runs,extrapolate)
+                cmd="punctual__subcmd__runs__subcmd__extrapolate"
+                ;;
             punctual__subcmd__runs,help)
                 cmd="punctual__subcmd__runs__subcmd__help"
                 ;;
@@ -327,6 +333,9 @@ _punctual() {
                 ;;
             punctual__subcmd__runs__subcmd__help,export)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__export"
+                ;;
+            punctual__subcmd__runs__subcmd__help,extrapolate)
+                cmd="punctual__subcmd__runs__subcmd__help__subcmd__extrapolate"
                 ;;
             punctual__subcmd__runs__subcmd__help,help)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__help"
@@ -1343,7 +1352,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs)
-            opts="list show export import rm"
+            opts="list show export extrapolate import rm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1357,6 +1366,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__runs__subcmd__extrapolate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3109,7 +3132,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs)
-            opts="-h -V --home --help --version list show export import rm help"
+            opts="-h -V --home --help --version list show export extrapolate import rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3168,8 +3191,38 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__runs__subcmd__extrapolate)
+            opts="-h -V --horizon --confidence --seed --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --horizon)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --confidence)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__runs__subcmd__help)
-            opts="list show export import rm help"
+            opts="list show export extrapolate import rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3183,6 +3236,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__runs__subcmd__help__subcmd__extrapolate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -21,6 +21,10 @@ fn table() -> Vec<(&'static str, Schema)> {
             "experiment-results.schema",
             schema_for!(punctual_model::ExperimentResults),
         ),
+        (
+            "extrapolation.schema",
+            schema_for!(punctual_model::Extrapolation),
+        ),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
         ("trial.schema", schema_for!(punctual_model::TrialReport)),

@@ -15,6 +15,7 @@ mod cpu;
 mod diagnosis;
 mod event;
 mod experiment;
+mod extrapolation;
 mod figure;
 mod guest;
 mod host;
@@ -51,6 +52,7 @@ pub use experiment::{
     LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
     SequentialState,
 };
+pub use extrapolation::{EXTRAPOLATION_FORMAT, Extrapolation, TailEstimate, TailLevel, TailMethod};
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use guest::{GUEST_BOOT_FORMAT, Guest, GuestBoot, GuestTime};
 pub use host::HostFacts;

@@ -273,6 +273,8 @@ pub enum RunsAction {
         #[arg(long)]
         force: bool,
     },
+    /// Say what may lie beyond the largest sample of a run: advice, refused where it has no ground
+    Extrapolate(ExtrapolateArgs),
     /// Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval
     Import(ImportArgs),
     /// Remove runs
@@ -281,6 +283,44 @@ pub enum RunsAction {
         #[arg(required = true)]
         runs: Vec<String>,
     },
+}
+
+const EXTRAPOLATE_HELP: &str = "\
+The time that is passed once on average within the horizon, by two methods: the generalised extreme
+value distribution of the largest samples of blocks, and the generalised Pareto distribution of the
+peaks over a high threshold. Each says nothing, and why, where the run is not steady (trend, halves
+that differ, extremes that come in waves), where extremes depend on those before, where the distribution does not fit, where the
+tail is too heavy, or where the samples are too few: a horizon of 100 times the run at most, so that
+24h takes a run of 15 minutes or more.
+
+It is advice for planning longer runs, never a bound, and no requirement can rest on it: what did not
+happen during the run, such as a job once a day, is not in it.
+
+Exit status: 0 also where both methods refuse; 1 if the run has no samples stored (`measure --raw`).";
+
+/// Options of `runs extrapolate`
+#[derive(Args, Debug)]
+#[command(after_long_help = EXTRAPOLATE_HELP)]
+pub struct ExtrapolateArgs {
+    /// The run: an id, its first 4 or more characters, a name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+
+    /// How far ahead to look
+    #[arg(long, value_name = "TIME", default_value = "24h")]
+    pub horizon: Nanos,
+
+    /// Confidence of the intervals
+    #[arg(long, value_name = "PERCENT", default_value = "95%")]
+    pub confidence: Percent,
+
+    /// Seed of the resamples
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `runs import`

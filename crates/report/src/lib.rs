@@ -10,6 +10,7 @@
 pub mod assessment;
 pub mod comparison;
 pub mod export;
+pub mod extrapolation;
 mod order;
 pub mod rules;
 pub mod text;

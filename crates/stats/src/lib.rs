@@ -25,6 +25,7 @@ pub mod runs;
 pub mod sequential;
 pub mod stop;
 mod student;
+pub mod tail;
 pub mod target;
 #[cfg(test)]
 mod testing;

@@ -4,6 +4,7 @@
 //! `punctual runs`.
 
 mod export;
+mod extrapolate;
 mod import;
 
 use std::path::Path;
@@ -52,6 +53,7 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
             let what = export::What { format, data, bin };
             export::run(&run, what, &output, force)
         }
+        RunsAction::Extrapolate(args) => extrapolate::run(&home, &args),
         RunsAction::Import(args) => import::run(&home, &args),
         RunsAction::Rm { runs } => remove(&home, &runs),
     }

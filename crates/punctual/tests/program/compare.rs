@@ -236,13 +236,13 @@ fn a_hierarchical_interval_says_what_it_drew_from() {
     for (side, level) in [("a", 1.0), ("b", 1.3)] {
         for (number, run) in runs(0, 20, &QUIET).iter().enumerate() {
             let boot = run.p99_us * level;
-            let ns = |i: u64| (boot * 1e3) as u64 + i * 7_919 % 5_000;
+            let level: u64 = format!("{:.0}", boot * 1e3).parse().unwrap();
+            let ns = |i: u64| level + i * 7_919 % 5_000;
             let mut run = run.clone();
             run.tags = json!({"side": side, "n": number.to_string()});
             let mut record = bench.record(&run);
             record["total"]["count"] = json!(3_200);
-            record["total"]["quantiles_ns"] =
-                json!({"p99": (boot * 1e3) as u64 + 4_950, "p50": (boot * 1e3) as u64});
+            record["total"]["quantiles_ns"] = json!({"p99": level + 4_950, "p50": level});
             let interval = json!({"low": boot * 990.0, "high": boot * 1010.0, "confidence": 0.95});
             record["total"]["quantile_intervals_ns"] = json!({"p50": interval});
             record["total"]["mean_ns"] = json!(boot * 1e3);

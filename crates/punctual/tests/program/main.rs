@@ -18,6 +18,7 @@ mod doctor;
 mod ends;
 mod every_load;
 mod experiment;
+mod extrapolate;
 mod figures;
 mod ipc;
 mod irq;

@@ -46,6 +46,7 @@ mod question;
 mod verdict;
 mod welch;
 
+pub(crate) use order::trend;
 pub use order::{Order, Trend, drift, order, outliers};
 pub use outcome::{Effect, Equivalence, IntervalMethod, Outcome, Side, Test, TestKind, Verdict};
 pub use permutation::Permutations;

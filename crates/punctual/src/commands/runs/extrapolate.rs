@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual runs extrapolate`.
+
+use std::path::Path;
+
+use punctual_report::extrapolation::extrapolation;
+use punctual_report::text;
+use punctual_store::{Store, StoredRun};
+
+use super::find;
+use crate::cli::ExtrapolateArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, print};
+
+/// Says what may lie beyond the largest sample of a run, or why that cannot be said.
+pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError> {
+    let run = find(&Store::open_existing(home)?, &args.run)?;
+    let failed = || CliError::failed_to(format!("extrapolate from run {}", run.record().id));
+    if !run.has_samples() {
+        return Err(failed()
+            .because("its samples are not stored, only their histogram and figures")
+            .hint("`punctual measure --raw` stores every sample"));
+    }
+    let samples = in_order(&run)?;
+    let found = extrapolation(
+        run.record(),
+        &samples,
+        args.horizon,
+        args.confidence.0,
+        args.seed,
+    );
+    let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
+    if args.json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &found)?;
+            writeln!(out)
+        })?;
+    } else {
+        print(&text::extrapolation(&found))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// The latencies in ns of all threads, by the time of their deadline.
+fn in_order(run: &StoredRun) -> Result<Vec<u64>, CliError> {
+    let failed = || CliError::failed_to(format!("read the samples of run {}", run.record().id));
+    let mut samples = Vec::new();
+    for sample in run.samples().map_err(|err| failed().because(err))? {
+        let sample = sample.map_err(|err| failed().because(err))?;
+        samples.push((sample.t_ns, sample.latency_ns));
+    }
+    // Stable: samples of one time stay in the order of their threads.
+    samples.sort_by_key(|(t_ns, _)| *t_ns);
+    Ok(samples.into_iter().map(|(_, ns)| ns).collect())
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `runs extrapolate` of runs whose samples the tests made up, so that the answers are known.
+
+use punctual_model::{RunRecord, Sample};
+use punctual_stats::Source;
+use punctual_store::{Raw, Store};
+use serde_json::json;
+
+use crate::common::{Answer, Home};
+use crate::schema::{assert_valid, schema};
+
+/// Writes a run of 15 minutes at 1 kHz with these latencies in ns, and extrapolates from it.
+fn extrapolate(home: &Home, latency_ns: impl FnMut(u64) -> u64, more: &[&str]) -> Answer {
+    let samples = 900_000;
+    let mut record = home.quick(&[]);
+    record["id"] = json!("01900000-0000-7000-8000-000000000001");
+    record["duration_ns"] = json!(samples * 1_000_000_u64);
+    let record: RunRecord = serde_json::from_value(record).unwrap();
+    let store = Store::open(home.dir().join("made")).unwrap();
+    let mut writer = store.begin(record.id.parse().unwrap(), Raw::Keep).unwrap();
+    let made: Vec<Sample> = (0..samples)
+        .zip((0..samples).map(latency_ns))
+        .map(|(at, latency_ns)| Sample {
+            t_ns: at * 1_000_000,
+            latency_ns,
+            cpu: 0,
+            skipped: 0,
+        })
+        .collect();
+    writer.samples(0, &made).unwrap();
+    writer.finish(&record).unwrap();
+    let made = format!("--home={}", home.dir().join("made").display());
+    let call = [&made, "runs", "extrapolate", "last"];
+    home.run(call.iter().chain(more))
+}
+
+fn whole(ns: f64) -> u64 {
+    format!("{ns:.0}").parse().unwrap()
+}
+
+#[test]
+fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
+    let home = Home::new();
+    // 20 µs and an exponential tail of 5 µs: passed once in 86.4 million samples is 111 µs.
+    let mut source = Source::new(3);
+    let tail = move |_| whole(20_000.0 - 5_000.0 * source.uniform().ln());
+    let answer = extrapolate(&home, tail, &["--json"]);
+    let json = answer.fine().json();
+    assert_valid(&schema("extrapolation.schema.json"), &json);
+    assert_eq!(
+        (&json["advisory"], &json["horizon_ns"]),
+        (&json!(true), &json!(86_400_000_000_000_u64))
+    );
+    let truth = 20_000.0 + 5_000.0 * 86.4e6_f64.ln();
+    for method in json["methods"].as_array().unwrap() {
+        let estimate = &method["estimate"];
+        let ends = &estimate["interval_ns"];
+        let (low, high) = (
+            ends["low"].as_f64().unwrap(),
+            ends["high"].as_f64().unwrap(),
+        );
+        assert!(
+            low < truth && truth < high && high < 3.0 * truth,
+            "{method}"
+        );
+        assert!(estimate["fit_p"].as_f64().unwrap() >= 0.01);
+    }
+    let made = format!("--home={}", home.dir().join("made").display());
+    let text = home.run([&made, "runs", "extrapolate", "--horizon=1h"]);
+    let text = text
+        .fine()
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(text.contains("It is no bound"), "{text}");
+    assert!(
+        text.contains("block maxima") && text.contains("95 % interval"),
+        "{text}"
+    );
+    // Further than a hundred times the run, and no further than it.
+    for (horizon, why) in [
+        ("--horizon=30h", "more than 100"),
+        ("--horizon=10m", "no further than the samples"),
+    ] {
+        let text = home.run([&made, "runs", "extrapolate", horizon]);
+        let text = text
+            .fine()
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(
+            text.contains("Block maxima refused: ") && text.contains(why),
+            "{text}"
+        );
+        assert!(!text.contains("Level"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_steady_has_no_tail_to_speak_of() {
+    let home = Home::new();
+    let mut source = Source::new(4);
+    let rising = move |at: u64| {
+        whole(
+            20_000.0
+                - 5_000.0
+                    * (1.0 + f64::from(u32::try_from(at).unwrap()) / 9e5)
+                    * source.uniform().ln(),
+        )
+    };
+    let answer = extrapolate(&home, rising, &["--json"]);
+    for method in answer.fine().json()["methods"].as_array().unwrap() {
+        let why = method["refused"].as_str().unwrap();
+        assert!(why.contains("not those of a steady run"), "{why}");
+        assert!(method["estimate"].is_null());
+    }
+}
+
+#[test]
+fn a_run_without_its_samples_says_how_to_have_them() {
+    let home = Home::new();
+    home.quick(&[]);
+    let answer = home.run(["runs", "extrapolate"]);
+    answer.error(1, &["samples are not stored", "measure --raw"]);
+}
