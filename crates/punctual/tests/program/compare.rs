@@ -409,7 +409,21 @@ fn groups_are_named_by_tag_pattern_and_id() {
             &["is in `before-1` and in `before-*`"][..],
         ),
         (vec!["before-1"], &["two groups"]),
-        (vec!["before-1", "before-1"], &["two groups are named"]),
+        (
+            vec!["before-1", "before-1"],
+            &["`before-1` is compared with itself", "different runs"],
+        ),
+        (
+            vec!["-g", "x=before-1", "-g", "x=after-1"],
+            &[
+                "two groups are named `x`, of different runs",
+                "--group NAME=RUNS",
+            ],
+        ),
+        (
+            vec!["-g", "side=a", "-g", "side=b"],
+            &["two groups are named `side`", "--group tag=side=b"],
+        ),
         (vec!["before-1", "--group=after"], &["NAME=RUNS"]),
         (vec!["before-1", "after-1", "--metric=p100"], &["`p100`"]),
         (
@@ -436,6 +450,8 @@ fn groups_are_named_by_tag_pattern_and_id() {
             .run(["compare"].iter().chain(&args))
             .error(1, &[part]);
     }
+    let tag = ["compare", "-g", "kernel=stock", "-g", "b=after-1"];
+    bench.home.run(tag).error(1, &["--group tag=kernel=stock"]);
     let none = ["compare", "before-1", "after-1", "--metric=gflops"];
     bench.home.run(none).error(1, &["gflops"]).hinted();
 }

@@ -65,13 +65,36 @@ pub(super) fn groups(positional: &[String], named: &[String]) -> Result<Vec<Want
     }
     for (at, group) in groups.iter().enumerate() {
         if groups.iter().take(at).any(|other| other.name == group.name) {
-            return Err(CliError::usage(format!(
-                "compare: two groups are named `{}`",
-                group.name
-            )));
+            return Err(twice(group, &groups[..at]));
         }
     }
     Ok(groups)
+}
+
+/// Two groups of one name: of the same runs, or of others.
+fn twice(group: &Wanted, before: &[Wanted]) -> CliError {
+    let same = before.iter().any(|other| other == group);
+    match same {
+        true => CliError::usage(format!(
+            "compare: `{}` is compared with itself: both groups are the same runs",
+            group.name
+        ))
+        .hint("name two groups of different runs; `punctual runs list` lists those of the store"),
+        false => CliError::usage(format!(
+            "compare: two groups are named `{}`, of different runs",
+            group.name
+        ))
+        .hint(format!(
+            "give one of them a name of its own: --group NAME=RUNS{}",
+            match group.selectors.first() {
+                Some(value) if *value != group.name => format!(
+                    "; if `{name}` is a tag of the runs: --group tag={name}={value}",
+                    name = group.name
+                ),
+                _ => String::new(),
+            }
+        )),
+    }
 }
 
 fn named_group(text: &str) -> Result<Wanted, CliError> {
@@ -117,7 +140,16 @@ pub(super) fn read(
     for group in wanted {
         let mut found: Vec<Source> = Vec::new();
         for selector in &group.selectors {
-            for source in resolve(store, selector)? {
+            let found_by =
+                resolve(store, selector).map_err(|err| match group.name == *selector {
+                    true => err,
+                    false if selector.starts_with("tag:") => err,
+                    false => err.hint(format!(
+                        "if `{name}` is a tag of the runs: --group tag={name}={selector}",
+                        name = group.name
+                    )),
+                })?;
+            for source in found_by {
                 if found.iter().all(|other| other.id() != source.id()) {
                     found.push(source);
                 }
