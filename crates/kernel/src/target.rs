@@ -4,14 +4,15 @@
 //! A guest in words: `guest:KERNEL[,OPTION...]`.
 //!
 //! Options are `virtual-time`, `machine=kvm` or `tcg`, `append=ARGUMENTS` (can be repeated),
-//! `model=MODEL`, `cpus=N`, `memory=SIZE` with K, M or G, and `seed=N`. A comma in a value is written
+//! `model=MODEL`, `cpus=N`, `memory=SIZE` with K, M or G, `seed=N` and
+//! `time-limit=TIME`. A comma in a value is written
 //! twice.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use punctual_model::Bytes;
+use punctual_model::{Bytes, Nanos};
 use thiserror::Error;
 
 use crate::boot::{Design, Machine};
@@ -21,6 +22,9 @@ const PREFIX: &str = "guest:";
 
 /// Memory that a guest has at least: a kernel and this program.
 const LEAST_MEMORY: Bytes = Bytes::new(64 << 20);
+
+/// How long a guest may take when nothing is said.
+const TIME_LIMIT: Nanos = Nanos::from_secs(600);
 
 /// CPUs that a guest has at most.
 const MOST_CPUS: u32 = 64;
@@ -47,6 +51,8 @@ pub struct GuestTarget {
     pub memory: Bytes,
     /// Seed of the machine's random numbers.
     pub seed: u64,
+    /// How long it may take, by the host's clock.
+    pub time_limit: Nanos,
 }
 
 impl GuestTarget {
@@ -60,6 +66,7 @@ impl GuestTarget {
             cpus: 1,
             memory: Design::MEMORY,
             seed: 1,
+            time_limit: TIME_LIMIT,
         }
     }
 
@@ -124,13 +131,16 @@ impl GuestTarget {
             "model" => self.model = Some(value.parse().map_err(|err| format!("{option}: {err}"))?),
             "cpus" => self.cpus = value.parse().map_err(|_| number())?,
             "seed" => self.seed = value.parse().map_err(|_| number())?,
+            "time-limit" => {
+                self.time_limit = value.parse().map_err(|err| format!("{option}: {err}"))?;
+            }
             "memory" => {
                 self.memory = value.parse().map_err(|err| format!("{option}: {err}"))?;
             }
             _ => {
                 return Err(format!(
                     "`{option}` is no option of a guest: virtual-time, machine=, append=, model=, cpus=, \
-                     memory=, seed="
+                     memory=, seed=, time-limit="
                 ));
             }
         }

@@ -71,8 +71,9 @@ pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementResult, RequirementRuling};
 pub use run::{
-    Ended, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses, PrecisionState,
-    RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit,
+    Ended, GUEST_RUN_FORMAT, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses,
+    NEWEST_RUN_FORMAT, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
+    ThresholdHit,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};

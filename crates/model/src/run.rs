@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::figure::{Figure, Finding, LoadRecord, Setup};
+use crate::guest::Guest;
 use crate::host::HostFacts;
 use crate::origin::Origin;
 use crate::requirement::RequirementResult;
@@ -30,12 +31,19 @@ pub const IMPORTED_RUN_FORMAT: &str = "punctual.run/2";
 /// may have figures and no samples: programs that know only [`RUN_FORMAT`] refuse them by name.
 pub const INSTRUMENT_RUN_FORMAT: &str = IMPORTED_RUN_FORMAT;
 
+/// The format of runs in a guest. Their times may be instruction counts: programs that know only the
+/// formats before would take them for latencies, and refuse them by name.
+pub const GUEST_RUN_FORMAT: &str = "punctual.run/3";
+
+/// The newest format that this program reads.
+pub const NEWEST_RUN_FORMAT: &str = GUEST_RUN_FORMAT;
+
 /// One execution of an instrument, recorded.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRecord {
     /// `punctual.run/1`; `punctual.run/2` if it was imported or is of another instrument than
-    /// `wakeup`.
+    /// `wakeup`; `punctual.run/3` if it was done in a guest.
     pub format: String,
     /// UUID version 7, lower case; sorts by start.
     pub id: String,
@@ -66,6 +74,9 @@ pub struct RunRecord {
     pub setup: Option<Setup>,
     /// The machine and its kernel.
     pub host: HostFacts,
+    /// The virtual machine that this program made for the run. Absent for a run on the machine itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// Start of the measurement, RFC 3339 in UTC. Null if an imported run does not say.
     pub started: Option<String>,
     /// Time from the first deadline base to the end of the last thread. Null if an imported run
@@ -95,6 +106,13 @@ pub struct RunRecord {
     /// What the samples allow to be said of each `--require`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementResult>,
+}
+
+impl RunRecord {
+    /// Whether its times are instruction counts, and no latencies.
+    pub fn is_virtual(&self) -> bool {
+        self.guest.as_ref().is_some_and(Guest::is_virtual)
+    }
 }
 
 /// Why a run ended.

@@ -158,6 +158,7 @@ impl Imported {
         let total = series::total(&self.series)?;
         let figures = |s: &SourceSeries| s.figures(self.resolution_ns);
         Ok(RunRecord {
+            guest: None,
             format: IMPORTED_RUN_FORMAT.to_owned(),
             id: labels.id,
             valid: false,

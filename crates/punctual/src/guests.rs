@@ -12,6 +12,7 @@ use punctual_kernel::boot::{
     Boot, BootError, Booted, Compression, Design, Initramfs, Machine, Program, tail,
 };
 use punctual_kernel::guest::{Answer, JOB_FILE, Job};
+use punctual_model::Nanos;
 use punctual_sys::SysRoot;
 
 use crate::error::CliError;
@@ -79,15 +80,16 @@ impl Host {
         boot.run(stop)
     }
 
-    /// Boots `kernel`, has it do `job`, and reads what it sent.
+    /// Boots the kernel of `target` as `design` says, has it do `job`, and reads what it sent.
     pub(crate) fn visit(
         &self,
-        kernel: &Path,
+        target: &GuestTarget,
         design: &Design,
         job: &Job,
-        limit: Duration,
         stop: &AtomicBool,
     ) -> Result<Visit, CliError> {
+        let kernel = &target.kernel;
+        let limit = target.time_limit.into();
         let initramfs = self.initramfs(job)?;
         let booted = self
             .boot(kernel, design, &initramfs, limit, stop)
@@ -142,20 +144,24 @@ pub(crate) fn machine(
 
 /// Whether KVM runs `kernel` here: that there is a /dev/kvm does not say so.
 fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String> {
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const PATIENCE: Nanos = Nanos::from_secs(20);
     let open = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
         .open("/dev/kvm");
     open.map_err(|err| format!("/dev/kvm: {err}"))?;
     let job = Job::of(Vec::new());
-    let visit = host.visit(kernel, &Design::of(Machine::Kvm, 1), &job, PATIENCE, stop);
+    let trial = GuestTarget {
+        time_limit: PATIENCE,
+        ..GuestTarget::of(kernel)
+    };
+    let visit = host.visit(&trial, &trial.design(Machine::Kvm), &job, stop);
     match visit {
         Ok(_) => Ok(()),
         Err(err) => {
             let cause = err.cause().map(ToString::to_string).unwrap_or_default();
             let cause = cause.lines().next().unwrap_or_default().to_owned();
-            Err(format!("a trial boot did not succeed: failed to {cause}"))
+            Err(format!("a trial boot with it failed to {cause}"))
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) const SPIKE_TABLE: &str = "spikes.csv";
 const SAMPLE_BYTES: u64 = 28;
 
 /// Returns the id of the run to be made: as an experiment wants it, else a new one.
-fn run_id() -> Result<Uuid, CliError> {
+pub(crate) fn run_id() -> Result<Uuid, CliError> {
     let Some(given) = std::env::var_os(RUN_ID) else {
         return Ok(Uuid::now_v7());
     };
@@ -119,6 +119,13 @@ impl Recorded {
                 "put the store elsewhere with --home DIR or PUNCTUAL_HOME"
             })
         })
+    }
+}
+
+impl Recorded {
+    /// Makes one of a run that was measured elsewhere.
+    pub(crate) const fn elsewhere(record: RunRecord, stored: Result<PathBuf, StoreError>) -> Self {
+        Self { record, stored }
     }
 }
 
@@ -306,6 +313,7 @@ fn to_record(
         note: job.note.clone(),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
         origin: None,
+        guest: None,
         spec: Some(outcome.spec),
         host,
         started: Timestamp::try_from(started).ok().map(|t| t.to_string()),

@@ -60,6 +60,7 @@ fn requirements(run: &RunRecord) -> Option<String> {
 pub fn run(run: &RunRecord, detail: Detail) -> String {
     let sections = [
         verdict::invalid(run),
+        guest::virtual_time(run),
         words::machine(run),
         figures::table(run),
         figures::shape(run, detail),

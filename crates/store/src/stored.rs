@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use punctual_model::{Event, IMPORTED_RUN_FORMAT, RunRecord, Sample, ThreadSample};
+use punctual_model::{Event, NEWEST_RUN_FORMAT, RunRecord, Sample, ThreadSample};
 use serde::Deserialize;
 
 use crate::disk::{At as _, is_regular, open_regular, read_limited};
@@ -52,13 +52,13 @@ impl StoredRun {
             source,
         };
         let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
-        match Format::of(&head.format, IMPORTED_RUN_FORMAT) {
+        match Format::of(&head.format, NEWEST_RUN_FORMAT) {
             Format::Known => {}
             Format::Newer => {
                 return Err(ReadError::Newer {
                     path,
                     found: head.format,
-                    supported: IMPORTED_RUN_FORMAT,
+                    supported: NEWEST_RUN_FORMAT,
                 });
             }
             Format::Other => {

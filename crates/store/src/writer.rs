@@ -158,6 +158,32 @@ impl RunWriter {
         Ok(written?)
     }
 
+    /// Writes the files of a run that another store has finished: those of events and samples as they
+    /// are, the others as [`RunWriter::artifact`]; its record is left out. Then the record, as
+    /// [`RunWriter::finish`].
+    ///
+    /// # Errors
+    /// As [`RunWriter::artifact`] and [`RunWriter::finish`].
+    pub fn adopt<'a>(
+        mut self,
+        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+        record: &RunRecord,
+    ) -> Result<PathBuf, StoreError> {
+        for (name, bytes) in files {
+            match name {
+                RUN_FILE => {}
+                EVENTS_FILE => {
+                    // Empty as yet: nobody has told us an event.
+                    drop(self.events.take());
+                    write_synced(&self.dir.join(name), bytes)?;
+                }
+                SAMPLES_FILE => write_synced(&self.dir.join(name), bytes)?,
+                _ => self.artifact(name, bytes)?,
+            }
+        }
+        self.finish(record)
+    }
+
     /// Writes the record, waits until all is on disk, and gives the run its final name.
     ///
     /// On an error nothing of the run stays.

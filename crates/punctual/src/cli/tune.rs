@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use punctual_kernel::GuestTarget;
 use punctual_model::{CpuSet, Nanos};
 
 use super::LoadOptions;
@@ -263,6 +264,17 @@ pub struct MeasureTuning {
         help_heading = "Tuning (as root)"
     )]
     pub tune: Option<String>,
+
+    /// Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see
+    /// `punctual kernel --help`
+    #[arg(
+        long,
+        global = true,
+        value_name = "TARGET",
+        conflicts_with_all = ["tune", "set", "isolate"],
+        help_heading = "Target"
+    )]
+    pub target: Option<GuestTarget>,
 
     /// Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)
     #[arg(

@@ -4,6 +4,7 @@
 //! `punctual measure`.
 
 mod deadline;
+mod guest;
 mod instrument;
 mod io;
 mod ipc;
@@ -39,6 +40,9 @@ pub(crate) fn run(
     tuning: &MeasureTuning,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
+    if let Some(target) = &tuning.target {
+        return guest::run(home, target);
+    }
     // What traces on for nobody disturbs every measurement.
     for instance in punctual_measure::irq::sweep(&SysRoot::live()) {
         remark(&format!(

@@ -107,6 +107,7 @@ fn to_record(
         checks: found.checks,
         instrument: job.instrument.to_owned(),
         origin: None,
+        guest: None,
         name: job.name.clone(),
         note: job.note.clone(),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -3,7 +3,7 @@
 
 //! Kernels in a virtual machine of our own.
 
-use punctual_model::{Guest, GuestBoot, GuestTime};
+use punctual_model::{Guest, GuestBoot, GuestTime, RunRecord};
 
 use super::layout::{clean, paragraph};
 use super::number::span;
@@ -36,6 +36,15 @@ pub fn guest_boot(boot: &GuestBoot) -> String {
     );
     text += &paragraph("Guest", &time);
     text + &evidence(boot.checks.iter())
+}
+
+/// Says first that times are no latencies.
+pub(crate) fn virtual_time(run: &RunRecord) -> Option<String> {
+    run.is_virtual().then(|| {
+        "VIRTUAL TIME: µs below are instruction counts of the software path, no latency of any \
+         hardware\n"
+            .to_owned()
+    })
 }
 
 /// Says in which guest a run was done.

@@ -25,6 +25,9 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
         text += &paragraph("Tags", &clean(&tags.join(", ")));
     }
     text += &host(&run.host);
+    if let Some(guest) = &run.guest {
+        text += &super::guest::paragraph_of(guest);
+    }
     if let Some(tuning) = &run.host.tuning {
         text += &paragraph("Tuned", &tuned(tuning));
     }

@@ -65,6 +65,7 @@ pub(crate) fn run() -> RunRecord {
         note: None,
         program: "punctual 0.1.0".to_owned(),
         origin: None,
+        guest: None,
         spec: Some(spec()),
         host: HostFacts {
             hostname: Some("bench".to_owned()),

@@ -43,6 +43,7 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
         note: None,
         program: "punctual 0.1.0".to_owned(),
         origin: None,
+        guest: None,
         spec: Some(spec()),
         host: HostFacts {
             hostname: Some("bench".to_owned()),

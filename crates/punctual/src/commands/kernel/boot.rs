@@ -32,8 +32,7 @@ pub(super) fn run(args: &KernelBootArgs) -> Result<Exit, CliError> {
     let design = target.design(machine);
     let mut job = Job::of(Vec::new());
     job.fault = args.fault;
-    let limit = args.guest.time_limit.into();
-    let visit = host.visit(&target.kernel, &design, &job, limit, &stop.flag())?;
+    let visit = host.visit(&target, &design, &job, &stop.flag())?;
     if let Some(path) = &args.log {
         keep(path, &visit.booted.console)?;
     }
@@ -85,6 +84,7 @@ pub(super) fn target(kernel: &Path, options: &GuestOptions) -> Result<GuestTarge
         cpus: options.cpus,
         memory: options.memory,
         seed: options.seed,
+        time_limit: options.time_limit,
         ..GuestTarget::of(kernel)
     };
     target
