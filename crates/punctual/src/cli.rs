@@ -14,6 +14,7 @@ mod experiment;
 mod ipc;
 mod irq;
 mod kernel;
+mod kernel_source;
 mod loads;
 mod measure;
 mod pi;
@@ -34,6 +35,10 @@ pub use self::experiment::{
 pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
 pub use self::kernel::{GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, MachineArg};
+pub use self::kernel_source::{
+    KernelConfigAction, KernelConfigArgs, KernelConfigWish, KernelFetchArgs, KernelPatchArgs,
+    KernelSourceAction,
+};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;

@@ -40,7 +40,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             measure::run(home, &tuning, &instrument)
         }
         Command::Experiment { action } => experiment::run(home, action),
-        Command::Kernel { action } => kernel::run(&action),
+        Command::Kernel { action } => kernel::run(home, &action),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),

@@ -164,7 +164,7 @@ impl What {
     }
 }
 
-/// Fetches `what` into the store. `heard` gets each line that a program says.
+/// Fetches `what` into the store.
 ///
 /// # Errors
 ///
@@ -175,13 +175,11 @@ pub fn fetch(
     what: &What,
     options: &Options,
     stop: &dyn Fn() -> bool,
-    heard: &mut dyn FnMut(&str),
 ) -> Result<Fetched, FetchError> {
-    let mut fetch = Fetch {
+    let fetch = Fetch {
         stock,
         options,
         stop,
-        heard,
     };
     match what {
         What::Package { name, version } => fetch.package(name, version.as_deref()),
@@ -197,12 +195,11 @@ struct Fetch<'a> {
     stock: &'a Stock,
     options: &'a Options,
     stop: &'a dyn Fn() -> bool,
-    heard: &'a mut dyn FnMut(&str),
 }
 
 impl Fetch<'_> {
-    fn long(&mut self, long: Long<'_>) -> Result<(), ToolError> {
-        long.run(self.stop, |line| (self.heard)(line))
+    fn long(&self, long: Long<'_>) -> Result<(), ToolError> {
+        long.run(self.stop, |_| {})
     }
 
     fn name(&self, default: &str) -> String {
@@ -212,7 +209,7 @@ impl Fetch<'_> {
             .unwrap_or_else(|| default.to_owned())
     }
 
-    fn package(&mut self, name: &str, version: Option<&str>) -> Result<Fetched, FetchError> {
+    fn package(&self, name: &str, version: Option<&str>) -> Result<Fetched, FetchError> {
         if name.starts_with("linux-source-") {
             self.stock.free(Kind::Source, &self.name(name))?;
         }
@@ -239,7 +236,7 @@ impl Fetch<'_> {
         }
     }
 
-    fn package_file(&mut self, path: &Path, listed: Option<&str>) -> Result<Fetched, FetchError> {
+    fn package_file(&self, path: &Path, listed: Option<&str>) -> Result<Fetched, FetchError> {
         let field = |name: &str| {
             let answer = run(command("dpkg-deb").arg("-f").arg(path).arg(name))?;
             Ok::<_, ToolError>(answer.text())
@@ -324,7 +321,7 @@ impl Fetch<'_> {
     }
 
     /// Unpacks only what matches: the modules of an image have hundreds of megabytes.
-    fn unpack_package(&mut self, deb: &Path, to: &Path, pattern: &str) -> Result<(), ToolError> {
+    fn unpack_package(&self, deb: &Path, to: &Path, pattern: &str) -> Result<(), ToolError> {
         let mut unpack = Long::new("sh");
         // tar says so when the archive ends in the middle; that nothing matches is ours to say.
         let script = "dpkg-deb --fsys-tarfile \"$1\" | tar -C \"$2\" -x --wildcards \"$3\" || \
@@ -338,7 +335,7 @@ impl Fetch<'_> {
         self.long(unpack)
     }
 
-    fn address(&mut self, address: &str) -> Result<Fetched, FetchError> {
+    fn address(&self, address: &str) -> Result<Fetched, FetchError> {
         let scratch = self.stock.begin(Kind::Source)?;
         let name = address
             .rsplit('/')
@@ -366,7 +363,7 @@ impl Fetch<'_> {
         self.tarball(&file, address)
     }
 
-    fn tarball(&mut self, path: &Path, from: &str) -> Result<Fetched, FetchError> {
+    fn tarball(&self, path: &Path, from: &str) -> Result<Fetched, FetchError> {
         let file = path
             .file_name()
             .unwrap_or_default()
@@ -388,7 +385,7 @@ impl Fetch<'_> {
     }
 
     fn unpack_source(
-        &mut self,
+        &self,
         tarball: &Path,
         name: String,
         origin: SourceOrigin,
@@ -425,7 +422,7 @@ impl Fetch<'_> {
         Ok(Fetched::Source(source))
     }
 
-    fn git(&mut self, address: &str, reference: Option<&str>) -> Result<Fetched, FetchError> {
+    fn git(&self, address: &str, reference: Option<&str>) -> Result<Fetched, FetchError> {
         self.no_checksum("a git repository")?;
         let last = address
             .trim_end_matches('/')
@@ -465,7 +462,7 @@ impl Fetch<'_> {
         Ok(Fetched::Source(source))
     }
 
-    fn directory(&mut self, path: &Path) -> Result<Fetched, FetchError> {
+    fn directory(&self, path: &Path) -> Result<Fetched, FetchError> {
         self.no_checksum("a directory")?;
         let tree = Tree::open(path)?;
         let default = tree
@@ -609,7 +606,7 @@ mod tests {
     }
 
     fn get(stock: &Stock, word: &str, options: &Options) -> Result<Fetched, FetchError> {
-        fetch(stock, &What::parse(word)?, options, &|| false, &mut |_| {})
+        fetch(stock, &What::parse(word)?, options, &|| false)
     }
 
     #[test]

@@ -10,6 +10,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use punctual_kernel::guest::{Fault, Model};
 use punctual_model::{Bytes, Nanos};
 
+use super::KernelSourceAction;
+
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
 pub enum KernelAction {
@@ -17,6 +19,9 @@ pub enum KernelAction {
     Boot(KernelBootArgs),
     /// Write the initial RAM file system that guests boot with, to boot it by other means
     Initramfs(InitramfsArgs),
+    /// Kernels before they boot
+    #[command(flatten)]
+    Source(KernelSourceAction),
 }
 
 /// What runs a guest

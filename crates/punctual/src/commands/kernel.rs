@@ -4,16 +4,32 @@
 //! `punctual kernel`.
 
 mod boot;
+mod config;
 mod initramfs;
+mod patch;
+pub(crate) mod stock;
 
-use crate::cli::KernelAction;
+use std::path::Path;
+
+use crate::cli::{KernelAction, KernelSourceAction};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Does what `action` says.
-pub(crate) fn run(action: &KernelAction) -> Result<Exit, CliError> {
+pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, CliError> {
     match action {
         KernelAction::Boot(args) => boot::run(args),
         KernelAction::Initramfs(args) => initramfs::write(args),
+        KernelAction::Source(action) => before_boot(home, action),
+    }
+}
+
+fn before_boot(home: Option<&Path>, action: &KernelSourceAction) -> Result<Exit, CliError> {
+    match action {
+        KernelSourceAction::Fetch(args) => stock::fetch(home, args),
+        KernelSourceAction::List { json } => stock::list(home, *json),
+        KernelSourceAction::Rm { names } => stock::remove(home, names),
+        KernelSourceAction::Patch(args) => patch::run(home, args),
+        KernelSourceAction::Config(args) => config::run(home, args),
     }
 }

@@ -50,6 +50,37 @@ pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
     sections.join("\n")
 }
 
+/// Says what was found in the configuration of a kernel, named `name`, that has `options` options; in full, also what
+/// is fine.
+pub fn checked_config(diagnosis: &Diagnosis, name: &str, options: usize, detail: Detail) -> String {
+    let count = |outcome| diagnosis.with(outcome).count();
+    let mut text = paragraph("Config", &format!("{}, {options} options", clean(name)));
+    text += &paragraph(
+        "Judged",
+        &format!(
+            "by the {} rules of `doctor` that can judge it from its options alone: {} found, {} fine",
+            diagnosis.verdicts.len(),
+            count(RuleOutcome::Found),
+            count(RuleOutcome::Fine)
+        ),
+    );
+    for severity in Severity::ALL {
+        let found = diagnosis.with(RuleOutcome::Found);
+        let found: Vec<_> = found.filter(|v| v.rule.severity == *severity).collect();
+        if !found.is_empty() {
+            text.push('\n');
+            let heading = format!("{}: {}", capital(*severity), meaning(*severity));
+            text += &wrapped("", 0, &heading);
+            text.extend(found.into_iter().map(|verdict| finding(verdict, detail)));
+        }
+    }
+    if detail == Detail::Full {
+        let fine = short(diagnosis, RuleOutcome::Fine, "Fine", detail);
+        text.extend(fine.map(|fine| format!("\n{fine}")));
+    }
+    text
+}
+
 /// Says all about one rule, and what it says of the machine.
 pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
     let rule = &verdict.rule;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `kernel` for kernels before they boot.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use punctual_model::{KernelModel, Severity};
+
+use super::one_of;
+
+/// What to do with kernels before they boot
+#[derive(Debug, Subcommand)]
+pub enum KernelSourceAction {
+    /// Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory
+    Fetch(KernelFetchArgs),
+    /// List the sources, images and builds of the store
+    List {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove sources, images and builds from the store
+    Rm {
+        /// Their names
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Put a patch series into a source: tried whole and in order first, then put in whole or not at all
+    Patch(KernelPatchArgs),
+    /// Make a configuration, and say which options the source did not honour and why
+    #[command(args_conflicts_with_subcommands = true)]
+    Config(KernelConfigArgs),
+}
+
+/// Options of `kernel fetch`
+#[derive(Args, Debug)]
+pub struct KernelFetchArgs {
+    /// linux-source-6.12, linux-image-6.1.0-56-amd64 (with =VERSION if need be), a .deb, a tarball or its
+    /// address, the address of a git repository (with #BRANCH if need be), a directory
+    #[arg(value_name = "WHAT")]
+    pub what: String,
+
+    /// Name in the store [default: from what is fetched]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// SHA-256 that the package or tarball must have
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<String>,
+
+    /// Print what was fetched as JSON, in the form of `punctual kernel list`
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `kernel patch`
+#[derive(Args, Debug)]
+pub struct KernelPatchArgs {
+    /// The source: its name in the store, or a directory
+    #[arg(value_name = "SOURCE")]
+    pub source: PathBuf,
+
+    /// A patch, a directory of patches (with a file `series`, or by name), or a tarball of one
+    #[arg(value_name = "SERIES")]
+    pub series: PathBuf,
+
+    /// Only try
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Leave out patches that do not apply, and put in the others
+    #[arg(long)]
+    pub leave_out: bool,
+
+    /// Let a hunk apply where so many lines of its context differ
+    #[arg(long, value_name = "LINES", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub fuzz: u8,
+
+    /// Print what became of each patch as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a configuration is made of
+#[derive(Args, Clone, Debug)]
+pub struct KernelConfigWish {
+    /// Preemption model [default: as the base has it]
+    #[arg(long, value_name = "MODEL", value_parser = one_of(KernelModel::ALL, KernelModel::name), help_heading = "Configuration")]
+    pub model: Option<KernelModel>,
+
+    /// What to start from: running, tiny (the smallest for measuring in QEMU), defconfig, or a file
+    #[arg(
+        long,
+        value_name = "BASE",
+        default_value = "tiny",
+        help_heading = "Configuration"
+    )]
+    pub base: String,
+
+    /// Switch on what a fragment has: `punctual kernel config --list` names them (can be repeated)
+    #[arg(long, value_name = "FRAGMENT", help_heading = "Configuration")]
+    pub with: Vec<String>,
+
+    /// Switch off what a fragment has (can be repeated)
+    #[arg(long, value_name = "FRAGMENT", help_heading = "Configuration")]
+    pub without: Vec<String>,
+
+    /// Lay a file with options over it (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Configuration",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub fragment: Vec<PathBuf>,
+
+    /// Give an option a value, such as HZ_1000=y (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Configuration")]
+    pub set: Vec<String>,
+}
+
+/// Options of `kernel config`
+#[derive(Args, Debug)]
+pub struct KernelConfigArgs {
+    /// Do something with configurations that are there
+    #[command(subcommand)]
+    pub action: Option<KernelConfigAction>,
+
+    /// The source: its name in the store, or a directory [default: the only one of the store]
+    #[arg(long, value_name = "SOURCE")]
+    pub source: Option<PathBuf>,
+
+    /// What it is made of
+    #[command(flatten)]
+    pub wish: KernelConfigWish,
+
+    /// Write the configuration to FILE, which must not exist
+    #[arg(long, short = 'o', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// Overwrite the file
+    #[arg(long)]
+    pub force: bool,
+
+    /// List the fragments
+    #[arg(long)]
+    pub list: bool,
+
+    /// Print what became of the options as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with configurations that are there
+#[derive(Debug, Subcommand)]
+pub enum KernelConfigAction {
+    /// Judge a configuration by the rules of `doctor` that rest on one
+    Check {
+        /// A file, the name of a build or image, or `running`
+        #[arg(value_name = "CONFIG")]
+        config: String,
+
+        /// Also show what is fine
+        #[arg(long)]
+        all: bool,
+
+        /// Exit 3 if something of this severity or worse is found
+        #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::ALL, Severity::name))]
+        fail_on: Option<Severity>,
+
+        /// Print the diagnosis as JSON
+        #[arg(long, conflicts_with = "all")]
+        json: bool,
+    },
+    /// List the options that differ between two configurations
+    Diff {
+        /// The first: a file, the name of a build or image, or `running`
+        #[arg(value_name = "A")]
+        a: String,
+
+        /// The second
+        #[arg(value_name = "B")]
+        b: String,
+
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel config`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punctual_host::Machine;
+use punctual_kernel::config::{
+    Base, Builtin, ConfigError, Configured, MODELS, WITH, WITHOUT, Wish, configure,
+};
+use punctual_kernel::source::{Stock, Tree};
+use punctual_model::{
+    ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
+    KERNEL_CONFIG_FORMAT, RuleOutcome, Severity,
+};
+use punctual_report::text::{self, Detail};
+use punctual_sys::SysRoot;
+
+use super::stock::{self, failed, show};
+use crate::cli::{KernelConfigAction, KernelConfigArgs, KernelConfigWish};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::print;
+use crate::signals::StopRequest;
+
+/// Does what the options of `kernel config` say.
+pub(super) fn run(home: Option<&Path>, args: &KernelConfigArgs) -> Result<Exit, CliError> {
+    let stock = stock::open(home)?;
+    match &args.action {
+        Some(KernelConfigAction::Check {
+            config,
+            all,
+            fail_on,
+            json,
+        }) => check(&stock, config, *all, *fail_on, *json),
+        Some(KernelConfigAction::Diff { a, b, json }) => diff(&stock, a, b, *json),
+        None if args.list => {
+            print(&fragments())?;
+            Ok(Exit::Fine)
+        }
+        None => make(&stock, args),
+    }
+}
+
+/// Returns what the options ask of a configuration.
+pub(super) fn wish(given: &KernelConfigWish) -> Wish {
+    let base = match given.base.as_str() {
+        "running" => Base::Running,
+        "tiny" => Base::Tiny,
+        "defconfig" => Base::Defconfig,
+        file => Base::File(PathBuf::from(file)),
+    };
+    Wish {
+        base,
+        model: given.model,
+        with: given.with.clone(),
+        without: given.without.clone(),
+        files: given.fragment.clone(),
+        set: given.set.clone(),
+    }
+}
+
+/// Makes an error of what `configure` says.
+pub(super) fn not_configured(err: ConfigError) -> CliError {
+    match err {
+        ConfigError::Usage { option, reason } => CliError::usage(format!("{option}: {reason}"))
+            .hint("`punctual kernel config --list` names the fragments"),
+        ConfigError::NotTold { .. } => failed("configure the kernel", err)
+            .exiting(Exit::Unsupported)
+            .hint("name a file with --base FILE, or start from --base defconfig"),
+        err => {
+            let unclean = std::error::Error::source(&err)
+                .is_some_and(|source| source.to_string().contains("mrproper"));
+            let error = failed("configure the kernel", err);
+            if unclean {
+                error.hint("something was built inside the source; `make mrproper` there cleans it")
+            } else {
+                error
+            }
+        }
+    }
+}
+
+/// Makes the record of a configuration.
+fn report(tree: &Tree, wish: &Wish, made: &Configured, output: Option<&Path>) -> ConfigReport {
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    ConfigReport {
+        format: KERNEL_CONFIG_FORMAT.to_owned(),
+        source: tree.path.display().to_string(),
+        version: tree.version.clone(),
+        base: wish.base.name(),
+        model: wish.model,
+        fragments: made.fragments.clone(),
+        wanted: count(made.wanted),
+        unmet: made.unmet.clone(),
+        options_on: count(
+            made.values
+                .iter()
+                .filter(|(name, _)| made.values.is_on(name))
+                .count(),
+        ),
+        sha256: made.sha256(),
+        output: output.map(|path| path.display().to_string()),
+        remarks: made.remarks.clone(),
+    }
+}
+
+fn make(stock: &Stock, args: &KernelConfigArgs) -> Result<Exit, CliError> {
+    if let Some(output) = &args.output
+        && !args.force
+        && output.exists()
+    {
+        return Err(
+            CliError::usage(format!("--output {}: is there already", output.display()))
+                .hint("--force overwrites it"),
+        );
+    }
+    let source = stock::find_or_only(stock, args.source.as_deref())?;
+    let wish = wish(&args.wish);
+    let stop = StopRequest::on_signals()?;
+    let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
+    let made = configure(
+        &source.tree,
+        scratch.path(),
+        &wish,
+        &SysRoot::live(),
+        &|| stop.is_set(),
+    )
+    .map_err(not_configured)?;
+    if let Some(output) = &args.output {
+        fs::copy(scratch.path().join(".config"), output)
+            .map_err(|err| failed(&format!("write {}", output.display()), err))?;
+    }
+    let report = report(&source.tree, &wish, &made, args.output.as_deref());
+    show(&report, args.json, text::kernel_config)?;
+    Ok(if report.unmet.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::Failed
+    })
+}
+
+fn fragments() -> String {
+    let mut text = String::new();
+    for (title, list) in [
+        ("--model", MODELS),
+        ("--with", WITH),
+        ("--without", WITHOUT),
+    ] {
+        text.push_str(title);
+        text.push('\n');
+        let lines = list.iter().map(|builtin: &Builtin| {
+            format!("  {:<17} {}\n", builtin.name, builtin.fragment().about)
+        });
+        text.extend(lines);
+    }
+    text
+}
+
+fn diff(stock: &Stock, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {
+    let (here, there) = (
+        stock::configuration(stock, a)?,
+        stock::configuration(stock, b)?,
+    );
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let changed = here.difference(&there).into_iter();
+    let diff = ConfigDiff {
+        format: KERNEL_CONFIG_DIFF_FORMAT.to_owned(),
+        a: a.to_owned(),
+        b: b.to_owned(),
+        options_a: count(here.len()),
+        options_b: count(there.len()),
+        changed: changed
+            .map(|(name, a, b)| ChangedOption {
+                name: name.to_owned(),
+                a: a.to_owned(),
+                b: b.to_owned(),
+            })
+            .collect(),
+    };
+    show(&diff, json, text::config_difference)?;
+    Ok(Exit::Fine)
+}
+
+/// Judges a configuration by the rules of `doctor`: those that can say something from it alone.
+fn check(
+    stock: &Stock,
+    word: &str,
+    all: bool,
+    fail_on: Option<Severity>,
+    json: bool,
+) -> Result<Exit, CliError> {
+    let values = stock::configuration(stock, word)?;
+    // Where a captured machine has the configuration of its kernel.
+    let place = "/boot/config-checked";
+    let files = BTreeMap::from([(place.to_owned(), Ok(values.to_text()))]);
+    let empty = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
+    let host = punctual_host::inspect(&SysRoot::at(empty.path()));
+    let mut diagnosis: Diagnosis = punctual_host::diagnose(&Machine::from_files(files), host, None);
+    diagnosis.verdicts.retain(|verdict| {
+        let judged = matches!(verdict.outcome, RuleOutcome::Found | RuleOutcome::Fine);
+        judged
+            && verdict
+                .evidence
+                .iter()
+                .any(|evidence| evidence.path == place)
+    });
+    for verdict in &mut diagnosis.verdicts {
+        for evidence in &mut verdict.evidence {
+            word.clone_into(&mut evidence.path);
+        }
+    }
+    let detail = if all { Detail::Full } else { Detail::Summary };
+    show(&diagnosis, json, |diagnosis| {
+        text::checked_config(diagnosis, word, values.len(), detail)
+    })?;
+    let failed = fail_on.is_some_and(|least| {
+        let worst = diagnosis.worst();
+        worst.is_some_and(|worst| worst.is_at_least(least))
+    });
+    Ok(if failed { Exit::Verdict } else { Exit::Fine })
+}

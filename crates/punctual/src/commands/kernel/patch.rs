@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel patch`.
+
+use std::path::Path;
+
+use punctual_kernel::patch::{self, Limits, Series};
+use punctual_model::{AppliedSeries, PatchOutcome, PatchedTree};
+use punctual_report::text;
+
+use super::stock::{self, failed, show};
+use crate::cli::KernelPatchArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Tries a series, puts it in, and notes that in the store.
+pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, CliError> {
+    let stock = stock::open(home)?;
+    let mut source = stock::find(&stock, &args.source)?;
+    let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
+    let series = Series::read(&args.series, scratch.path())
+        .map_err(|err| failed(&format!("read the series {}", args.series.display()), err))?;
+    let limits = Limits {
+        fuzz: args.fuzz,
+        leave_out: args.leave_out,
+        trial: args.dry_run,
+    };
+    let report = patch::apply(&source.tree.path, &series, limits)
+        .map_err(|err| failed(&format!("patch {}", args.source.display()), err))?;
+    let in_tree = matches!(
+        report.result,
+        PatchedTree::Patched | PatchedTree::PatchedInPart
+    );
+    if in_tree && let Some(known) = &mut source.known {
+        let names = |outcome| {
+            let patches = report.patches.iter().filter(move |p| p.outcome == outcome);
+            patches.map(|p| p.name.clone()).collect()
+        };
+        known.patches.push(AppliedSeries {
+            series: report.series.clone(),
+            applied: names(PatchOutcome::Applies),
+            left_out: names(PatchOutcome::Fails),
+        });
+        stock
+            .update(known)
+            .map_err(|err| failed("note the patches in the store", err))?;
+    }
+    show(&report, args.json, text::patched)?;
+    let fails = report
+        .patches
+        .iter()
+        .any(|patch| patch.outcome == PatchOutcome::Fails);
+    Ok(if fails && !args.leave_out {
+        Exit::Failed
+    } else {
+        Exit::Fine
+    })
+}

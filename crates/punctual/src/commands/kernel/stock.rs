@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel fetch|list|rm`, and where the other verbs find sources and configurations.
+
+use std::error::Error;
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use punctual_kernel::ToolError;
+use punctual_kernel::config::{self, Values};
+use punctual_kernel::source::{
+    self, FetchError, Fetched, Kind, Options, Stock, StockError, Tree, What,
+};
+use punctual_model::{KernelSource, KernelStock};
+use punctual_report::text;
+use punctual_sys::SysRoot;
+use serde::Serialize;
+
+use crate::cli::KernelFetchArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{self, print, remark};
+use crate::signals::StopRequest;
+
+/// Prints a result as JSON or as text.
+pub(crate) fn show<T: Serialize>(
+    value: &T,
+    json: bool,
+    text: impl FnOnce(&T) -> String,
+) -> Result<(), CliError> {
+    if json {
+        return output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            writeln!(out)
+        });
+    }
+    print(&text(value))
+}
+
+/// Opens the kernels of the store.
+pub(crate) fn open(home: Option<&Path>) -> Result<Stock, CliError> {
+    Ok(Stock::at(home::find(home)?.join("kernels")))
+}
+
+/// Returns this moment as records have it.
+pub(crate) fn now() -> String {
+    let at = Timestamp::now();
+    at.round(jiff::Unit::Second).unwrap_or(at).to_string()
+}
+
+/// Makes an error of what a library says, with hints of how to get what is missing.
+pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> CliError {
+    let tool = missing(&err);
+    let error = CliError::failed_to(what);
+    let error = match tool {
+        Some(package) => error.exiting(Exit::Unsupported).hint(format!(
+            "on Debian and Ubuntu: sudo apt-get install {package}"
+        )),
+        None => error,
+    };
+    error.because(err)
+}
+
+/// Returns the package of a program that is missing, if that is the cause.
+fn missing(err: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut cause = Some(err);
+    while let Some(err) = cause {
+        if let Some(tool) = err.downcast_ref::<ToolError>() {
+            return tool.package();
+        }
+        // Transparent errors hide what they wrap.
+        if let Some(FetchError::Tool(tool)) = err.downcast_ref() {
+            return tool.package();
+        }
+        if let Some(punctual_kernel::patch::PatchError::Tool(tool)) = err.downcast_ref() {
+            return tool.package();
+        }
+        cause = err.source();
+    }
+    None
+}
+
+/// What a word for a source stands for.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its tree.
+    pub(crate) tree: Tree,
+    /// What the store knows of it.
+    pub(crate) known: Option<KernelSource>,
+}
+
+/// Finds a source: a directory, or a name in the store.
+pub(crate) fn find(stock: &Stock, word: &Path) -> Result<Source, CliError> {
+    let open = |path: &Path| {
+        Tree::open(path).map_err(|err| failed(&format!("use {}", word.display()), err))
+    };
+    if let Some(name) = word.to_str()
+        && !name.contains('/')
+    {
+        match stock.source(name) {
+            Ok(known) => {
+                return Ok(Source {
+                    tree: open(Path::new(&known.tree))?,
+                    known: Some(known),
+                });
+            }
+            Err(StockError::Unknown { .. } | StockError::Name { .. }) => {}
+            Err(err) => return Err(failed("use the kernels of the store", err)),
+        }
+    }
+    if word.is_dir() {
+        return Ok(Source {
+            tree: open(word)?,
+            known: None,
+        });
+    }
+    Err(CliError::usage(format!(
+        "{}: neither a source of the store nor a directory",
+        word.display()
+    ))
+    .hint("`punctual kernel list` names the sources, `punctual kernel fetch` gets one"))
+}
+
+/// Finds the source that is named, or the only one there is.
+pub(crate) fn find_or_only(stock: &Stock, word: Option<&Path>) -> Result<Source, CliError> {
+    if let Some(word) = word {
+        return find(stock, word);
+    }
+    let list = listed(stock)?;
+    match list.sources.as_slice() {
+        [one] => find(stock, Path::new(&one.name)),
+        [] => Err(
+            CliError::usage("there is no source in the store, so --source has to name one")
+                .hint("`punctual kernel fetch linux-source-6.12` gets Debian's"),
+        ),
+        many => {
+            let names: Vec<&str> = many.iter().map(|source| source.name.as_str()).collect();
+            Err(CliError::usage(format!(
+                "--source has to say which one: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// Finds a configuration: a file, that of a build or image, or the running kernel's.
+pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliError> {
+    let what = format!("read the configuration {word}");
+    if word == "running" {
+        return config::running(&SysRoot::live()).map_err(|err| failed(&what, err));
+    }
+    let path = Path::new(word);
+    if path.is_file() {
+        return config::read_file(path).map_err(|err| failed(&what, err));
+    }
+    match stock.bootable(word) {
+        Ok((_, Some(path))) => config::read_file(&path).map_err(|err| failed(&what, err)),
+        Ok((_, None)) => {
+            Err(CliError::failed_to(what).because(format!("the package of image {word} has none")))
+        }
+        Err(StockError::Unknown { .. } | StockError::Name { .. }) => Err(CliError::usage(format!(
+            "{word}: neither a file, nor a build or image of the store, nor `running`"
+        ))),
+        Err(err) => Err(failed(&what, err)),
+    }
+}
+
+fn listed(stock: &Stock) -> Result<KernelStock, CliError> {
+    stock
+        .list()
+        .map_err(|err| failed("list the kernels of the store", err))
+}
+
+/// Lists what there is.
+pub(super) fn list(home: Option<&Path>, json: bool) -> Result<Exit, CliError> {
+    let list = listed(&open(home)?)?;
+    show(&list, json, text::kernel_stock)?;
+    Ok(if list.damaged.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::Failed
+    })
+}
+
+/// Removes names.
+pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliError> {
+    let stock = open(home)?;
+    for name in names {
+        let mut removed = false;
+        for kind in Kind::ALL {
+            match stock.remove(kind, name) {
+                Ok(()) => {
+                    removed = true;
+                    print(&format!("Removed {} {name}\n", kind.noun()))?;
+                }
+                Err(StockError::Unknown { .. }) => {}
+                Err(err) => return Err(failed(&format!("remove {name}"), err)),
+            }
+        }
+        if !removed {
+            return Err(CliError::usage(format!(
+                "{name}: no source, image or build has this name"
+            ))
+            .hint("`punctual kernel list` names all that there are"));
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Fetches a source or an image.
+pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit, CliError> {
+    let what = What::parse(&args.what).map_err(|err| CliError::usage(err.to_string()))?;
+    let stock = open(home)?;
+    let stop = StopRequest::on_signals()?;
+    let options = Options {
+        name: args.name.clone(),
+        sha256: args.sha256.clone(),
+        at: now(),
+    };
+    if std::io::stderr().is_terminal() {
+        remark(&format!("Fetching {} ...", args.what));
+    }
+    let fetched = source::fetch(&stock, &what, &options, &|| stop.is_set());
+    let fetched = fetched.map_err(|err| {
+        let taken = matches!(&err, FetchError::Stock(StockError::Taken { .. }));
+        let error = failed(&format!("fetch {}", args.what), err);
+        if taken {
+            error.hint(
+                "give it another name with --name, or remove the other with `punctual kernel rm`",
+            )
+        } else {
+            error
+        }
+    })?;
+    let mut list = KernelStock {
+        format: punctual_model::KERNEL_STOCK_FORMAT.to_owned(),
+        directory: listed(&stock)?.directory,
+        sources: Vec::new(),
+        images: Vec::new(),
+        builds: Vec::new(),
+        damaged: Vec::new(),
+    };
+    match fetched {
+        Fetched::Source(source) => list.sources.push(source),
+        Fetched::Image(image) => list.images.push(image),
+    }
+    show(&list, args.json, text::kernel_stock)?;
+    Ok(Exit::Fine)
+}
