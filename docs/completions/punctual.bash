@@ -142,8 +142,29 @@ _punctual() {
             punctual__subcmd__help__subcmd__experiment,sweep)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__sweep"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,config)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,fetch)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__fetch"
+                ;;
             punctual__subcmd__help__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__initramfs"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,list)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__list"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,patch)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__patch"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,rm)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rm"
+                ;;
+            punctual__subcmd__help__subcmd__kernel__subcmd__config,check)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__check"
+                ;;
+            punctual__subcmd__help__subcmd__kernel__subcmd__config,diff)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__diff"
                 ;;
             punctual__subcmd__help__subcmd__measure,deadline)
                 cmd="punctual__subcmd__help__subcmd__measure__subcmd__deadline"
@@ -232,17 +253,71 @@ _punctual() {
             punctual__subcmd__help__subcmd__tune__subcmd__boot,revert)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert"
                 ;;
+            punctual__subcmd__kernel,config)
+                cmd="punctual__subcmd__kernel__subcmd__config"
+                ;;
+            punctual__subcmd__kernel,fetch)
+                cmd="punctual__subcmd__kernel__subcmd__fetch"
+                ;;
             punctual__subcmd__kernel,help)
                 cmd="punctual__subcmd__kernel__subcmd__help"
                 ;;
             punctual__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__initramfs"
                 ;;
+            punctual__subcmd__kernel,list)
+                cmd="punctual__subcmd__kernel__subcmd__list"
+                ;;
+            punctual__subcmd__kernel,patch)
+                cmd="punctual__subcmd__kernel__subcmd__patch"
+                ;;
+            punctual__subcmd__kernel,rm)
+                cmd="punctual__subcmd__kernel__subcmd__rm"
+                ;;
+            punctual__subcmd__kernel__subcmd__config,check)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__check"
+                ;;
+            punctual__subcmd__kernel__subcmd__config,diff)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__diff"
+                ;;
+            punctual__subcmd__kernel__subcmd__config,help)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__help"
+                ;;
+            punctual__subcmd__kernel__subcmd__config__subcmd__help,check)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__check"
+                ;;
+            punctual__subcmd__kernel__subcmd__config__subcmd__help,diff)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__diff"
+                ;;
+            punctual__subcmd__kernel__subcmd__config__subcmd__help,help)
+                cmd="punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,config)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,fetch)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__fetch"
+                ;;
             punctual__subcmd__kernel__subcmd__help,help)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__help"
                 ;;
             punctual__subcmd__kernel__subcmd__help,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__initramfs"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,list)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__list"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,patch)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__patch"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,rm)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rm"
+                ;;
+            punctual__subcmd__kernel__subcmd__help__subcmd__config,check)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__check"
+                ;;
+            punctual__subcmd__kernel__subcmd__help__subcmd__config,diff)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__diff"
                 ;;
             punctual__subcmd__measure,deadline)
                 cmd="punctual__subcmd__measure__subcmd__deadline"
@@ -1156,7 +1231,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="initramfs"
+            opts="initramfs fetch list rm patch config"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1169,7 +1244,105 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__config)
+            opts="check diff"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__fetch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__initramfs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__patch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__rm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1646,7 +1819,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version initramfs help"
+            opts="-h -V --home --help --version initramfs fetch list rm patch config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1663,9 +1836,241 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        punctual__subcmd__kernel__subcmd__help)
-            opts="initramfs help"
+        punctual__subcmd__kernel__subcmd__config)
+            opts="-o -h -V --source --model --base --with --without --fragment --set --output --force --list --json --home --help --version check diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fragment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__check)
+            opts="-h -V --all --fail-on --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --fail-on)
+                    COMPREPLY=($(compgen -W "high medium low info" -- "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__diff)
+            opts="-h -V --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__help)
+            opts="check diff help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__fetch)
+            opts="-h -V --name --sha256 --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sha256)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help)
+            opts="initramfs fetch list rm patch config help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__config)
+            opts="check diff"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__fetch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1705,6 +2110,48 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__patch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__initramfs)
             opts="-o -h -V --output --uncompressed --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1720,6 +2167,64 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__list)
+            opts="-h -V --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__patch)
+            opts="-h -V --dry-run --leave-out --fuzz --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --fuzz)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__rm)
+            opts="-h -V --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

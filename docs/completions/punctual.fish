@@ -511,18 +511,70 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "list" -d 'List the sources, images and builds of the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "rm" -d 'Remove sources, images and builds from the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from initramfs fetch list rm patch config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s o -l output -d 'File to write, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l uncompressed -d 'Do not compress it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l name -d 'Name in the store [default: from what is fetched]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l sha256 -d 'SHA-256 that the package or tarball must have' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l json -d 'Print what was fetched as JSON, in the form of `punctual kernel list`'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l fuzz -d 'Let a hunk apply where so many lines of its context differ' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l dry-run -d 'Only try'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l leave-out -d 'Leave out patches that do not apply, and put in the others'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l json -d 'Print what became of each patch as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l source -d 'The source: its name in the store, or a directory [default: the only one of the store]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l model -d 'Preemption model [default: as the base has it]' -r -f -a "none\t''
+voluntary\t''
+full\t''
+lazy\t''
+rt\t''
+dynamic\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l base -d 'What to start from: running, tiny (the smallest for measuring in QEMU), defconfig, or a file' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l with -d 'Switch on what a fragment has: `punctual kernel config --list` names them (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l without -d 'Switch off what a fragment has (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l fragment -d 'Lay a file with options over it (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l set -d 'Give an option a value, such as HZ_1000=y (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -s o -l output -d 'Write the configuration to FILE, which must not exist' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l force -d 'Overwrite the file'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l list -d 'List the fragments'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l json -d 'Print what became of the options as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "check" -d 'Judge a configuration by the rules of `doctor` that rest on one'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "diff" -d 'List the options that differ between two configurations'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the sources, images and builds of the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove sources, images and builds from the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
@@ -760,6 +812,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "list" -d 'List the sources, images and builds of the store'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "rm" -d 'Remove sources, images and builds from the store'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "plan" -d 'Show what a profile would change here; change nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'

@@ -7,6 +7,7 @@
 //! `olddefconfig`), reads the result back, and names each option that did not become what was asked, with what it
 //! lacks from the source's own Kconfig files.
 
+mod check;
 mod configure;
 mod explain;
 mod expression;
@@ -15,6 +16,7 @@ mod kconfig;
 mod values;
 
 pub(crate) use configure::hex;
+pub use check::check;
 pub use configure::{Base, ConfigError, Configured, Wish, configure, read_file, running};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;

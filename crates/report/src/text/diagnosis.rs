@@ -58,7 +58,7 @@ pub fn checked_config(diagnosis: &Diagnosis, name: &str, options: usize, detail:
     text += &paragraph(
         "Judged",
         &format!(
-            "by the {} rules of `doctor` that can judge it from its options alone: {} found, {} fine",
+            "by {} rules that need only the options: {} found, {} fine",
             diagnosis.verdicts.len(),
             count(RuleOutcome::Found),
             count(RuleOutcome::Fine)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_host::Machine;
 use punctual_kernel::config::{
-    Base, Builtin, ConfigError, Configured, MODELS, WITH, WITHOUT, Wish, configure,
+    self, Base, Builtin, ConfigError, Configured, MODELS, WITH, WITHOUT, Wish, configure,
 };
 use punctual_kernel::source::{Stock, Tree};
 use punctual_model::{
@@ -213,6 +213,10 @@ fn check(
             word.clone_into(&mut evidence.path);
         }
     }
+    diagnosis.verdicts.extend(config::check(&values, word));
+    diagnosis
+        .verdicts
+        .sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
     let detail = if all { Detail::Full } else { Detail::Summary };
     show(&diagnosis, json, |diagnosis| {
         text::checked_config(diagnosis, word, values.len(), detail)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a configuration says by itself, before its kernel runs anywhere.
+//!
+//! `doctor` has rules that rest on options alone; those here answer from options what it reads from the files of a
+//! running kernel.
+
+use punctual_model::{Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict};
+
+use super::values::Values;
+
+/// A rule: what is looked at, and what is said of it.
+struct Entry {
+    id: &'static str,
+    severity: Severity,
+    title: &'static str,
+    why: &'static str,
+    fix: &'static str,
+    source: &'static str,
+    /// Options that are cited.
+    options: &'static [&'static str],
+    /// What is wrong; nothing where all is well.
+    fault: fn(&Values) -> Option<String>,
+    fine: &'static str,
+}
+
+const RULES: &[Entry] = &[
+    Entry {
+        id: "config-high-res-timers",
+        severity: Severity::High,
+        title: "there are no high-resolution timers",
+        why: "Every sleep and every timer ends at a tick, milliseconds late.",
+        fix: "build with CONFIG_HIGH_RES_TIMERS=y",
+        source: "Linux kernel/time/Kconfig (HIGH_RES_TIMERS)",
+        options: &["HIGH_RES_TIMERS"],
+        fault: |values| {
+            (!values.is_on("HIGH_RES_TIMERS")).then(|| "the option is off".to_owned())
+        },
+        fine: "they are built in",
+    },
+    Entry {
+        id: "config-timer-reference",
+        severity: Severity::Medium,
+        title: "nothing but the PIT checks the timer of the processor",
+        why: "At boot the kernel checks the local APIC timer. Without the ACPI timer it counts ticks, \
+              which a busy host delays; where the check fails the timer is given up, and \
+              high-resolution timers with it.",
+        fix: "build with CONFIG_X86_PM_TIMER=y (needs ACPI); in virtual time it is not needed",
+        source: "Linux arch/x86/kernel/apic/apic.c (calibrate_APIC_clock)",
+        options: &["X86_64", "X86_PM_TIMER", "X86_LOCAL_APIC"],
+        fault: |values| {
+            let apic = values.is_on("X86_64") || values.is_on("X86_LOCAL_APIC");
+            (apic && !values.is_on("X86_PM_TIMER")).then(|| "X86_PM_TIMER is off".to_owned())
+        },
+        fine: "the ACPI timer is there, or this is no x86",
+    },
+    Entry {
+        id: "config-preemption",
+        severity: Severity::Medium,
+        title: "kernel code is not preempted",
+        why: "An urgent thread waits until a system call of another one is over.",
+        fix: "build with --model full, rt, or dynamic and boot with preempt=full",
+        source: "Linux kernel/Kconfig.preempt",
+        options: &[
+            "PREEMPT_NONE",
+            "PREEMPT_VOLUNTARY",
+            "PREEMPT",
+            "PREEMPT_LAZY",
+            "PREEMPT_RT",
+            "PREEMPT_DYNAMIC",
+        ],
+        fault: |values| {
+            let some = ["PREEMPT", "PREEMPT_RT", "PREEMPT_LAZY", "PREEMPT_DYNAMIC"];
+            (!some.iter().any(|option| values.is_on(option)))
+                .then(|| "the model is none or voluntary".to_owned())
+        },
+        fine: "it is, or preempt= can make it so",
+    },
+    Entry {
+        id: "config-isolation",
+        severity: Severity::Info,
+        title: "CPUs cannot be set apart completely",
+        why: "isolcpus=, nohz_full= and rcu_nocbs= do nothing in a kernel without these options.",
+        fix: "build with --with isolation",
+        source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        options: &["CPU_ISOLATION", "NO_HZ_FULL", "RCU_NOCB_CPU"],
+        fault: |values| missing(values, &["CPU_ISOLATION", "NO_HZ_FULL", "RCU_NOCB_CPU"]),
+        fine: "they can",
+    },
+    Entry {
+        id: "config-power-management",
+        severity: Severity::Info,
+        title: "frequencies and idle states change",
+        why: "A CPU that sleeps deeply or runs slowly wakes up late. They can be held at run time too.",
+        fix: "build with --without power-management, or leave it to `punctual tune`",
+        source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
+        options: &["CPU_FREQ", "CPU_IDLE"],
+        fault: |values| {
+            let on: Vec<&str> = ["CPU_FREQ", "CPU_IDLE"]
+                .into_iter()
+                .filter(|option| values.is_on(option))
+                .collect();
+            (!on.is_empty()).then(|| format!("built in: {}", on.join(", ")))
+        },
+        fine: "neither is built in",
+    },
+    Entry {
+        id: "config-stack-overflow",
+        severity: Severity::Info,
+        title: "nothing catches an overflow of a kernel stack",
+        why: "With VMAP_STACK a guard page stops it at once, at no cost while it runs; without, other memory is overwritten.",
+        fix: "build with CONFIG_VMAP_STACK=y",
+        source: "Linux Documentation/mm/vmalloced-kernel-stacks.rst",
+        options: &["VMAP_STACK", "SCHED_STACK_END_CHECK"],
+        fault: |values| {
+            let some = ["VMAP_STACK", "SCHED_STACK_END_CHECK", "DEBUG_STACKOVERFLOW"];
+            (!some.iter().any(|option| values.is_on(option)))
+                .then(|| "neither guard pages nor a check are built in".to_owned())
+        },
+        fine: "guard pages or a check catch it",
+    },
+    Entry {
+        id: "config-timerlat",
+        severity: Severity::Info,
+        title: "a wake-up cannot be split into interrupt and thread",
+        why: "`punctual measure irq` asks the timerlat tracer for that, or the kernel's trace events.",
+        fix: "build with --with timerlat",
+        source: "Linux Documentation/trace/timerlat-tracer.rst",
+        options: &["TIMERLAT_TRACER"],
+        fault: |values| missing(values, &["TIMERLAT_TRACER"]),
+        fine: "the timerlat tracer is built in",
+    },
+];
+
+fn missing(values: &Values, options: &[&str]) -> Option<String> {
+    let off: Vec<&str> = options
+        .iter()
+        .copied()
+        .filter(|option| !values.is_on(option))
+        .collect();
+    (!off.is_empty()).then(|| format!("off: {}", off.join(", ")))
+}
+
+/// Judges a configuration that lies at `path`.
+pub fn check(values: &Values, path: &str) -> Vec<Verdict> {
+    RULES.iter().map(|entry| verdict(entry, values, path)).collect()
+}
+
+fn verdict(entry: &Entry, values: &Values, path: &str) -> Verdict {
+    let fault = (entry.fault)(values);
+    let evidence = entry.options.iter().filter(|option| values.mentions(option));
+    let evidence: Vec<String> = evidence
+        .map(|option| format!("{option}={}", values.value(option)))
+        .collect();
+    let cited = match evidence.is_empty() {
+        true => format!("none of {}", entry.options.join(", ")),
+        false => evidence.join(" "),
+    };
+    Verdict {
+        rule: Rule {
+            id: entry.id.to_owned(),
+            severity: entry.severity,
+            title: entry.title.to_owned(),
+            why: entry.why.to_owned(),
+            fix: entry.fix.to_owned(),
+            fixed_by: vec![Fixer::Rebuild],
+            knobs: Vec::new(),
+            source: entry.source.to_owned(),
+        },
+        outcome: match fault {
+            Some(_) => RuleOutcome::Found,
+            None => RuleOutcome::Fine,
+        },
+        says: fault.unwrap_or_else(|| entry.fine.to_owned()),
+        evidence: vec![Evidence {
+            path: path.to_owned(),
+            value: Some(cited),
+            problem: None,
+        }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(config: &str) -> Vec<String> {
+        let verdicts = check(&Values::parse(config).unwrap(), "x");
+        let found = verdicts.into_iter().filter(|v| v.outcome == RuleOutcome::Found);
+        found.map(|v| v.rule.id).collect()
+    }
+
+    #[test]
+    fn each_rule_finds_what_it_is_for_and_is_content_otherwise() {
+        let good = "CONFIG_X86_64=y\nCONFIG_X86_PM_TIMER=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PREEMPT_RT=y\n\
+                    CONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_VMAP_STACK=y\n\
+                    CONFIG_TIMERLAT_TRACER=y\n";
+        assert!(found(good).is_empty(), "{:?}", found(good));
+        for (option, id) in [
+            ("X86_PM_TIMER", "config-timer-reference"),
+            ("HIGH_RES_TIMERS", "config-high-res-timers"),
+            ("PREEMPT_RT", "config-preemption"),
+            ("NO_HZ_FULL", "config-isolation"),
+            ("VMAP_STACK", "config-stack-overflow"),
+            ("TIMERLAT_TRACER", "config-timerlat"),
+        ] {
+            let bad = good.replace(&format!("CONFIG_{option}=y"), &format!("# CONFIG_{option} is not set"));
+            assert_eq!(found(&bad), [id]);
+        }
+        assert_eq!(found(&format!("{good}CONFIG_CPU_IDLE=y\n")), ["config-power-management"]);
+    }
+}
