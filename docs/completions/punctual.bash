@@ -869,13 +869,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__plan)
-            opts="-h -V --seed --runs --json --home --help --version"
+            opts="-h -V --seed --parameter --runs --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parameter)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -955,13 +959,17 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__run)
-            opts="-y -q -h -V --seed --yes --quiet --home --help --version"
+            opts="-y -q -h -V --seed --parameter --yes --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parameter)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -5,12 +5,16 @@
 //!
 //! docs/formats/experiment.md describes it.
 
+mod levels;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::Nanos;
 use serde::Deserialize;
 use toml::Spanned;
 
+use self::levels::LevelsText;
+pub use self::levels::{Changes, Level};
 use crate::error::LabError;
 
 /// The largest file that is read, in bytes.
@@ -41,6 +45,29 @@ pub struct Experiment {
     pub repeat_invalid: u32,
     /// Figures that are compared, such as `p99`.
     pub metrics: Vec<String>,
+    /// What becomes of a level or a measurement that a machine cannot have.
+    pub missing: Missing,
+}
+
+/// What becomes of a level or a measurement that a machine cannot have.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// It is tried, and its runs fail.
+    #[default]
+    Fail,
+    /// It is left out, and the plan says why.
+    Skip,
+}
+
+/// What a measurement cannot be made without.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// The privilege of root.
+    Root,
+    /// The program fio.
+    Fio,
 }
 
 /// One run of a cell.
@@ -57,6 +84,8 @@ pub struct Measurement {
     pub loads: Vec<String>,
     /// Variables of its environment.
     pub env: BTreeMap<String, String>,
+    /// What it cannot be made without.
+    pub needs: Vec<Need>,
 }
 
 /// What is varied.
@@ -83,15 +112,8 @@ pub enum Sets {
     Knob(String),
     /// A variable of the environment; `unset` removes it.
     Env(String),
-}
-
-/// One level of a factor.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Level {
-    /// Name, for results. The value, unless the file gives another.
-    pub name: String,
-    /// The value.
-    pub value: String,
+    /// Several of these at once, each level its own.
+    Several,
 }
 
 /// How factors are crossed.
@@ -142,6 +164,8 @@ struct FileText {
     exclude: Vec<Spanned<BTreeMap<String, Value>>>,
     stop: Spanned<StopText>,
     #[serde(default)]
+    missing: Missing,
+    #[serde(default)]
     warm_up_blocks: u32,
     cool_down: Option<Spanned<String>>,
     repeat_invalid: Option<u32>,
@@ -159,9 +183,11 @@ struct MeasureText {
     load: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, Value>,
+    #[serde(default)]
+    needs: Vec<Need>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected a string, a number, true, or a list of strings and numbers"
@@ -204,16 +230,6 @@ struct FactorText {
 }
 
 #[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a list of values, or a table from level names to values"
-)]
-enum LevelsText {
-    Values(Vec<Value>),
-    Named(toml::map::Map<String, toml::Value>),
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct StopText {
     blocks: u32,
@@ -242,6 +258,14 @@ impl Experiment {
             reader.fail(at, err.message().trim().to_owned())
         })?;
         reader.experiment(parsed)
+    }
+
+    /// Keeps the measurements that a plan has: those that it left out are counted no more.
+    #[must_use]
+    pub fn only(mut self, measurements: &[String]) -> Self {
+        self.measurements
+            .retain(|measurement| measurements.contains(&measurement.name));
+        self
     }
 }
 
@@ -309,6 +333,7 @@ impl Reader<'_> {
             cool_down,
             repeat_invalid: parsed.repeat_invalid.unwrap_or(1),
             metrics: parsed.compare.into_inner(),
+            missing: parsed.missing,
         })
     }
 
@@ -330,7 +355,8 @@ impl Reader<'_> {
             all.push(Measurement {
                 name,
                 instrument: text.instrument.clone(),
-                options: self.options(text, spanned.span().start)?,
+                needs: text.needs.clone(),
+                options: self.options(&text.options, spanned.span().start)?,
                 loads: text.load.clone(),
                 env: text
                     .env
@@ -344,11 +370,11 @@ impl Reader<'_> {
 
     fn options(
         &self,
-        text: &MeasureText,
+        texts: &BTreeMap<String, OptionText>,
         at: usize,
     ) -> Result<BTreeMap<String, Vec<String>>, LabError> {
         let mut options = BTreeMap::new();
-        for (name, value) in &text.options {
+        for (name, value) in texts {
             if name.starts_with('-') || !is_name(name) {
                 let reason = format!("options: \"{name}\": expected the long name without dashes");
                 return Err(self.fail(at, reason));
@@ -388,12 +414,17 @@ impl Reader<'_> {
                 text.env.clone().map(Sets::Env),
             ];
             let mut sets = sets.into_iter().flatten();
-            let (Some(first), None) = (sets.next(), sets.next()) else {
-                let reason = format!(
-                    "factor \"{}\": expected exactly one of option, load = true, profile = true, knob, env",
-                    text.name
-                );
-                return Err(self.fail(at, reason));
+            let first = match (sets.next(), sets.next()) {
+                (Some(only), None) => only,
+                (None, _) if text.levels.get_ref().are_changes() => Sets::Several,
+                _ => {
+                    let reason = format!(
+                        "factor \"{}\": expected exactly one of option, load = true, profile = true, knob, env, \
+                         or levels that are tables",
+                        text.name
+                    );
+                    return Err(self.fail(at, reason));
+                }
             };
             if let Sets::Option(name) = &first
                 && OWN_OPTIONS.contains(&name.as_str())
@@ -401,7 +432,7 @@ impl Reader<'_> {
                 let reason = format!("option \"{name}\" is set by the experiment itself");
                 return Err(self.fail(at, reason));
             }
-            let levels = self.levels(&text.name, &text.levels)?;
+            let levels = self.levels(&text.name, &first, &text.levels)?;
             all.push(Factor {
                 name: text.name.clone(),
                 sets: first,
@@ -409,47 +440,6 @@ impl Reader<'_> {
             });
         }
         Ok(all)
-    }
-
-    fn levels(&self, factor: &str, spanned: &Spanned<LevelsText>) -> Result<Vec<Level>, LabError> {
-        let at = spanned.span().start;
-        let levels: Vec<Level> = match spanned.get_ref() {
-            LevelsText::Values(values) => values
-                .iter()
-                .map(|value| Level {
-                    name: value.text(),
-                    value: value.text(),
-                })
-                .collect(),
-            LevelsText::Named(table) => {
-                let level = |(name, value): (&String, &toml::Value)| {
-                    let value = match value {
-                        toml::Value::String(text) => text.clone(),
-                        toml::Value::Integer(n) => n.to_string(),
-                        toml::Value::Float(x) => x.to_string(),
-                        toml::Value::Boolean(b) => b.to_string(),
-                        _ => {
-                            let reason = format!(
-                                "levels of \"{factor}\": \"{name}\": expected a string or a number"
-                            );
-                            return Err(self.fail(at, reason));
-                        }
-                    };
-                    Ok(Level {
-                        name: name.clone(),
-                        value,
-                    })
-                };
-                table.iter().map(level).collect::<Result<_, _>>()?
-            }
-        };
-        let names: BTreeSet<&str> = levels.iter().map(|l| l.name.as_str()).collect();
-        if levels.len() < 2 || names.len() != levels.len() {
-            let reason =
-                format!("levels of \"{factor}\": expected two or more, each of its own name");
-            return Err(self.fail(at, reason));
-        }
-        Ok(levels)
     }
 
     fn excluded(

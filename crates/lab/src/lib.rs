@@ -11,8 +11,10 @@
 pub mod engine;
 pub mod file;
 pub mod order;
+pub mod parameters;
 pub mod plan;
 pub mod state;
+pub mod study;
 pub mod sweep;
 
 mod error;

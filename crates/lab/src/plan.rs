@@ -39,6 +39,18 @@ pub struct Plan {
     /// What the fraction cannot tell apart, in words, where the design is one.
     #[serde(default)]
     pub aliases: Vec<String>,
+    /// What was left out because the machine cannot have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+}
+
+/// Something that was left out because the machine cannot have it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Skipped {
+    /// What: `measure io`, `step=performance`.
+    pub what: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// One run to be done.
@@ -90,7 +102,28 @@ impl Plan {
             warm_up_blocks: experiment.warm_up_blocks,
             blocks: experiment.stop.blocks,
             aliases,
+            skipped: Vec::new(),
         })
+    }
+
+    /// Leaves a level of a factor out, with the reason. Returns the number of cells left.
+    pub fn without_level(&mut self, factor: &str, level: &str, reason: String) -> usize {
+        let place = self.factors.iter().position(|known| known == factor);
+        if let Some(place) = place {
+            let has = |cell: &Vec<String>| cell.get(place).is_some_and(|known| known == level);
+            self.cells.retain(|cell| !has(cell));
+        }
+        let what = format!("{factor}={level}");
+        self.skipped.push(Skipped { what, reason });
+        self.cells.len()
+    }
+
+    /// Leaves a measurement out, with the reason. The experiment that it is of must be told by
+    /// [`Experiment::only`].
+    pub fn without_measurement(&mut self, name: &str, reason: String) {
+        self.measurements.retain(|known| known != name);
+        let what = format!("measure {name}");
+        self.skipped.push(Skipped { what, reason });
     }
 
     /// Returns all blocks, those of the warm-up included.
@@ -223,6 +256,13 @@ pub fn invocation(
             }
             Sets::Env(variable) => {
                 out.env.insert(variable.clone(), value);
+            }
+            Sets::Several => {
+                let changes = &level.changes;
+                options.extend(changes.options.clone());
+                loads.extend(changes.loads.iter().cloned());
+                tuning.extend(changes.tuning());
+                out.env.extend(changes.env.clone());
             }
         }
     }
@@ -418,6 +458,57 @@ mod tests {
              --raw --load=cpu:2"
         );
         assert!(!line(0).contains("--load"));
+    }
+
+    #[test]
+    fn a_level_can_set_several_things_and_levels_can_be_left_out() {
+        let bundle = r#"
+        [[factor]]
+        name = "step"
+        [factor.levels.none]
+        options = { cpus = "0" }
+        [factor.levels.all]
+        options = { raw = false, threads = 2 }
+        load = ["memory"]
+        tune = "raju"
+        set = ["cpufreq.governor=performance"]
+        env = { X = 1 }
+        [stop]"#;
+        let text = TEXT.replace("[stop]", bundle);
+        let (experiment, mut plan) = planned(&text);
+        let run = |cell: usize| invocation(&experiment, &plan.cells[cell], 0).unwrap();
+        let line = |cell: usize| run(cell).arguments.join(" ");
+        assert!(line(0).contains("--cpus=0 "), "{}", line(0));
+        assert_eq!(
+            line(3),
+            "measure wakeup --cpus=1 --deadline=50us --deadline=1ms --dma-latency=0us --duration=2s \
+             --raw --threads=2 --load=cpu:2 --load=memory --tune=raju --set=cpufreq.governor=performance"
+        );
+        assert_eq!(run(3).env["X"], "1");
+        assert_eq!(plan.cells.len(), 8);
+        assert_eq!(plan.without_level("step", "all", "why".to_owned()), 4);
+        assert!((0..4).all(|cell| plan.cell_name(cell).ends_with("step=none")));
+        plan.without_measurement("wakeup", "why".to_owned());
+        assert_eq!(plan.skipped.len(), 2);
+        assert!(
+            experiment
+                .clone()
+                .only(&plan.measurements)
+                .measurements
+                .is_empty()
+        );
+        for (from, to, part) in [
+            ("tune = \"raju\"", "tone = \"raju\"", "unknown field `tone`"),
+            ("=performance", "", "KNOB=VALUE"),
+            (
+                "name = \"step\"",
+                "name = \"step\"\nload = true",
+                "a string or a number",
+            ),
+        ] {
+            let err = Experiment::parse("x.toml", &text.replace(from, to)).unwrap_err();
+            assert!(err.to_string().contains(part), "{err}");
+        }
     }
 
     #[test]

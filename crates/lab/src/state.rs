@@ -423,6 +423,7 @@ mod tests {
             warm_up_blocks: 0,
             blocks: 2,
             aliases: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 

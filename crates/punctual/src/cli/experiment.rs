@@ -40,6 +40,10 @@ pub struct ExperimentPlanArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
+    /// Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub parameter: Vec<(String, toml::Value)>,
+
     /// List every run in its order, not only the cells
     #[arg(long)]
     pub runs: bool,
@@ -59,6 +63,10 @@ pub struct ExperimentRunArgs {
     /// Seed of the order [default: the file's, or drawn]; recorded
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub parameter: Vec<(String, toml::Value)>,
 
     /// Do not ask, however long it takes
     #[arg(long, short = 'y')]
@@ -161,4 +169,18 @@ pub struct ExperimentSweepArgs {
     /// File to write, which must not exist; `-` is standard output
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
+}
+
+/// Reads `NAME=VALUE`.
+fn parameter(text: &str) -> Result<(String, toml::Value), String> {
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or("expected NAME=VALUE")?;
+    // A duration is no TOML; a number, a list, a table are.
+    let parsed = format!("value = {value}").parse::<toml::Table>();
+    let parsed = parsed.ok().filter(|table| table.len() == 1);
+    let parsed = parsed.and_then(|mut table| table.remove("value"));
+    let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
 }

@@ -3,8 +3,9 @@
 
 //! `punctual experiment`.
 
-mod plan;
-mod results;
+mod left_out;
+pub(crate) mod plan;
+pub(crate) mod results;
 mod runner;
 mod status;
 mod sweep;
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 use punctual_lab::LabError;
 use punctual_lab::engine::{Ending, carry_out};
 use punctual_lab::file::{Experiment, FILE_LIMIT};
+use punctual_lab::parameters;
+use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
 
@@ -49,14 +52,26 @@ pub(crate) fn run(home: Option<&Path>, action: ExperimentAction) -> Result<Exit,
 }
 
 /// An experiment and the text that it was read from.
-struct Read {
-    experiment: Experiment,
-    text: String,
-    file: String,
+pub(crate) struct Read {
+    pub(crate) experiment: Experiment,
+    pub(crate) text: String,
+    pub(crate) file: String,
+}
+
+impl Read {
+    /// Reads the text of `file`, its parameters filled in.
+    pub(crate) fn of(file: &str, text: &str, parameters: &toml::Table) -> Result<Self, CliError> {
+        let text = parameters::fill(file, text, parameters)?;
+        Ok(Self {
+            experiment: Experiment::parse(file, &text)?,
+            text,
+            file: file.to_owned(),
+        })
+    }
 }
 
 /// Reads the file of an experiment.
-fn read(path: &Path) -> Result<Read, CliError> {
+fn read(path: &Path, given: &[(String, toml::Value)]) -> Result<Read, CliError> {
     let file = path.display().to_string();
     let failed = |err: io::Error| CliError::failed_to(format!("read {file}")).because(err);
     let mut bytes = Vec::new();
@@ -70,23 +85,19 @@ fn read(path: &Path) -> Result<Read, CliError> {
     }
     let text = String::from_utf8(bytes)
         .map_err(|err| CliError::usage(format!("{file}: not UTF-8 text: {err}")))?;
-    let experiment = Experiment::parse(&file, &text)?;
-    Ok(Read {
-        experiment,
-        text,
-        file,
-    })
+    Read::of(&file, &text, &given.iter().cloned().collect())
 }
 
 /// Returns the directory of the experiment `name`, whose name was checked when it was made.
-fn dir_of(home: &Path, name: &str) -> PathBuf {
+pub(crate) fn dir_of(home: &Path, name: &str) -> PathBuf {
     home.join("experiments").join(name)
 }
 
 fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError> {
-    let read = read(&args.file)?;
+    let read = read(&args.file, &args.parameter)?;
     let plan = plan::of(&read, args.seed)?;
     tuned::require(&read.experiment, &plan)?;
+    remark_on_skipped(&plan);
     let store = Store::open(home::find(home)?)?;
     let dir = dir_of(store.home(), &plan.name);
     if dir.symlink_metadata().is_ok() {
@@ -101,7 +112,20 @@ fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError
         ask(&plan::Cost::of(&read.experiment, &plan))?;
     }
     let mut state = State::create(&dir, &plan, &read.text)?;
-    go_on(&store, &read.experiment, &mut state, args.quiet)
+    let experiment = read.experiment.only(&plan.measurements);
+    finish(&store, &experiment, &mut state, args.quiet)
+}
+
+/// Says what is left out before anything is measured.
+fn remark_on_skipped(plan: &Plan) {
+    for skipped in &plan.skipped {
+        remark(&format!("Left out: {}: {}", skipped.what, skipped.reason));
+    }
+}
+
+/// Reads the experiment in `dir`, without what its plan left out.
+pub(crate) fn experiment_of(text: &str, plan: &Plan) -> Result<Experiment, CliError> {
+    Ok(Experiment::parse("experiment.toml", text)?.only(&plan.measurements))
 }
 
 fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliError> {
@@ -109,12 +133,12 @@ fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliE
     let dir = dir_of(store.home(), &args.name);
     status::must_exist(store.home(), &args.name)?;
     let mut state = State::open(&dir)?;
-    let experiment = Experiment::parse("experiment.toml", state.text())?;
+    let experiment = experiment_of(state.text(), state.plan())?;
     tuned::require(&experiment, state.plan())?;
-    go_on(&store, &experiment, &mut state, args.quiet)
+    finish(&store, &experiment, &mut state, args.quiet)
 }
 
-fn go_on(
+fn finish(
     store: &Store,
     experiment: &Experiment,
     state: &mut State,
@@ -122,16 +146,7 @@ fn go_on(
 ) -> Result<Exit, CliError> {
     let stop = StopRequest::on_signals()?;
     let name = state.plan().name.clone();
-    let mut child = Child::new(store, &name, stop);
-    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet);
-    let ending = carry_out(experiment, state, &mut child, &mut teller);
-    let ending = ending.map_err(|err| {
-        let hint = format!(
-            "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"
-        );
-        CliError::from(err).hint(hint)
-    })?;
-    match ending {
+    match go_on(store, experiment, state, stop, quiet)? {
         Ending::Stopped => {
             remark(&format!(
                 "Stopped. Go on with `punctual experiment resume {name}`."
@@ -145,6 +160,26 @@ fn go_on(
     print(&status::text(&status::summary(state.dir())?))?;
     print(&format!(" results: `punctual experiment results {name}`\n"))?;
     Ok(Exit::Fine)
+}
+
+/// Carries an experiment out from where it is.
+pub(crate) fn go_on(
+    store: &Store,
+    experiment: &Experiment,
+    state: &mut State,
+    stop: StopRequest,
+    quiet: bool,
+) -> Result<Ending, CliError> {
+    let name = state.plan().name.clone();
+    let mut child = Child::new(store, &name, stop);
+    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet);
+    let ending = carry_out(experiment, state, &mut child, &mut teller);
+    ending.map_err(|err| {
+        let hint = format!(
+            "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"
+        );
+        CliError::from(err).hint(hint)
+    })
 }
 
 /// Asks whether to begin something that takes very long.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::Home;
+use crate::common::{Answer, Home};
 use crate::schema::{assert_valid, schema};
 
 /// Kills of one experiment. More with `PUNCTUAL_TEST_KILLS`.
@@ -212,6 +212,72 @@ fn ten_thousand_cells_are_asked_about_first() {
     // 6 cells x 10 000, 4 blocks.
     answer.error(2, &["not begun: 240000 runs, about 28 days"]);
     assert!(!home.store().join("experiments").exists());
+}
+
+#[test]
+fn parameters_are_filled_in_where_the_file_names_them() {
+    let home = Home::new();
+    let text = FAST
+        .replace("samples = 10", "samples = \"$samples\"")
+        .replace(
+            "[[measure]]",
+            "[parameters]\nsamples = 10\nblocks = 1\n\n[[measure]]",
+        )
+        .replace("blocks = 3", "blocks = \"$blocks\"");
+    let path = file(&home, &text);
+    let plan = |parameters: &[&str]| {
+        let args = [&["experiment", "plan", path.to_str().unwrap()], parameters];
+        home.run(args.concat())
+    };
+    let said = |answer: Answer| answer.fine().stdout.clone();
+    assert!(said(plan(&[])).contains("6 cells, 1 blocks"));
+    let given = said(plan(&["--parameter", "blocks=4", "--parameter=samples=7"]));
+    assert!(
+        given.contains("6 cells, 4 blocks") && given.contains("--samples=7"),
+        "{given}"
+    );
+    plan(&["--parameter", "bocks=4"]).error(2, &["`bocks`: no such parameter", "blocks"]);
+    plan(&["--parameter", "blocks=four"]).error(2, &["line", "expected u32"]);
+}
+
+#[test]
+fn what_the_machine_cannot_have_is_left_out_with_its_reason_where_the_file_says_so() {
+    let home = Home::new();
+    let bundle = r#"[[factor]]
+name = "step"
+[factor.levels.as-it-is]
+[factor.levels.performance]
+set = ["cpufreq.governor=performance"]
+[factor.levels.sibling]
+set = ["cpu.online@siblings=false"]
+
+[stop]"#;
+    let text = FAST
+        .replace("[stop]", bundle)
+        .replace("seed = 11", "seed = 11\nmissing = \"skip\"");
+    let path = file(&home, &text);
+    let args = ["experiment", "plan", path.to_str().unwrap(), "--json"];
+    let plan = home.run(args).fine().json();
+    let cells = plan["cells"].as_array().unwrap();
+    let skipped = plan["skipped"].as_array().cloned().unwrap_or_default();
+    assert!(cells.iter().any(|cell| cell[2] == "as-it-is"));
+    for level in ["performance", "sibling"] {
+        let planned = cells.iter().any(|cell| cell[2] == level);
+        let what = format!("step={level}");
+        let left_out = skipped.iter().find(|skipped| skipped["what"] == what);
+        assert!(planned != left_out.is_some(), "{plan:#}");
+        let reason = left_out.map(|skipped| skipped["reason"].as_str().unwrap());
+        assert!(
+            reason.is_none_or(|reason| reason.contains("cpu")),
+            "{reason:?}"
+        );
+    }
+    // Without that key all of it is planned, and a level that cannot be had fails when it is tried.
+    let all = file(&home, &text.replace("missing = \"skip\"\n", ""));
+    let args = ["experiment", "plan", all.to_str().unwrap(), "--json"];
+    let plan = home.run(args).fine().json();
+    assert_eq!(plan["cells"].as_array().unwrap().len(), 18);
+    assert!(plan.get("skipped").is_none());
 }
 
 #[test]

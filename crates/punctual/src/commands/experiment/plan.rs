@@ -12,7 +12,7 @@ use punctual_report::comparison::Metric;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Read, tuned};
+use super::{Read, left_out, tuned};
 use crate::cli::{Cli, ExperimentPlanArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,16 +23,16 @@ const OVERHEAD: f64 = 0.3;
 
 /// What an experiment will cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Runs in all, repeats apart.
-    pub(super) runs: u64,
+    pub(crate) runs: u64,
     /// Seconds, where every run states its duration.
-    pub(super) seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
 }
 
 impl Cost {
     /// Adds up what the plan says.
-    pub(super) fn of(experiment: &Experiment, plan: &Plan) -> Self {
+    pub(crate) fn of(experiment: &Experiment, plan: &Plan) -> Self {
         let block = stated_time(experiment, plan);
         let blocks = f64::from(plan.all_blocks());
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -49,7 +49,7 @@ impl Cost {
     }
 
     /// Says the time.
-    pub(super) fn time(&self) -> String {
+    pub(crate) fn time(&self) -> String {
         self.seconds.map_or_else(
             || "a time that the options do not say".to_owned(),
             |seconds| format!("about {}", clock(seconds)),
@@ -58,7 +58,7 @@ impl Cost {
 }
 
 /// Writes seconds as `1:02:03`, or `4 days 1:02:03`.
-pub(super) fn clock(seconds: f64) -> String {
+pub(crate) fn clock(seconds: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -75,14 +75,14 @@ pub(super) fn clock(seconds: f64) -> String {
 }
 
 /// Plans what was read, and checks the command line of every cell.
-pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
+pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
     for figure in &read.experiment.metrics {
         if let Err(err) = figure.parse::<Metric>() {
             return Err(CliError::usage(format!("{}: compare: {err}", read.file)));
         }
     }
     let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
-    let plan = Plan::of(&read.file, &read.experiment, seed)?;
+    let mut plan = Plan::of(&read.file, &read.experiment, seed)?;
     let mut seen = BTreeSet::new();
     for (number, cell) in (0..).zip(&plan.cells) {
         // Every level once: that is what a mistake is in, and there may be thousands of cells.
@@ -117,6 +117,7 @@ pub(super) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
             }
         }
     }
+    left_out::leave_out(read, &mut plan)?;
     Ok(plan)
 }
 
@@ -128,8 +129,9 @@ fn drawn() -> u64 {
 
 /// Shows a plan.
 pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
-    let read = super::read(&args.file)?;
+    let mut read = super::read(&args.file, &args.parameter)?;
     let plan = of(&read, args.seed)?;
+    read.experiment = read.experiment.only(&plan.measurements);
     let cost = Cost::of(&read.experiment, &plan);
     if args.json {
         let mut value = serde_json::to_value(&plan)
@@ -173,6 +175,11 @@ fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String
                 lines.push(format!("      {env}punctual {}", run.arguments.join(" ")));
             }
         }
+    }
+    if !plan.skipped.is_empty() {
+        lines.push("Left out:".to_owned());
+        let skipped = plan.skipped.iter();
+        lines.extend(skipped.map(|skipped| format!(" {}: {}", skipped.what, skipped.reason)));
     }
     if !plan.aliases.is_empty() {
         lines.push("The fraction cannot tell apart:".to_owned());

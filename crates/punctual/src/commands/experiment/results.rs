@@ -32,7 +32,7 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
     status::must_exist(&home, &args.name)?;
     let store = Store::open_existing(home)?;
     let snapshot = Snapshot::read(&dir_of(store.home(), &args.name))?;
-    let file = Experiment::parse("experiment.toml", &snapshot.text)?;
+    let file = super::experiment_of(&snapshot.text, &snapshot.plan)?;
     let design = design(&file, &snapshot.plan, snapshot.finished.clone());
     let asked = asked(&file, args)?;
     let measurements = gather(

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Studies: published experiments as data. What was published, what is measured here in its place, and
+//! which questions are asked of both.
+//!
+//! A study is a file `studies/NAME.toml` with the citation, the published figures and the questions, and
+//! beside it the files of its experiments, whose parameters the study's scale sets. Nothing of a study is
+//! code. The format is in docs/formats/study.md.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::LabError;
+
+const FORMAT: &str = "punctual.study/1";
+
+/// The studies that come with the program: name, text, and the texts of their experiments by name.
+const BUILT_IN: [(&str, &str, &[(&str, &str)]); 5] = [
+    (
+        "raju2015",
+        include_str!("study/raju2015.toml"),
+        &[("misses", include_str!("study/raju2015-misses.toml"))],
+    ),
+    (
+        "wang2019",
+        include_str!("study/wang2019.toml"),
+        &[
+            ("kernels", include_str!("study/wang2019-kernels.toml")),
+            ("here", include_str!("study/wang2019-here.toml")),
+        ],
+    ),
+    (
+        "anaya2018",
+        include_str!("study/anaya2018.toml"),
+        &[("sweep", include_str!("study/anaya2018-sweep.toml"))],
+    ),
+    (
+        "vasyukov2018",
+        include_str!("study/vasyukov2018.toml"),
+        &[
+            ("irq", include_str!("study/vasyukov2018-irq.toml")),
+            ("linpack", include_str!("study/vasyukov2018-linpack.toml")),
+            ("memory", include_str!("study/vasyukov2018-memory.toml")),
+            ("wakeup", include_str!("study/vasyukov2018-wakeup.toml")),
+        ],
+    ),
+    (
+        "bridgers2015",
+        include_str!("study/bridgers2015.toml"),
+        &[("sampler", include_str!("study/bridgers2015-sampler.toml"))],
+    ),
+];
+
+/// One published experiment.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    /// `punctual.study/1`.
+    format: String,
+    /// Name, as on the command line.
+    pub name: String,
+    /// What it is about, in a line.
+    pub title: String,
+    /// The published work.
+    pub citation: String,
+    /// The machine and kernel that it was made on.
+    pub machine: String,
+    /// What the authors did, in our words.
+    pub method: String,
+    /// What we do differently, and why.
+    pub differences: Vec<String>,
+    /// The published tables.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// The steps of the work, and what stands for each here.
+    #[serde(default, rename = "step")]
+    pub steps: Vec<Step>,
+    /// The experiments, in the order in which they are carried out.
+    #[serde(rename = "part")]
+    pub parts: Vec<Part>,
+    /// The parameters of the experiments, by scale.
+    pub scale: Scales,
+    /// What is asked of the runs.
+    #[serde(rename = "question")]
+    pub questions: Vec<Question>,
+}
+
+/// A published table, its figures as they were printed.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it shows.
+    pub title: String,
+    /// Headings with their units.
+    pub columns: Vec<String>,
+    /// Rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A step of the published work.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// What the authors did.
+    pub text: String,
+    /// What stands for it here.
+    pub here: String,
+}
+
+/// One experiment of a study.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Part {
+    /// Name; the file of the experiment has it too.
+    pub name: String,
+    /// What it measures, in a line.
+    pub title: String,
+    /// What it cannot be made without.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// Share of the study's time, where a budget is divided.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// What a part cannot be made without.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// Root: it changes settings, or traces.
+    Root,
+    /// Two kernels, named with `--target`.
+    TwoTargets,
+    /// No kernels are named: the machine that it runs on is measured in their place.
+    NoTargets,
+}
+
+/// The parameters of the experiments by scale. What a scale leaves out is that of the default scale.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Scales {
+    /// A few minutes.
+    pub default: toml::Table,
+    /// Less than a minute.
+    pub quick: toml::Table,
+    /// What the authors took.
+    pub paper: toml::Table,
+}
+
+/// Something that is asked of the runs of one part.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Question {
+    /// The question, in words.
+    pub text: String,
+    /// How it is answered.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The part whose runs answer it.
+    pub part: String,
+    /// The measurement of that part, where it has several.
+    pub measurement: Option<String>,
+    /// The figures, as `compare` names them; of [`Kind::Findings`] the findings.
+    pub figures: Vec<String>,
+    /// The cell that others are compared with, as a level for each factor. Those of [`Kind::Table`]
+    /// and others: the levels that all its cells have.
+    #[serde(default)]
+    pub base: BTreeMap<String, String>,
+    /// The factor whose other levels are compared with the base.
+    pub vary: Option<String>,
+    /// What the work reports, in words.
+    pub paper: String,
+    /// Published value of each level of the varied factor (or of each value of a figure's first label).
+    #[serde(default)]
+    pub published: BTreeMap<String, f64>,
+    /// The unit of the published values.
+    pub published_unit: Option<String>,
+    /// In which direction the work says that the levels differ from the base.
+    #[serde(default)]
+    pub claim: Claim,
+}
+
+/// How a question is answered.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Levels are compared with a base.
+    #[default]
+    Compare,
+    /// The estimates are shown.
+    Table,
+    /// Whether the runs of a cell agree.
+    Agree,
+    /// Which findings the runs have.
+    Findings,
+    /// Which real-time class the runs reach, by the deadlines that stand in place of figures.
+    Classes,
+}
+
+/// In which direction the work says that a level changes a figure from the base.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// It follows from the published values.
+    #[default]
+    Values,
+    /// Lower.
+    Lower,
+    /// Higher.
+    Higher,
+    /// It makes none.
+    None,
+}
+
+impl Study {
+    /// Returns the names of the studies that come with the program.
+    pub fn names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|(name, ..)| *name).collect()
+    }
+
+    /// Returns the study `name`. `None` if there is none of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::File`] if its text is wrong.
+    pub fn named(name: &str) -> Option<Result<Self, LabError>> {
+        let (name, text, _) = BUILT_IN.iter().find(|(known, ..)| *known == name)?;
+        Some(Self::parse(&format!("{name}.toml"), text))
+    }
+
+    /// Returns the text of the experiment of a part of a study that comes with the program.
+    pub fn experiment(&self, part: &str) -> Option<&'static str> {
+        let (.., files) = BUILT_IN.iter().find(|(known, ..)| *known == self.name)?;
+        files
+            .iter()
+            .find(|(known, _)| *known == part)
+            .map(|(_, text)| *text)
+    }
+
+    fn parse(file: &str, text: &str) -> Result<Self, LabError> {
+        let fail = |line, reason| LabError::File {
+            file: file.to_owned(),
+            line,
+            reason,
+        };
+        let study: Self = toml::from_str(text).map_err(|err| {
+            let at = err.span().map_or(0, |span| span.start);
+            let before = text.bytes().take(at).filter(|b| *b == b'\n');
+            fail(before.count() + 1, err.message().trim().to_owned())
+        })?;
+        if study.format != FORMAT {
+            return Err(fail(1, format!("format: expected `{FORMAT}`")));
+        }
+        Ok(study)
+    }
+
+    /// Returns the part of that name.
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_study_can_be_read_and_its_tables_are_whole() {
+        for name in Study::names() {
+            let study = Study::named(name).unwrap().unwrap();
+            assert_eq!(study.name, name);
+            for part in &study.parts {
+                assert!(
+                    study.experiment(&part.name).is_some(),
+                    "{name} {}",
+                    part.name
+                );
+            }
+            for table in &study.published {
+                let width = table.columns.len();
+                assert!(
+                    table.rows.iter().all(|row| row.len() == width),
+                    "{name}: {}",
+                    table.title
+                );
+            }
+            for question in &study.questions {
+                assert!(
+                    study.part(&question.part).is_some(),
+                    "{name}: {}",
+                    question.text
+                );
+                let compares = question.kind == Kind::Compare;
+                assert_eq!(
+                    question.vary.is_some(),
+                    compares,
+                    "{name}: {}",
+                    question.text
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_figures_of_anaya_are_those_of_the_table_in_the_documentation() {
+        let study = Study::named("anaya2018").unwrap().unwrap();
+        let csv = include_str!("../../../docs/data/anaya2018.csv");
+        let rows: Vec<Vec<&str>> = csv
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|line| line.split(',').collect())
+            .collect();
+        assert_eq!(rows.len(), 11);
+        let published: Vec<Vec<String>> = study.published[0]
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| cell.replace(',', "")).collect())
+            .collect();
+        assert_eq!(rows, published);
+    }
+
+    #[test]
+    fn a_wrong_study_names_the_line() {
+        let err = Study::parse("x.toml", "format = \"punctual.study/1\"\nnome = 1\n");
+        let err = err.unwrap_err().to_string();
+        assert!(err.starts_with("x.toml, line 2:"), "{err}");
+    }
+}

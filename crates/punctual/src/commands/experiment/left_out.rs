@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What an experiment leaves out because this machine cannot have it (`missing = "skip"`).
+
+use std::env;
+use std::path::Path;
+
+use punctual_lab::file::{Experiment, Level, Missing, Need, Sets};
+use punctual_lab::plan::Plan;
+
+use super::Read;
+use crate::cli::WishArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::tuning::{self, Place};
+
+/// Takes levels and measurements out of the plan that cannot be had here, with their reasons.
+pub(super) fn leave_out(read: &Read, plan: &mut Plan) -> Result<(), CliError> {
+    let experiment = &read.experiment;
+    if experiment.missing != Missing::Skip {
+        return Ok(());
+    }
+    for measurement in &experiment.measurements {
+        let lacking = measurement.needs.iter().find_map(|need| lack_of(*need));
+        if let Some(reason) = lacking {
+            plan.without_measurement(&measurement.name, reason);
+        }
+    }
+    for factor in &experiment.factors {
+        for level in &factor.levels {
+            if let Some(reason) = lacking(experiment, &factor.sets, level)? {
+                plan.without_level(&factor.name, &level.name, reason);
+            }
+        }
+    }
+    if plan.cells.is_empty() || plan.measurements.is_empty() {
+        let reasons = plan.skipped.iter();
+        let reasons: Vec<String> = reasons
+            .map(|skipped| format!("{}: {}", skipped.what, skipped.reason))
+            .collect();
+        return Err(
+            CliError::failed_to(format!("measure anything of `{}` here", plan.name))
+                .because(reasons.join("; "))
+                .exiting(Exit::Unsupported),
+        );
+    }
+    Ok(())
+}
+
+/// Returns why a need is not met.
+pub(crate) fn lack_of(need: Need) -> Option<String> {
+    match need {
+        Need::Root => match Place::here().privileged() {
+            true => None,
+            false => Some("it takes root".to_owned()),
+        },
+        Need::Fio => match on_path("fio") {
+            true => None,
+            false => Some("fio is not installed".to_owned()),
+        },
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file())
+}
+
+/// Returns why a level cannot be had here: the first of its knobs that is not there, or not for writing.
+///
+/// What a profile cannot have is no reason: a profile is what can be had of it.
+fn lacking(
+    experiment: &Experiment,
+    sets: &Sets,
+    level: &Level,
+) -> Result<Option<String>, CliError> {
+    let knobs = match sets {
+        Sets::Knob(knob) if level.value != "keep" => vec![format!("{knob}={}", level.value)],
+        Sets::Several => level.changes.knobs.clone(),
+        _ => return Ok(None),
+    };
+    if knobs.is_empty() {
+        return Ok(None);
+    }
+    let options = [Some(&level.changes.options)];
+    let measured = experiment.measurements.first().map(|m| &m.options);
+    let mut options = options.into_iter().chain([measured]).flatten();
+    let cpus = options.find_map(|options| options.get("cpus")?.first()?.parse().ok());
+    let wish = WishArgs {
+        set: knobs.clone(),
+        // What is relative to the measured CPUs is so to the first of them where none are named.
+        cpus: cpus.or_else(|| "0".parse().ok()),
+        ..WishArgs::default()
+    };
+    let plan = tuning::prepare(&Place::here(), &wish)?.plan;
+    let named = |knob: &str| {
+        let of = |setting: &String| setting.split(['=', '@']).next() == Some(knob);
+        knobs.iter().any(of)
+    };
+    let skipped = plan.skipped.iter().find(|skipped| named(&skipped.knob));
+    Ok(skipped.map(|skipped| format!("{}: {}", skipped.knob, skipped.detail)))
+}
