@@ -37,7 +37,7 @@ fn memory(context: &Context, kernel: &str, nanos: impl Fn(f64) -> f64) -> anyhow
     let loops = build_loops(context)?;
     let cpu = context.cpu.to_string();
     let ours = || {
-        let mut command = punctual(context, &["memory", "--repeats", "1", "--cpus", &cpu]);
+        let mut command = punctual(context, &["memory", "--repeats", "5", "--cpus", &cpu]);
         command.args(["--kernels", kernel, "--size", &BLOCK_BYTES.to_string()]);
         let (run, _) = program::punctual_json(context, command)?;
         let figure = figure(&run, &kernel.replace('-', "_"))?;
@@ -52,7 +52,7 @@ fn memory(context: &Context, kernel: &str, nanos: impl Fn(f64) -> f64) -> anyhow
         let finished = program::finish(context, &mut command)?;
         printed(&finished.stdout, kernel)
     };
-    let pairs = context.pairs(if context.quick { 2 } else { 41 }, ours, theirs)?;
+    let pairs = context.pairs(if context.quick { 2 } else { 31 }, ours, theirs)?;
     Ok(Outcome::Measured {
         pairs,
         faults: vec![],
