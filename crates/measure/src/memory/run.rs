@@ -185,7 +185,7 @@ fn rounds(
     #[expect(clippy::cast_precision_loss, reason = "for display")]
     let all = places.len() as f64 * (f64::from(what.repeats) + 1.0);
     let mut done = 0.0;
-    // The first observation is slower than all that follow, by a tenth for reads at random places: page tables, those
+    // The first observation was slower than all that follow, by a tenth for reads at random places, by inference: page tables, those
     // of a hypervisor too, are in no cache yet. So the first round is in no figure.
     for round in 0..=what.repeats {
         for (at, place, bank) in &places {
