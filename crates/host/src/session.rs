@@ -51,6 +51,9 @@ pub enum SessionError {
     /// Changes of an earlier session are still there.
     #[error("the changes of profile {profile} ({purpose}, {started}) are not reverted", profile = .0.profile, purpose = .0.purpose, started = .0.started)]
     Unreverted(Box<KeptSession>),
+    /// The machine's files.
+    #[error(transparent)]
+    Machine(#[from] punctual_sys::SysError),
     /// The kernel does not tell its boot id, so a journal could not be told from an earlier boot's.
     #[error("read /proc/sys/kernel/random/boot_id")]
     NoBootId,
@@ -288,7 +291,7 @@ impl Tuner {
     ) -> Result<Vec<Lock>, SessionError> {
         let mut locks = vec![dir.lock(who, patience)?];
         if self.sys.exists("/run") {
-            let path = self.sys.full("/run/punctual-tune.lock");
+            let path = self.sys.within("/run/punctual-tune.lock")?;
             locks.push(Lock::of_machine(&path, who, patience)?);
         }
         Ok(locks)

@@ -48,10 +48,13 @@ pub(crate) struct Place {
 impl Place {
     /// Returns the place that the options name: this machine, or the files in `root`.
     pub(crate) fn new(root: Option<&Path>, state: Option<&Path>) -> Self {
-        let sys = root.map_or_else(SysRoot::live, SysRoot::at);
+        // The keeper works in another directory than we do.
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let root = root.map(absolute);
+        let sys = root.as_ref().map_or_else(SysRoot::live, SysRoot::at);
         Self {
-            state: state.map_or_else(|| sys.full(STATE), Path::to_owned),
-            root: root.map(Path::to_owned),
+            state: state.map_or_else(|| sys.full(STATE), absolute),
+            root,
             sys,
         }
     }

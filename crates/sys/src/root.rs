@@ -81,7 +81,7 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` and `read(2)` do; `EISDIR` on a directory.
     pub fn read_up_to(&self, path: &str, limit: usize) -> Result<(Vec<u8>, bool), SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         let past = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::with_capacity(limit.min(PAGE));
         OpenOptions::new()
@@ -110,7 +110,7 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` and `write(2)` do.
     pub fn write(&self, path: &str, value: &str) -> Result<(), SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         OpenOptions::new()
             .write(true)
             .truncate(true)
@@ -127,7 +127,7 @@ impl SysRoot {
     /// Fails as `open(2)` does; with `EACCES` also where no permission bit allows writing, which root
     /// may override on an ordinary file but not on what the kernel serves.
     pub fn probe_write(&self, path: &str) -> Result<(), SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         std::fs::metadata(&full)
             .and_then(|meta| {
                 if meta.is_file() && meta.permissions().readonly() {
@@ -149,7 +149,7 @@ impl SysRoot {
     ///
     /// Fails as `mkdir(2)` does.
     pub fn make_dir(&self, path: &str) -> Result<(), SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         std::fs::create_dir(&full).map_err(|source| SysError::new("make directory", &full, source))
     }
 
@@ -159,7 +159,7 @@ impl SysRoot {
     ///
     /// Fails as `rmdir(2)` does.
     pub fn remove_dir(&self, path: &str) -> Result<(), SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         std::fs::remove_dir(&full)
             .map_err(|source| SysError::new("remove directory", &full, source))
     }
@@ -170,7 +170,7 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` does.
     pub fn open(&self, path: &str) -> Result<File, SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         File::open(&full).map_err(|source| SysError::new("open", &full, source))
     }
 
@@ -180,7 +180,7 @@ impl SysRoot {
     ///
     /// Fails as `open(2)` does.
     pub fn open_held(&self, path: &str) -> Result<File, SysError> {
-        let full = self.full(path);
+        let full = self.within(path)?;
         OpenOptions::new()
             .read(true)
             .write(true)
@@ -212,6 +212,40 @@ impl SysRoot {
     /// Whether `path` exists.
     pub fn exists(&self, path: &str) -> bool {
         self.full(path).exists()
+    }
+
+    /// Returns where `path` lies in the file system of this process, if that is in the tree: what
+    /// somebody else captured may have symbolic links to anywhere.
+    ///
+    /// The running system's links are its own.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a symbolic link leads out of the captured tree.
+    pub fn within(&self, path: &str) -> Result<PathBuf, SysError> {
+        let full = self.full(path);
+        if self.is_live() {
+            return Ok(full);
+        }
+        // What is not there is judged by the directory that it would be in.
+        let there = full.ancestors().find(|at| at.symlink_metadata().is_ok());
+        let resolved = self
+            .root
+            .canonicalize()
+            .and_then(|root| Ok((root, there.unwrap_or(&full).canonicalize()?)));
+        match resolved {
+            Ok((root, real)) if real.starts_with(&root) => Ok(full),
+            // A tree that is not there, and a link to nothing, which nothing may be made of.
+            Err(source) => Err(SysError::new("find", &full, source)),
+            Ok(_) => Err(SysError::new(
+                "find",
+                &full,
+                io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "a symbolic link leads out of the captured tree",
+                ),
+            )),
+        }
     }
 
     /// Returns where `path` lies in the file system of this process.
@@ -266,6 +300,34 @@ mod tests {
         assert_eq!(sys.read_if_present("/sys/none").unwrap(), None);
         assert_eq!(sys.fact::<i64>("/sys/none"), None);
         assert!(sys.names("/sys/none").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_link_out_of_a_captured_tree_is_followed_by_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("tree");
+        std::fs::create_dir_all(tree.join("sys/dir")).unwrap();
+        std::fs::write(dir.path().join("victim"), "1").unwrap();
+        std::fs::write(tree.join("sys/file"), "2").unwrap();
+        let link = |to: &str, from: &str| std::os::unix::fs::symlink(to, tree.join(from)).unwrap();
+        link("../../victim", "sys/out");
+        link("../..", "sys/above");
+        link("../sys/file", "sys/in");
+        link("nowhere", "sys/nothing");
+        let sys = SysRoot::at(&tree);
+        for path in ["/sys/out", "/sys/above/victim"] {
+            assert!(sys.read(path).unwrap_err().is_denied(), "{path}");
+            assert!(sys.write(path, "9").unwrap_err().is_denied(), "{path}");
+            assert!(sys.probe_write(path).unwrap_err().is_denied(), "{path}");
+            assert!(sys.open_held(path).unwrap_err().is_denied(), "{path}");
+        }
+        assert!(sys.make_dir("/sys/above/new").unwrap_err().is_denied());
+        assert_eq!(std::fs::read(dir.path().join("victim")).unwrap(), b"1");
+        assert_eq!(sys.read("/sys/in").unwrap(), "2");
+        assert!(sys.read("/sys/nothing").unwrap_err().is_missing());
+        sys.make_dir("/sys/dir/new").unwrap();
+        sys.remove_dir("/sys/dir/new").unwrap();
+        assert!(sys.within("/sys/none/at/all").is_ok());
     }
 
     #[test]

@@ -196,7 +196,7 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootE
 fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>, BootError> {
     let mut undone = Vec::new();
     for file in change.files.iter().rev() {
-        let full = sys.full(&file.path);
+        let full = inside(sys, &file.path)?;
         let now = match fs::read(&full) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(err) if err.kind() == io::ErrorKind::NotFound => None,
@@ -217,16 +217,17 @@ fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>,
 
 /// Gives a file its content, or removes it. It is there whole, old or new, whatever happens.
 fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError> {
-    let full = sys.full(path);
+    let full = inside(sys, path)?;
     let Some(content) = content else {
         fs::remove_file(&full).map_err(|err| failed("remove", &full, err))?;
         return sync_above(&full);
     };
     let temporary = sys.full(&format!("{path}.punctual-new"));
+    // What a crash left goes. What is there all the same is no file of ours to write into.
+    drop(fs::remove_file(&temporary));
     let written = OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o644)
         .open(&temporary)
         .and_then(|mut file| {
@@ -240,6 +241,12 @@ fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError
         return Err(failed("write", &full, err));
     }
     sync_above(&full)
+}
+
+/// Returns where a file is, unless a symbolic link of a captured tree leads out of that.
+fn inside(sys: &SysRoot, path: &str) -> Result<PathBuf, BootError> {
+    sys.within(path)
+        .map_err(|err| failed("find", &sys.full(path), io::Error::other(err.to_string())))
 }
 
 fn sync_above(full: &Path) -> Result<(), BootError> {

@@ -33,6 +33,8 @@ pub struct TrialReport {
     pub seed: u64,
     /// Confidence of the intervals, and one minus the level of the tests.
     pub confidence: f64,
+    /// The smallest change that matters, as a share: it tells "no measurable gain" from "too few blocks".
+    pub effect: f64,
     /// Runs that a validity check made unusable.
     pub invalid_runs: u64,
     /// The figures without any of it.

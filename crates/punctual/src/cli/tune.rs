@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use punctual_kernel::GuestTarget;
 use punctual_model::{CpuSet, Nanos};
 
-use super::LoadOptions;
+use super::{LoadOptions, Percent};
 
 /// Options of all of `tune`
 #[derive(Args, Debug)]
@@ -151,6 +151,15 @@ pub struct TrialArgs {
         help_heading = "Measuring"
     )]
     pub duration: Nanos,
+
+    /// The smallest change that matters: one that could not have been found gives "too few blocks"
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "10%",
+        help_heading = "Measuring"
+    )]
+    pub effect: Percent,
 
     /// CPUs to measure [default: those for real-time work, else all that are allowed]
     #[arg(long, value_name = "LIST", help_heading = "Measuring")]

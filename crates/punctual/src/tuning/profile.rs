@@ -109,6 +109,18 @@ fn read(path: &Path) -> Result<String, CliError> {
         ))
         .hint(format!("chmod o-w {}", path.display())));
     }
+    // Whoever may rename what is in a directory may put another file in its place.
+    let above = std::fs::canonicalize(path).map_err(fail)?;
+    let above = above.parent().unwrap_or(path);
+    let mode = std::fs::metadata(above).map_err(fail)?.mode();
+    if punctual_sys::thread::is_root() && mode & 0o002 != 0 && mode & 0o1000 == 0 {
+        return Err(CliError::failed_to(format!(
+            "use profile {}: everybody may put another file in its place, and root would do what it \
+             says",
+            path.display()
+        ))
+        .hint(format!("chmod o-w {}", above.display())));
+    }
     let mut text = String::new();
     file.take(MOST_BYTES)
         .read_to_string(&mut text)

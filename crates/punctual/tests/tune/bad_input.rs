@@ -102,6 +102,18 @@ fn root_does_not_obey_a_profile_that_everybody_may_write() {
         .hinted();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
     tree.tune(&args).fine();
+    let above = path.parent().unwrap();
+    for (mode, safe) in [(0o777, false), (0o1777, true), (0o755, true)] {
+        fs::set_permissions(above, fs::Permissions::from_mode(mode)).unwrap();
+        let answer = tree.tune(&args);
+        if safe {
+            answer.fine();
+        } else {
+            answer
+                .error(1, &["may put another file in its place"])
+                .hinted();
+        }
+    }
 }
 
 #[test]
@@ -119,6 +131,37 @@ fn a_journal_that_others_could_change_is_not_obeyed() {
     std::os::unix::fs::symlink(&elsewhere, &journal).unwrap();
     tree.tune("revert").error(1, &["journal"]);
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
+}
+
+#[test]
+fn a_link_out_of_a_captured_machine_is_not_followed() {
+    let tree = Tree::new();
+    let elsewhere = tree.root().join("../elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let victim = elsewhere.join("victim");
+    fs::write(&victim, "60\n").unwrap();
+    let knob = tree.root().join("proc/sys/vm/swappiness");
+    fs::remove_file(&knob).unwrap();
+    std::os::unix::fs::symlink(&victim, &knob).unwrap();
+    let answer = tree.tune("apply --set vm.swappiness=10 --set vm.stat_interval=5");
+    assert_eq!(answer.code(), 0, "{answer:?}");
+    assert!(
+        answer.stdout.contains("1 applied"),
+        "the other one is: {answer:?}"
+    );
+    let plan = tree.tune("plan --set vm.swappiness=10");
+    assert!(
+        plan.stdout.contains("leads out of the captured tree"),
+        "{plan:?}"
+    );
+    tree.tune("revert").fine();
+    assert_eq!(fs::read(&victim).unwrap(), b"60\n");
+    // Nor a directory of the boot loader's files.
+    tree.write("etc/default/grub", "");
+    std::os::unix::fs::symlink(&elsewhere, tree.root().join("etc/default/grub.d")).unwrap();
+    tree.tune("boot apply isolate --cpus 1 --yes")
+        .error(1, &["leads out of the captured tree"]);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
 }
 
 #[test]

@@ -105,7 +105,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Choice,
         )],
         "whether ordinary memory becomes huge pages",
-        "never: no stalls to make them, more TLB misses; pages that are huge stay so",
+        "never: no stalls to make them, more TLB misses; pages that are huge stay so; khugepaged ends, and is \
+         started anew on revert",
     ),
     Knob::exact(
         "thp.defrag",

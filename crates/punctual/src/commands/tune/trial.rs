@@ -96,7 +96,7 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         cell_ns: args.duration,
         left_out,
         complete: blocks == args.blocks,
-        ..conclude::report(&trial.tried, &cells, blocks, seed)
+        ..conclude::report(&trial.tried, &cells, blocks, (seed, args.effect))
     };
     show(&report, args.json, text::trial)?;
     Ok(if report.complete {

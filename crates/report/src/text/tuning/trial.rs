@@ -45,10 +45,12 @@ pub fn trial(report: &TrialReport) -> String {
     }
     let said = format!(
         " Interval: {:.0} %, of the ratio inside blocks. Verdicts at {:.0} %, corrected for all {} \
-         comparisons (Holm).\n",
+         comparisons (Holm).\n No measurable gain: a change of {:.0} % would have been found in 80 of 100 \
+         such trials, a smaller one perhaps not.\n",
         report.confidence * 100.0,
         (1.0 - report.confidence) * 100.0,
-        report.treatments.len() * 3
+        report.treatments.len() * 3,
+        report.effect * 100.0,
     );
     text += &said;
     for left in &report.left_out {
@@ -181,6 +183,7 @@ mod tests {
             cell_ns: Nanos::from_secs(1),
             seed: 9,
             confidence: 0.95,
+            effect: 0.1,
             invalid_runs: 1,
             baseline: vec![TrialFigure {
                 quantity: TrialQuantity::P50Ns,

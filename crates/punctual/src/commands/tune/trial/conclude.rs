@@ -10,6 +10,7 @@ use punctual_model::{
 use punctual_stats::runs::{Direction, Options, Outcome, Question, Verdict, compare_all};
 
 use super::Trying;
+use crate::cli::Percent;
 
 /// One treatment, or none, in one block.
 #[derive(Clone, Debug)]
@@ -74,8 +75,16 @@ fn values(cells: &[Cell], treatment: Option<usize>, quantity: TrialQuantity) -> 
 }
 
 /// Compares every treatment with none, inside the blocks; corrected for all comparisons together.
-pub(super) fn report(tried: &[Trying], cells: &[Cell], blocks: u64, seed: u64) -> TrialReport {
-    let options = Options::default();
+pub(super) fn report(
+    tried: &[Trying],
+    cells: &[Cell],
+    blocks: u64,
+    (seed, matters): (u64, Percent),
+) -> TrialReport {
+    let options = Options {
+        effect: matters.0,
+        ..Options::default()
+    };
     let baseline: Vec<Values> = QUANTITIES
         .iter()
         .map(|quantity| values(cells, None, *quantity))
@@ -120,6 +129,7 @@ pub(super) fn report(tried: &[Trying], cells: &[Cell], blocks: u64, seed: u64) -
         cell_ns: Nanos::ZERO,
         seed,
         confidence: options.confidence,
+        effect: options.effect,
         invalid_runs: cells.iter().filter(|cell| cell.figures.is_none()).count() as u64,
         treatments: treatments.collect(),
         baseline: QUANTITIES
@@ -211,7 +221,7 @@ mod tests {
     #[test]
     fn an_effect_is_found_and_none_is_not_made_up() {
         let tried = [trying("halves"), trying("nothing")];
-        let report = report(&tried, &cells(12), 12, 7);
+        let report = report(&tried, &cells(12), 12, (7, Percent(0.1)));
         let verdicts = |at: usize| -> Vec<TrialVerdict> {
             let effects = &report.treatments[at].effects;
             effects.iter().map(|effect| effect.verdict).collect()
@@ -236,7 +246,12 @@ mod tests {
         let mut cells = cells(12);
         cells[1].figures = None;
         cells[3].figures = None;
-        let report = report(&[trying("halves"), trying("nothing")], &cells, 12, 7);
+        let report = report(
+            &[trying("halves"), trying("nothing")],
+            &cells,
+            12,
+            (7, Percent(0.1)),
+        );
         assert_eq!(report.invalid_runs, 2);
         assert_eq!(report.treatments[0].runs, 11);
         assert_eq!(report.baseline[0].runs, 11);
@@ -245,7 +260,12 @@ mod tests {
 
     #[test]
     fn two_blocks_are_too_few_to_say_anything() {
-        let report = report(&[trying("halves"), trying("nothing")], &cells(2), 2, 7);
+        let report = report(
+            &[trying("halves"), trying("nothing")],
+            &cells(2),
+            2,
+            (7, Percent(0.1)),
+        );
         let verdict = report.treatments[0].effects[0].verdict;
         assert!(
             matches!(verdict, TrialVerdict::TooFewBlocks { .. }),
