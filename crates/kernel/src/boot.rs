@@ -5,6 +5,7 @@
 //! ([`Boot`]).
 
 mod archive;
+mod image;
 mod initramfs;
 mod launch;
 mod log;
@@ -12,6 +13,7 @@ mod machine;
 mod program;
 
 pub use archive::{Archive, Node};
+pub use image::Image;
 pub use initramfs::{Compression, INITRAMFS_LIMIT, Initramfs};
 pub use launch::{Boot, BootError, Booted};
 pub use log::tail;

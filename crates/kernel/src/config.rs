@@ -15,8 +15,8 @@ mod fragment;
 mod kconfig;
 mod values;
 
-pub(crate) use configure::hex;
 pub use check::check;
+pub(crate) use configure::hex;
 pub use configure::{Base, ConfigError, Configured, Wish, configure, read_file, running};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;

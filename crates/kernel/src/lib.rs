@@ -14,6 +14,7 @@
 pub mod boot;
 pub mod config;
 pub mod guest;
+pub mod latency_test;
 
 mod target;
 

@@ -21,6 +21,7 @@ mod guest;
 mod host;
 mod import;
 mod kernel_source;
+mod latency_test;
 mod load_report;
 mod origin;
 mod policy;
@@ -65,6 +66,9 @@ pub use kernel_source::{
     KERNEL_STATUS_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel, KernelSource, KernelStock,
     OneShotMethod, PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict,
     RebaseReport, RebaseState, SourceOrigin, UnmetOption,
+};
+pub use latency_test::{
+    Band, BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, LatencyRun, LatencyTest,
 };
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
 pub use origin::{Origin, SampleTimes};

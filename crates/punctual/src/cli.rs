@@ -34,7 +34,10 @@ pub use self::experiment::{
 };
 pub use self::ipc::{IpcArgs, WayArg};
 pub use self::irq::{IrqArgs, IrqSource};
-pub use self::kernel::{GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, MachineArg};
+pub use self::kernel::{
+    GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, LatencyFailOn, LatencyTestArgs,
+    MachineArg,
+};
 pub use self::kernel_source::{
     KernelConfigAction, KernelConfigArgs, KernelConfigWish, KernelFetchArgs, KernelPatchArgs,
     KernelSourceAction,

@@ -3,7 +3,9 @@
 
 //! Guests as the commands have them: designed from options, given a job, and answered by.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -48,6 +50,20 @@ impl Host {
             qemu: qemu.map_or_else(|| PathBuf::from(QEMU), PathBuf::from),
             program,
         })
+    }
+
+    /// Returns what QEMU says of its version, which decides what a guest counts.
+    pub(crate) fn version(&self) -> Result<String, CliError> {
+        let output = Command::new(&self.qemu).arg("--version").output();
+        let output = output.map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => no_qemu(CliError::failed_to(format!(
+                "start {}: not installed",
+                self.qemu.display()
+            ))),
+            _ => CliError::failed_to(format!("start {}", self.qemu.display())).because(source),
+        })?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().next().unwrap_or_default().to_owned())
     }
 
     /// Returns the initial RAM file system for `job`.
@@ -105,14 +121,8 @@ impl Host {
 
 /// Says why a guest did not come to its end.
 pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
-    let exit = match err.is_unsupported() {
-        true => Exit::Unsupported,
-        false => Exit::Failed,
-    };
+    let unsupported = err.is_unsupported();
     let hint = match &err {
-        BootError::NoQemu { .. } => Some(format!(
-            "install it (Debian: apt-get install qemu-system-x86), or name it in {QEMU_VARIABLE}"
-        )),
         BootError::TimeLimit { .. } => {
             Some("give it more time with --time-limit, or look at its log".to_owned())
         }
@@ -121,12 +131,20 @@ pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
     let lines = err.last_lines();
     let error = CliError::failed_to(format!("run the guest {}", kernel.display()))
         .because(err)
-        .log(lines)
-        .exiting(exit);
+        .log(lines);
+    if unsupported {
+        return no_qemu(error);
+    }
     match hint {
         Some(hint) => error.hint(hint),
         None => error,
     }
+}
+
+fn no_qemu(error: CliError) -> CliError {
+    error.exiting(Exit::Unsupported).hint(format!(
+        "install it (Debian: apt-get install qemu-system-x86), or name it in {QEMU_VARIABLE}"
+    ))
 }
 
 /// Returns the machine that runs `target`: as asked for, else KVM; or why KVM does not

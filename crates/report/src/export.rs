@@ -9,6 +9,7 @@
 mod csv;
 mod figures;
 mod json;
+mod junit;
 mod parquet;
 
 pub use self::csv::{
@@ -16,6 +17,7 @@ pub use self::csv::{
 };
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
+pub use self::junit::junit;
 pub use self::parquet::parquet_samples;
 
 use std::error::Error as StdError;

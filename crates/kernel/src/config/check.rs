@@ -34,9 +34,7 @@ const RULES: &[Entry] = &[
         fix: "build with CONFIG_HIGH_RES_TIMERS=y",
         source: "Linux kernel/time/Kconfig (HIGH_RES_TIMERS)",
         options: &["HIGH_RES_TIMERS"],
-        fault: |values| {
-            (!values.is_on("HIGH_RES_TIMERS")).then(|| "the option is off".to_owned())
-        },
+        fault: |values| (!values.is_on("HIGH_RES_TIMERS")).then(|| "the option is off".to_owned()),
         fine: "they are built in",
     },
     Entry {
@@ -144,12 +142,18 @@ fn missing(values: &Values, options: &[&str]) -> Option<String> {
 
 /// Judges a configuration that lies at `path`.
 pub fn check(values: &Values, path: &str) -> Vec<Verdict> {
-    RULES.iter().map(|entry| verdict(entry, values, path)).collect()
+    RULES
+        .iter()
+        .map(|entry| verdict(entry, values, path))
+        .collect()
 }
 
 fn verdict(entry: &Entry, values: &Values, path: &str) -> Verdict {
     let fault = (entry.fault)(values);
-    let evidence = entry.options.iter().filter(|option| values.mentions(option));
+    let evidence = entry
+        .options
+        .iter()
+        .filter(|option| values.mentions(option));
     let evidence: Vec<String> = evidence
         .map(|option| format!("{option}={}", values.value(option)))
         .collect();
@@ -187,7 +191,9 @@ mod tests {
 
     fn found(config: &str) -> Vec<String> {
         let verdicts = check(&Values::parse(config).unwrap(), "x");
-        let found = verdicts.into_iter().filter(|v| v.outcome == RuleOutcome::Found);
+        let found = verdicts
+            .into_iter()
+            .filter(|v| v.outcome == RuleOutcome::Found);
         found.map(|v| v.rule.id).collect()
     }
 
@@ -205,9 +211,15 @@ mod tests {
             ("VMAP_STACK", "config-stack-overflow"),
             ("TIMERLAT_TRACER", "config-timerlat"),
         ] {
-            let bad = good.replace(&format!("CONFIG_{option}=y"), &format!("# CONFIG_{option} is not set"));
+            let bad = good.replace(
+                &format!("CONFIG_{option}=y"),
+                &format!("# CONFIG_{option} is not set"),
+            );
             assert_eq!(found(&bad), [id]);
         }
-        assert_eq!(found(&format!("{good}CONFIG_CPU_IDLE=y\n")), ["config-power-management"]);
+        assert_eq!(
+            found(&format!("{good}CONFIG_CPU_IDLE=y\n")),
+            ["config-power-management"]
+        );
     }
 }

@@ -8,15 +8,19 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_kernel::guest::{Fault, Model};
+use punctual_measure::loads::LoadList;
 use punctual_model::{Bytes, Nanos};
 
 use super::KernelSourceAction;
+use super::compare::Percent;
 
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
 pub enum KernelAction {
     /// Boot a kernel, see what it says of itself, and end it: a smoke test
     Boot(KernelBootArgs),
+    /// Compare kernels and preemption models in virtual time: anywhere, the same result each time
+    LatencyTest(LatencyTestArgs),
     /// Write the initial RAM file system that guests boot with, to boot it by other means
     Initramfs(InitramfsArgs),
     /// Kernels before they boot
@@ -109,6 +113,98 @@ pub struct KernelBootArgs {
     /// Let the guest go wrong: panic, hang, restart
     #[arg(long, value_name = "FAULT", hide = true, value_parser = fault)]
     pub fault: Option<Fault>,
+}
+
+/// Verdicts of `kernel latency-test` that fail
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum LatencyFailOn {
+    /// A figure is worse than the baseline's
+    Worse,
+}
+
+const LATENCY_TEST: &str = "\
+Times are instruction counts at 8 ns each: the software path's length, never a latency of hardware.
+Each kernel is booted once a seed with each of its preemption models, and measured beside each load.
+Better or worse: the band over all seeds lies apart from the baseline's.";
+
+/// Options of `kernel latency-test`
+#[derive(Args, Debug)]
+#[command(after_help = LATENCY_TEST)]
+pub struct LatencyTestArgs {
+    /// Images of the kernels, bzImage or vmlinuz, as PATH or NAME=PATH
+    #[arg(required = true, value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+
+    /// Kernel to compare with, by name or path: with the same model, or with MODEL after a colon
+    #[arg(long, value_name = "KERNEL[:MODEL]")]
+    pub baseline: Option<String>,
+
+    /// Preemption models to test: none, voluntary, full, lazy, rt [default: all that the image has]
+    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    pub model: Vec<Model>,
+
+    /// Loads, one after the other [default: printk:1000,fork,tmpfs] (comma-separated, can be repeated)
+    #[arg(long, value_name = "LOAD")]
+    pub load: Vec<LoadList>,
+
+    /// Also without a load
+    #[arg(long)]
+    pub idle: bool,
+
+    /// Seeds, one boot each
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub seeds: u32,
+
+    /// Samples beside each load
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
+    pub samples: u64,
+
+    /// Time between the deadlines, virtual
+    #[arg(long, short = 'i', value_name = "TIME", default_value = "1ms")]
+    pub interval: Nanos,
+
+    /// Further kernel arguments for all (can be repeated)
+    #[arg(long, value_name = "ARGS")]
+    pub append: Vec<String>,
+
+    /// How far bands must lie apart for a verdict, as a share of the baseline [default: at all]
+    #[arg(long, value_name = "PERCENT")]
+    pub tolerance: Option<Percent>,
+
+    /// Exit 3 if a figure has this verdict
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    pub fail_on: Option<LatencyFailOn>,
+
+    /// Guests at a time [default: one a CPU]
+    #[arg(long, short = 'j', value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+
+    /// Give a boot up after this time, by this machine's clock
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub time_limit: Nanos,
+
+    /// File for the result as JSON: the same bytes each time
+    #[arg(long, short = 'o', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// File for the result as JUnit XML
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub junit: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Reads a number of guests.
+fn jobs(text: &str) -> Result<usize, String> {
+    let jobs = text.parse().ok().filter(|jobs| (1..=256).contains(jobs));
+    jobs.ok_or_else(|| "must be from 1 to 256".to_owned())
 }
 
 /// Reads what goes wrong on purpose.

@@ -6,6 +6,7 @@
 mod boot;
 mod config;
 mod initramfs;
+mod latency_test;
 mod patch;
 pub(crate) mod stock;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
     match action {
         KernelAction::Boot(args) => boot::run(args),
         KernelAction::Initramfs(args) => initramfs::write(args),
+        KernelAction::LatencyTest(args) => latency_test::run(args),
         KernelAction::Source(action) => before_boot(home, action),
     }
 }

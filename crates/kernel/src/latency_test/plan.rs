@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Which boots a test takes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punctual_model::Nanos;
+use thiserror::Error;
+
+use crate::GuestTarget;
+use crate::boot::{Image, Machine};
+use crate::guest::{Job, JobRun, Model};
+
+/// Why kernels cannot be tested.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// An image cannot be read.
+    #[error("read kernel image {}", path.display())]
+    Image {
+        /// The image.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Two kernels have one name.
+    #[error("two kernels are named {name}")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A kernel has none of the models that are asked for.
+    #[error("kernel {kernel} has none of the models asked for: its image says {found}")]
+    NoModel {
+        /// The kernel.
+        kernel: String,
+        /// What the image says.
+        found: String,
+    },
+    /// The baseline is not among what is tested.
+    #[error("baseline {asked} is not tested; there are {rows}")]
+    NoBaseline {
+        /// What was asked for.
+        asked: String,
+        /// What is tested.
+        rows: String,
+    },
+}
+
+/// A kernel with a preemption model.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Row {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Its image.
+    pub image: PathBuf,
+    /// The model, where it is known before the boot.
+    pub model: Option<Model>,
+    /// Whether the model must be asked for at the boot.
+    dynamic: bool,
+}
+
+impl Row {
+    /// Returns the name of its model.
+    pub fn model_name(&self) -> &'static str {
+        self.model.map_or("as built", Model::name)
+    }
+}
+
+/// A load, as the command line has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Load {
+    /// Its name in the results.
+    pub name: String,
+    /// The options of `measure` for it; none, when idle.
+    pub options: Vec<String>,
+}
+
+/// What every boot does.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The loads, one after the other.
+    pub loads: Vec<Load>,
+    /// Samples beside each.
+    pub samples: u64,
+    /// Time between the deadlines.
+    pub interval: Nanos,
+    /// Further kernel arguments.
+    pub append: Vec<String>,
+    /// How long a boot may take, by the host's clock.
+    pub time_limit: Nanos,
+}
+
+impl Test {
+    /// Returns the guest of `row` with `seed`.
+    pub fn target(&self, row: &Row, seed: u64) -> GuestTarget {
+        let model = row.model.filter(|_| row.dynamic).and_then(Model::argument);
+        GuestTarget {
+            machine: Some(Machine::Virtual),
+            append: self.append.iter().cloned().chain(model).collect(),
+            model: row.model,
+            seed,
+            time_limit: self.time_limit,
+            ..GuestTarget::of(&row.image)
+        }
+    }
+
+    /// Returns what each boot does. It is the same for all of them: a guest that reads another job
+    /// counts other instructions.
+    pub fn job(&self) -> Job {
+        let fixed = [
+            "measure".to_owned(),
+            "wakeup".to_owned(),
+            "--quiet".to_owned(),
+            "--priority=f:80".to_owned(),
+            "--mlock=on".to_owned(),
+            format!("--samples={}", self.samples),
+            format!("--interval={}ns", self.interval.get()),
+        ];
+        let runs = self.loads.iter().enumerate().map(|(number, load)| JobRun {
+            arguments: fixed.iter().chain(&load.options).cloned().collect(),
+            // Not of this time and not random, for the same reason.
+            id: format!("00000000-0000-7000-8000-{number:012x}"),
+        });
+        Job::of(runs.collect())
+    }
+}
+
+/// Returns the rows of `kernels`: pairs of a name, where one is given, and an image. Of a kernel that
+/// takes its model at the boot all models are tested, or those of `models`.
+///
+/// # Errors
+///
+/// Fails on an image that cannot be read, on equal names, and on a kernel without a wanted model.
+pub fn rows(
+    kernels: &[(Option<String>, PathBuf)],
+    models: &[Model],
+) -> Result<Vec<Row>, PlanError> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (name, path) in kernels {
+        let image = Image::read(path).map_err(|source| PlanError::Image {
+            path: path.clone(),
+            source,
+        })?;
+        let name = name.clone().or_else(|| image.release.clone());
+        let name = name.unwrap_or_else(|| file_name(path));
+        if rows.iter().any(|row| row.kernel == name) {
+            return Err(PlanError::SameName { name });
+        }
+        let found = image.models();
+        let dynamic = found.len() > 1;
+        let row = |model| Row {
+            kernel: name.clone(),
+            image: path.clone(),
+            model,
+            dynamic,
+        };
+        let wanted = |model: &Model| models.is_empty() || models.contains(model);
+        let before = rows.len();
+        if found.is_empty() && models.is_empty() {
+            rows.push(row(None));
+        }
+        rows.extend(
+            found
+                .iter()
+                .copied()
+                .filter(wanted)
+                .map(|model| row(Some(model))),
+        );
+        if rows.len() == before {
+            let known: Vec<&str> = found.iter().map(|model| model.name()).collect();
+            return Err(PlanError::NoModel {
+                kernel: name,
+                found: match known.is_empty() {
+                    true => "nothing of its model".to_owned(),
+                    false => known.join(", "),
+                },
+            });
+        }
+    }
+    Ok(rows)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// What rows are compared with.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Baseline {
+    /// The row of this kernel with the same model; a kernel with one model: that one.
+    Kernel(String),
+    /// This row.
+    Row(usize),
+}
+
+impl Baseline {
+    /// Finds `asked` among `rows`: `KERNEL` or `KERNEL:MODEL`, the kernel by name or image.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it is not there.
+    pub fn find(asked: &str, rows: &[Row]) -> Result<Self, PlanError> {
+        let is = |row: &Row, name: &str| row.kernel == name || row.image == Path::new(name);
+        if let Some(row) = rows.iter().find(|row| is(row, asked)) {
+            return Ok(Self::Kernel(row.kernel.clone()));
+        }
+        let found = asked.rsplit_once(':').and_then(|(name, model)| {
+            rows.iter()
+                .position(|row| is(row, name) && row.model_name() == model)
+        });
+        found.map(Self::Row).ok_or_else(|| {
+            let rows = rows.iter();
+            let names = rows.map(|row| format!("{}:{}", row.kernel, row.model_name()));
+            PlanError::NoBaseline {
+                asked: asked.to_owned(),
+                rows: names.collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+
+    /// Returns the row that the row at `place` is compared with, if there is one.
+    pub fn of(&self, place: usize, rows: &[Row]) -> Option<usize> {
+        let found = match self {
+            Self::Row(row) => *row,
+            Self::Kernel(name) => {
+                let model = rows.get(place)?.model;
+                let theirs = || {
+                    (0..rows.len())
+                        .filter(|at| rows.get(*at).is_some_and(|row| row.kernel == *name))
+                };
+                let same = theirs().find(|at| rows.get(*at).is_some_and(|row| row.model == model));
+                let only = || theirs().next().filter(|_| theirs().count() == 1);
+                same.or_else(only)?
+            }
+        };
+        (found != place).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kernel: &str, model: Model) -> Row {
+        Row {
+            kernel: kernel.to_owned(),
+            image: PathBuf::from(format!("/boot/{kernel}")),
+            model: Some(model),
+            dynamic: model != Model::Rt,
+        }
+    }
+
+    fn some() -> Vec<Row> {
+        vec![
+            row("a", Model::None),
+            row("a", Model::Full),
+            row("rt", Model::Rt),
+            row("b", Model::Full),
+        ]
+    }
+
+    #[test]
+    fn a_baseline_is_the_same_model_or_a_named_row() {
+        let rows = some();
+        let kernel = Baseline::find("a", &rows).unwrap();
+        let against =
+            |baseline: &Baseline| (0..4).map(|at| baseline.of(at, &rows)).collect::<Vec<_>>();
+        assert_eq!(against(&kernel), [None, None, None, Some(1)]);
+        let named = Baseline::find("/boot/a:none", &rows).unwrap();
+        assert_eq!(against(&named), [None, Some(0), Some(0), Some(0)]);
+        let only = Baseline::find("rt", &rows).unwrap();
+        assert_eq!(against(&only), [Some(2), Some(2), None, Some(2)]);
+        let err = Baseline::find("c:none", &rows).unwrap_err().to_string();
+        assert!(err.contains("a:none, a:full, rt:rt"), "{err}");
+    }
+
+    #[test]
+    fn boots_differ_by_kernel_model_and_seed_alone() {
+        let test = Test {
+            loads: vec![
+                Load {
+                    name: "fork".to_owned(),
+                    options: vec!["--load=fork".to_owned()],
+                },
+                Load {
+                    name: "idle".to_owned(),
+                    options: Vec::new(),
+                },
+            ],
+            samples: 1_000,
+            interval: Nanos::from_millis(1),
+            append: vec!["debug".to_owned()],
+            time_limit: Nanos::from_secs(9),
+        };
+        let target = test.target(&some()[1], 3);
+        assert_eq!(target.append, ["debug", "preempt=full"]);
+        assert_eq!((target.seed, target.asked_model()), (3, Some(Model::Full)));
+        assert_eq!(test.target(&some()[2], 3).append, ["debug"]);
+        let job = test.job();
+        assert_eq!(job, test.job());
+        assert_eq!(job.runs.len(), 2);
+        assert!(job.runs[0].arguments.contains(&"--load=fork".to_owned()));
+        assert_ne!(job.runs[0].id, job.runs[1].id);
+    }
+
+    #[test]
+    fn kernels_that_cannot_be_told_apart_or_read_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kernel");
+        std::fs::write(&path, "no image").unwrap();
+        let kernels = [(None, path.clone()), (None, path.clone())];
+        let err = rows(&kernels, &[]).unwrap_err().to_string();
+        assert_eq!(err, "two kernels are named kernel");
+        let one = rows(&kernels[..1], &[]).unwrap();
+        assert_eq!((one[0].model, one[0].model_name()), (None, "as built"));
+        let err = rows(&kernels[..1], &[Model::Rt]).unwrap_err().to_string();
+        assert!(err.contains("nothing of its model"), "{err}");
+        assert!(rows(&[(None, dir.path().join("none"))], &[]).is_err());
+    }
+}

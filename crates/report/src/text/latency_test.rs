@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Kernels compared in virtual time.
+
+use punctual_model::{Band, BandVerdict, LatencyCell, LatencyTest};
+
+use super::layout::{Column, clean, paragraph, table, wrapped};
+
+/// Writes a row a kernel, model and load: bands over the seeds, and how they lie to the baseline's.
+pub fn latency_test(test: &LatencyTest) -> String {
+    let mut text = String::new();
+    let invalid = test.cells.iter().filter(|cell| !cell.faults.is_empty());
+    if !test.valid {
+        text += "INVALID: a cell supports no claim\n";
+    }
+    for cell in invalid {
+        let name = format!("{} {} {}", cell.kernel, cell.model, cell.load);
+        text += &wrapped(
+            "  ",
+            4,
+            &clean(&format!("{name}: {}", cell.faults.join("; "))),
+        );
+    }
+    text += &format!(
+        "Wake-up latency in virtual µs: instruction counts at {}, no latency of any hardware\n",
+        test.instruction_ns
+    );
+    text += &cells(test);
+    text.push('\n');
+    text += &paragraph("Bands", &bands(test));
+    text + &paragraph("By", &clean(&format!("{}, {}", test.program, test.qemu)))
+}
+
+fn cells(test: &LatencyTest) -> String {
+    let mut header = vec![
+        ("Kernel", Column::Left),
+        ("Model", Column::Left),
+        ("Load", Column::Left),
+        ("Samples", Column::Right),
+        ("Mean", Column::Right),
+        ("Max", Column::Right),
+    ];
+    let compared = !test.comparisons.is_empty();
+    if compared {
+        header.extend([
+            ("Baseline", Column::Left),
+            ("Mean is", Column::Left),
+            ("Max is", Column::Left),
+        ]);
+    }
+    let rows = test.cells.iter().map(|cell| {
+        let samples: u64 = cell.runs.iter().map(|run| run.samples).sum();
+        let mut row = vec![
+            clean(&cell.kernel).into_owned(),
+            clean(&cell.model).into_owned(),
+            clean(&cell.load).into_owned(),
+            format!("{}×{}", cell.runs.len(), samples / count(cell)),
+            band(cell.mean_ns),
+            band(cell.max_ns),
+        ];
+        if compared {
+            let of = test.comparisons.iter().filter(|of| {
+                of.kernel == cell.kernel && of.model == cell.model && of.load == cell.load
+            });
+            let verdict = |figure: &str| {
+                let mut found = of.clone().filter(|of| of.figure == figure);
+                found.next().map_or("-", |of| word(of.verdict)).to_owned()
+            };
+            let baseline = of.clone().next().map_or_else(
+                || "-".to_owned(),
+                |of| match of.baseline == cell.kernel {
+                    true => clean(&of.baseline_model).into_owned(),
+                    false => clean(&format!("{} {}", of.baseline, of.baseline_model)).into_owned(),
+                },
+            );
+            row.extend([baseline, verdict("mean_ns"), verdict("max_ns")]);
+        }
+        row
+    });
+    table(&header, rows.collect())
+}
+
+fn count(cell: &LatencyCell) -> u64 {
+    u64::try_from(cell.runs.len()).unwrap_or(1).max(1)
+}
+
+const fn word(verdict: BandVerdict) -> &'static str {
+    match verdict {
+        BandVerdict::Worse => "WORSE",
+        BandVerdict::NoDifference => "same",
+        other => other.name(),
+    }
+}
+
+fn band(band: Option<Band>) -> String {
+    band.map_or_else(
+        || "-".to_owned(),
+        |band| format!("{:.1} .. {:.1}", band.low / 1e3, band.high / 1e3),
+    )
+}
+
+fn bands(test: &LatencyTest) -> String {
+    let mut text = format!(
+        "from the smallest to the largest value of {} seeds, a boot each, {} samples a boot and load",
+        test.seeds, test.samples
+    );
+    if !test.comparisons.is_empty() {
+        text += &format!(
+            "; better or worse: the bands lie apart, by more than {:.1} % of the baseline. The bands of \
+             two equal kernels do so by chance in {:.2} % of comparisons; here are {}",
+            test.tolerance * 100.0,
+            test.chance * 100.0,
+            test.comparisons.len()
+        );
+    }
+    text
+}
