@@ -18,6 +18,7 @@ mod values;
 pub use check::check;
 pub(crate) use configure::hex;
 pub use configure::{Base, ConfigError, Configured, Wish, configure, read_file, running};
+pub(crate) use configure::{hex, joined};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;
 pub use values::{OFF, OddLine, Values};

@@ -8,10 +8,12 @@
 //! say to each other.
 //!
 //! [`source`] keeps sources and images, [`patch`] puts a series into a source whole or not at all,
-//! [`config`] makes a configuration and says what was not honoured.
+//! [`config`] makes a configuration and says what was not honoured,
+//! [`build`] runs make and keeps what it built.
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod build;
 pub mod config;
 pub mod guest;
 pub mod latency_test;

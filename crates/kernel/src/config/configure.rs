@@ -40,6 +40,10 @@ pub enum Base {
     Defconfig,
     /// A file.
     File(PathBuf),
+    /// Everything built in, as a test whether it compiles.
+    AllYes,
+    /// Everything as modules, likewise.
+    AllMod,
 }
 
 impl Base {
@@ -50,6 +54,8 @@ impl Base {
             Self::Tiny => "tiny".to_owned(),
             Self::Defconfig => "defconfig".to_owned(),
             Self::File(path) => path.display().to_string(),
+            Self::AllYes => "allyesconfig".to_owned(),
+            Self::AllMod => "allmodconfig".to_owned(),
         }
     }
 }
@@ -166,12 +172,7 @@ pub fn configure(
     let mut remarks = Vec::new();
     fs::create_dir_all(output).map_err(file("make directory", output))?;
     let kconfig = Kconfig::read(&tree.path, tree.srcarch())?;
-    // What the source does not have and need not have is not asked for.
-    for name in std::mem::take(&mut fragment.if_there) {
-        if !kconfig.options.contains_key(&name) {
-            fragment.wanted.remove(&name);
-        }
-    }
+    only_there(&mut fragment, &kconfig);
     let dot = output.join(".config");
     match &wish.base {
         Base::Tiny => {
@@ -181,24 +182,14 @@ pub fn configure(
                     reason: format!("there is one for x86-64 only, not for {}", tree.srcarch()),
                 });
             }
-            let base = TINY.fragment();
-            let mut whole = base.clone();
+            let mut whole = TINY.fragment();
             whole.add(&fragment);
-            for name in &whole.if_there {
-                if !kconfig.options.contains_key(name) {
-                    whole.wanted.remove(name);
-                }
-            }
-            let path = output.join(FRAGMENT);
-            fs::write(&path, whole.wanted.to_text()).map_err(file("write", &path))?;
-            let mut make = make(tree, output);
-            // Relative to where Kconfig runs, which is not here.
-            let path = std::path::absolute(&path).map_err(file("find", &path))?;
-            make.command.arg(joined("KCONFIG_ALLCONFIG=", &path));
-            make.command.arg("allnoconfig");
-            make.run(stop, |_| {})?;
             fragment = whole;
+            only_there(&mut fragment, &kconfig);
+            all(tree, output, &fragment, "allnoconfig", stop)?;
         }
+        Base::AllYes => all(tree, output, &fragment, "allyesconfig", stop)?,
+        Base::AllMod => all(tree, output, &fragment, "allmodconfig", stop)?,
         Base::Defconfig => {
             let mut defaults = make(tree, output);
             defaults.command.arg("defconfig");
@@ -224,6 +215,34 @@ pub fn configure(
         unmet,
         remarks,
     })
+}
+
+/// Takes out what the source does not have and need not have.
+fn only_there(fragment: &mut Fragment, kconfig: &Kconfig) {
+    for name in std::mem::take(&mut fragment.if_there) {
+        if !kconfig.options.contains_key(&name) {
+            fragment.wanted.remove(&name);
+        }
+    }
+}
+
+/// Lets Kconfig set all options one way, but those of the fragment.
+fn all(
+    tree: &Tree,
+    output: &Path,
+    fragment: &Fragment,
+    target: &str,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), ConfigError> {
+    let path = output.join(FRAGMENT);
+    fs::write(&path, fragment.wanted.to_text()).map_err(file("write", &path))?;
+    // Kconfig runs elsewhere.
+    let path = std::path::absolute(&path).map_err(file("find", &path))?;
+    let mut make = make(tree, output);
+    make.command
+        .arg(joined("KCONFIG_ALLCONFIG=", &path))
+        .arg(target);
+    Ok(make.run(stop, |_| {})?)
 }
 
 fn unmet(fragment: &Fragment, values: &Values, kconfig: &Kconfig) -> Vec<UnmetOption> {

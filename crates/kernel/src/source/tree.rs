@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::tool::{command, run};
+
 /// A source tree of Linux.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tree {
@@ -88,9 +90,21 @@ impl Tree {
         }
     }
 
-    /// Returns the time stamp that builds bear in place of the clock: that of the Makefile, which a tarball and a
-    /// package bring along. RFC 3339 without a fraction would need a calendar; seconds since 1970 do.
+    /// Returns the time that builds bear in place of the clock, in seconds since 1970: that of the commit, else of
+    /// the Makefile, whose time a tarball and a package bring along.
     pub fn seconds(&self) -> u64 {
+        let mut git = command("git");
+        git.arg("-C")
+            .arg(&self.path)
+            .args(["log", "-1", "--format=%ct"]);
+        let own = self.path.join(".git").exists();
+        if own
+            && let Some(seconds) = run(&mut git)
+                .ok()
+                .and_then(|answer| answer.text().parse().ok())
+        {
+            return seconds;
+        }
         let modified = fs::metadata(self.path.join("Makefile")).and_then(|meta| meta.modified());
         let since = modified
             .ok()

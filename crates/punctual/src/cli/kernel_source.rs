@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use punctual_model::{KernelModel, Severity};
 
 use super::one_of;
@@ -33,6 +33,8 @@ pub enum KernelSourceAction {
     /// Make a configuration, and say which options the source did not honour and why
     #[command(args_conflicts_with_subcommands = true)]
     Config(KernelConfigArgs),
+    /// Build a kernel out of its source; started again after a stop, it goes on
+    Build(KernelBuildArgs),
 }
 
 /// Options of `kernel fetch`
@@ -186,4 +188,62 @@ pub enum KernelConfigAction {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which all-options configuration is built as a test
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum BuildTest {
+    /// Everything built in
+    Allyesconfig,
+    /// Everything as modules
+    Allmodconfig,
+}
+
+/// Options of `kernel build`
+#[derive(Args, Debug)]
+pub struct KernelBuildArgs {
+    /// The source: its name in the store, or a directory
+    #[arg(value_name = "SOURCE")]
+    pub source: PathBuf,
+
+    /// Name of the build [default: that of the source, and the model or base]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// What its configuration is made of
+    #[command(flatten)]
+    pub wish: KernelConfigWish,
+
+    /// Build for several models: none, voluntary and full are one build, which preempt= makes one of them at boot
+    #[arg(long, value_name = "MODELS", value_delimiter = ',', conflicts_with = "model",
+          value_parser = one_of(KernelModel::ALL, KernelModel::name))]
+    pub matrix: Vec<KernelModel>,
+
+    /// How many compilers run at once [default: one for each CPU]
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub jobs: Option<u16>,
+
+    /// Do not use ccache, which is used where it is installed
+    #[arg(long)]
+    pub no_ccache: bool,
+
+    /// Make Debian packages too (bindeb-pkg)
+    #[arg(long)]
+    pub package: bool,
+
+    /// Test whether all of the source compiles, in place of a kernel that is meant to run: takes hours
+    #[arg(long, value_name = "CONFIG", value_enum, conflicts_with_all = ["base", "package"])]
+    pub build_test: Option<BuildTest>,
+
+    /// Build also where options are not as asked
+    #[arg(long)]
+    pub anyway: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+
+    /// Print what was built as JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -4,6 +4,7 @@
 //! `punctual kernel`.
 
 mod boot;
+mod build;
 mod config;
 mod initramfs;
 mod latency_test;
@@ -33,5 +34,6 @@ fn before_boot(home: Option<&Path>, action: &KernelSourceAction) -> Result<Exit,
         KernelSourceAction::Rm { names } => stock::remove(home, names),
         KernelSourceAction::Patch(args) => patch::run(home, args),
         KernelSourceAction::Config(args) => config::run(home, args),
+        KernelSourceAction::Build(args) => build::run(home, args),
     }
 }

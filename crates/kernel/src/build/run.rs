@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Configures and runs make.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
+use punctual_sys::SysRoot;
+
+use super::progress::{Meter, Step};
+use crate::config::{ConfigError, Configured, Wish, configure, joined};
+use crate::source::{FetchError, Kind, Stock, StockError, Tree, sha256};
+use crate::tool::{Long, ToolError, ask, command};
+
+/// User and host that kernels bear.
+const BUILDER: &str = "punctual";
+
+/// What is to be built.
+#[derive(Clone, Debug)]
+pub struct Order<'a> {
+    /// Name of the build.
+    pub name: String,
+    /// Name or directory of the source, as it is recorded.
+    pub source: String,
+    /// The source.
+    pub tree: &'a Tree,
+    /// Its configuration.
+    pub wish: &'a Wish,
+    /// How many compilers run at once.
+    pub jobs: usize,
+    /// Use ccache where it is installed.
+    pub ccache: bool,
+    /// Make Debian packages too.
+    pub package: bool,
+    /// Build also where options are not as asked.
+    pub anyway: bool,
+    /// The time stamp that the kernel bears, as date(1) reads it.
+    pub timestamp: String,
+}
+
+/// A build could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The store of kernels.
+    #[error(transparent)]
+    Stock(#[from] StockError),
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Options are not as asked.
+    #[error("{} options are not as asked: {}", .0.len(), listed(.0))]
+    Unmet(Vec<UnmetOption>),
+    /// Another source was built under this name.
+    #[error("build `{name}` is one of {other}")]
+    OtherSource {
+        /// The build.
+        name: String,
+        /// Its source.
+        other: String,
+    },
+    /// Somebody builds it.
+    #[error("build `{name}` is being made by another process")]
+    Busy {
+        /// The build.
+        name: String,
+    },
+    /// A program failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The source.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// A file.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn listed(unmet: &[UnmetOption]) -> String {
+    let each = unmet.iter().map(|option| {
+        let UnmetOption {
+            name,
+            value,
+            wanted,
+            why,
+        } = option;
+        format!("{name} is {value}, not {wanted} ({why})")
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// Builds what is ordered, or goes on with it. `heard` gets how far it is and the step that was announced. That make
+/// fails or is stopped is in the record, not an error.
+///
+/// # Errors
+///
+/// Fails where the configuration cannot be made, or is not as asked, and where a file cannot be written.
+pub fn build(
+    stock: &Stock,
+    sys: &SysRoot,
+    order: &Order<'_>,
+    at: &dyn Fn() -> String,
+    stop: &dyn Fn() -> bool,
+    heard: &mut dyn FnMut(&Meter, Step<'_>),
+) -> Result<BuiltKernel, BuildError> {
+    let place = stock.place(Kind::Build, &order.name)?;
+    let objects = place.join("obj");
+    fs::create_dir_all(&objects).map_err(fault("make directory", &objects))?;
+    let _lock = lock(&place, &order.name)?;
+    let before = stock.build(&order.name)?;
+    if let Some(before) = &before
+        && before.source != order.source
+    {
+        return Err(BuildError::OtherSource {
+            name: order.name.clone(),
+            other: before.source.clone(),
+        });
+    }
+    let configured = configure(order.tree, &objects, order.wish, sys, stop)?;
+    if !configured.unmet.is_empty() && !order.anyway {
+        return Err(BuildError::Unmet(configured.unmet));
+    }
+    let config = place.join("config");
+    copy(&objects.join(".config"), &config)?;
+    let ccache = order.ccache && has("ccache");
+    let mut built = described(order, &configured, &place, ccache);
+    // A build that was stopped is gone on with: its time counts.
+    if let Some(before) = before.filter(|before| before.end != BuildEnd::Complete) {
+        built.make_ms = before.make_ms;
+        built.starts = before.starts;
+    }
+    let mut meter = Meter::default();
+    if built.starts == 0 {
+        meter.expected = expected(stock, &built)?;
+    }
+    built.starts += 1;
+    let begun = Instant::now();
+    let mut make = Long::new("make");
+    prepare(&mut make, order, &configured, &objects, ccache);
+    let log = place.join("build.log");
+    make.log = Some(&log);
+    let ended = make.run(stop, |line| {
+        if let Some(step) = meter.hear(line) {
+            heard(&meter, step);
+        }
+    });
+    built.make_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    built.steps = meter.steps;
+    built.warnings = meter.warnings;
+    built.at = at();
+    match ended {
+        Ok(()) => complete(order, &place, &objects, &mut built)?,
+        Err(ToolError::Stopped { .. }) => built.end = BuildEnd::Stopped,
+        Err(ToolError::Failed { .. }) => built.end = BuildEnd::Failed,
+        Err(err) => return Err(err.into()),
+    }
+    stock.write(Kind::Build, &order.name, &built)?;
+    Ok(built)
+}
+
+/// What is known before make runs.
+fn described(
+    order: &Order<'_>,
+    configured: &Configured,
+    place: &Path,
+    ccache: bool,
+) -> BuiltKernel {
+    let compiler = ask(command("gcc").arg("--version")).map(|answer| answer.text());
+    let compiler = compiler.unwrap_or_default();
+    BuiltKernel {
+        name: order.name.clone(),
+        source: order.source.clone(),
+        release: None,
+        model: order.wish.model,
+        base: order.wish.base.name(),
+        end: BuildEnd::Failed,
+        unmet: configured.unmet.clone(),
+        config_sha256: configured.sha256(),
+        image: None,
+        image_bytes: None,
+        image_sha256: None,
+        config: place.join("config").display().to_string(),
+        packages: Vec::new(),
+        log: place.join("build.log").display().to_string(),
+        make_ms: 0,
+        starts: 0,
+        steps: 0,
+        warnings: 0,
+        ccache,
+        timestamp: order.timestamp.clone(),
+        compiler: compiler.lines().next().unwrap_or("unknown").to_owned(),
+        at: String::new(),
+    }
+}
+
+fn prepare(
+    make: &mut Long<'_>,
+    order: &Order<'_>,
+    configured: &Configured,
+    objects: &Path,
+    ccache: bool,
+) {
+    let local = order.wish.model.map_or("-punctual", local_version);
+    make.command
+        .arg("-C")
+        .arg(&order.tree.path)
+        .arg(joined("O=", objects))
+        .arg(format!("-j{}", order.jobs))
+        .arg(format!("LOCALVERSION={local}"));
+    if ccache {
+        make.command.arg("CC=ccache gcc");
+        // Else no object is found again from another directory.
+        make.command
+            .env("CCACHE_NOHASHDIR", "1")
+            .env("CCACHE_BASEDIR", objects);
+    }
+    make.command
+        .env("KBUILD_BUILD_TIMESTAMP", &order.timestamp)
+        .env("KBUILD_BUILD_USER", BUILDER)
+        .env("KBUILD_BUILD_HOST", BUILDER)
+        .env("KBUILD_BUILD_VERSION", "1");
+    make.command.arg(order.tree.image().0);
+    if configured.values.is_on("MODULES") {
+        make.command.arg("modules");
+    }
+    if order.package {
+        make.command.arg("bindeb-pkg");
+    }
+}
+
+/// What the release ends in: kernels of two models can be installed beside each other.
+const fn local_version(model: KernelModel) -> &'static str {
+    match model {
+        KernelModel::None => "-punctual-none",
+        KernelModel::Voluntary => "-punctual-voluntary",
+        KernelModel::Full => "-punctual-full",
+        KernelModel::Lazy => "-punctual-lazy",
+        KernelModel::Rt => "-punctual-rt",
+        KernelModel::Dynamic => "-punctual-dynamic",
+    }
+}
+
+/// Takes what was built out of make's directory.
+fn complete(
+    order: &Order<'_>,
+    place: &Path,
+    objects: &Path,
+    built: &mut BuiltKernel,
+) -> Result<(), BuildError> {
+    let from = objects.join(order.tree.image().1);
+    let image = place.join("vmlinuz");
+    copy(&from, &image)?;
+    built.image_bytes = fs::metadata(&image).ok().map(|meta| meta.len());
+    built.image_sha256 = Some(sha256(&image)?);
+    built.image = Some(image.display().to_string());
+    let release = objects.join("include/config/kernel.release");
+    let release = fs::read(&release).map_err(fault("read", &release))?;
+    built.release = Some(String::from_utf8_lossy(&release).trim().to_owned());
+    if order.package {
+        // They come to lie beside make's directory.
+        let entries = fs::read_dir(place).map_err(fault("list", place))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        let debs = paths.filter(|path| path.extension().is_some_and(|end| end == "deb"));
+        built.packages = debs.map(|path| path.display().to_string()).collect();
+        built.packages.sort();
+    }
+    built.end = BuildEnd::Complete;
+    Ok(())
+}
+
+/// Steps of an earlier build of this source and base, from a clean start to the end.
+fn expected(stock: &Stock, built: &BuiltKernel) -> Result<Option<u64>, StockError> {
+    let builds = stock.list()?.builds;
+    let alike = builds.iter().filter(|other| {
+        let same = other.source == built.source && other.base == built.base;
+        same && other.end == BuildEnd::Complete && other.starts == 1
+    });
+    Ok(alike.map(|other| other.steps).max())
+}
+
+fn has(program: &str) -> bool {
+    ask(command(program).arg("--version")).is_ok_and(|answer| answer.status.success())
+}
+
+fn lock(place: &Path, name: &str) -> Result<File, BuildError> {
+    let path = place.join(".lock");
+    let file = File::create(&path).map_err(fault("create", &path))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy {
+            name: name.to_owned(),
+        }),
+        Err(err) => Err(fault("lock", &path)(err.into())),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
+    let temporary = to.with_extension("new");
+    fs::copy(from, &temporary)
+        .and_then(|_| fs::rename(&temporary, to))
+        .map_err(fault("copy", from))
+}
+
+fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuildError {
+    let path = path.to_owned();
+    move |source| BuildError::File {
+        action,
+        path,
+        source,
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel build`.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use punctual_kernel::build::{BuildError, Meter, Order, Step, build};
+use punctual_kernel::config::{Base, Wish};
+use punctual_kernel::source::Stock;
+use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, KernelModel};
+use punctual_report::text;
+use punctual_sys::SysRoot;
+
+use super::config::{not_configured, wish};
+use super::stock::{self, Source, failed, now, show};
+use crate::cli::{BuildTest, KernelBuildArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{print, remark};
+use crate::signals::StopRequest;
+
+/// How often progress is shown: on a terminal, and in a log.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+const LOGGED_EVERY: Duration = Duration::from_secs(30);
+
+/// Builds what the options ask for.
+pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
+    let stock = stock::open(home)?;
+    let source = stock::find(&stock, &args.source)?;
+    let stop = StopRequest::on_signals()?;
+    let mut report = BuildReport {
+        format: KERNEL_BUILD_FORMAT.to_owned(),
+        builds: Vec::new(),
+    };
+    for (name, wish) in orders(args, &source) {
+        let built = one(&stock, args, &source, name, &wish, &stop)?;
+        let end = built.end;
+        report.builds.push(built);
+        if end != BuildEnd::Complete {
+            break;
+        }
+    }
+    show(&report, args.json, text::kernel_builds)?;
+    if !args.json && report.builds.iter().all(|b| b.end == BuildEnd::Complete) {
+        print(&how_to_boot(&report.builds, &args.matrix))?;
+    }
+    let all = report.builds.iter().all(|b| b.end == BuildEnd::Complete);
+    Ok(if all { Exit::Fine } else { Exit::Failed })
+}
+
+/// Returns the names and configurations of what is to be built.
+fn orders(args: &KernelBuildArgs, source: &Source) -> Vec<(String, Wish)> {
+    let mut base = wish(&args.wish);
+    if let Some(test) = args.build_test {
+        base.base = match test {
+            BuildTest::Allyesconfig => Base::AllYes,
+            BuildTest::Allmodconfig => Base::AllMod,
+        };
+    }
+    let stem = args.name.clone().unwrap_or_else(|| stem(source));
+    let named = |kind: &str| match (&args.name, args.matrix.is_empty()) {
+        (Some(name), true) => name.clone(),
+        _ => format!("{stem}-{kind}"),
+    };
+    let mut models: Vec<Option<KernelModel>> = Vec::new();
+    for model in &args.matrix {
+        let built = Some(match model {
+            KernelModel::None | KernelModel::Voluntary | KernelModel::Full => KernelModel::Dynamic,
+            other => *other,
+        });
+        if !models.contains(&built) {
+            models.push(built);
+        }
+    }
+    if models.is_empty() {
+        models.push(base.model);
+    }
+    models
+        .into_iter()
+        .map(|model| {
+            let kind = match (&base.base, model) {
+                (Base::AllYes | Base::AllMod, _) | (_, None) => match &base.base {
+                    Base::File(_) => "file".to_owned(),
+                    base => base.name(),
+                },
+                (_, Some(model)) => model.to_string(),
+            };
+            let wish = Wish {
+                model,
+                ..base.clone()
+            };
+            (named(&kind), wish)
+        })
+        .collect()
+}
+
+fn stem(source: &Source) -> String {
+    let name = source.known.as_ref().map(|known| known.name.as_str());
+    let name = name.unwrap_or(source.tree.version.as_str());
+    name.trim_start_matches("linux-source-").to_owned()
+}
+
+fn one(
+    stock: &Stock,
+    args: &KernelBuildArgs,
+    source: &Source,
+    name: String,
+    wish: &Wish,
+    stop: &StopRequest,
+) -> Result<BuiltKernel, CliError> {
+    let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+    let seconds = i64::try_from(source.tree.seconds()).unwrap_or(i64::MAX);
+    let order = Order {
+        source: source.known.as_ref().map_or_else(
+            || source.tree.path.display().to_string(),
+            |known| known.name.clone(),
+        ),
+        tree: &source.tree,
+        wish,
+        jobs: args.jobs.map_or_else(cpus, usize::from),
+        ccache: !args.no_ccache,
+        package: args.package,
+        anyway: args.anyway,
+        timestamp: Timestamp::from_second(seconds)
+            .unwrap_or_default()
+            .to_string(),
+        name,
+    };
+    if !args.quiet {
+        remark(&format!(
+            "Building {} from Linux {}",
+            order.name, source.tree.version
+        ));
+    }
+    let mut shown = Shown::new(args.quiet);
+    let built = build(
+        stock,
+        &SysRoot::live(),
+        &order,
+        &now,
+        &|| stop.is_set(),
+        &mut |meter, step| shown.step(meter, step),
+    );
+    shown.clear();
+    built.map_err(|err| match err {
+        BuildError::Config(err) => not_configured(err),
+        BuildError::Unmet(_) => {
+            failed(&format!("build {}", order.name), err).hint("--anyway builds it as it is")
+        }
+        BuildError::OtherSource { .. } => failed(&format!("build {}", order.name), err).hint(
+            "give it another name with --name, or remove the other with `punctual kernel rm`",
+        ),
+        err => failed(&format!("build {}", order.name), err),
+    })
+}
+
+/// Shows how far a build is.
+struct Shown {
+    quiet: bool,
+    terminal: bool,
+    last: Option<Instant>,
+    begun: Instant,
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            terminal: io::stderr().is_terminal(),
+            last: None,
+            begun: Instant::now(),
+        }
+    }
+
+    fn step(&mut self, meter: &Meter, step: Step<'_>) {
+        let every = if self.terminal {
+            SHOWN_EVERY
+        } else {
+            LOGGED_EVERY
+        };
+        if self.quiet || self.last.is_some_and(|last| last.elapsed() < every) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let seconds = self.begun.elapsed().as_secs();
+        let line = format!("{seconds} s, {}: {} {}", meter.said(), step.verb, step.file);
+        if self.terminal {
+            let line: String = line.chars().take(78).collect();
+            drop(write!(io::stderr(), "\r\x1b[K{line}"));
+        } else {
+            remark(&line);
+        }
+    }
+
+    fn clear(&self) {
+        if self.terminal && self.last.is_some() {
+            drop(write!(io::stderr(), "\r\x1b[K"));
+        }
+    }
+}
+
+/// Says which build is which of the models that were asked for.
+fn how_to_boot(builds: &[BuiltKernel], matrix: &[KernelModel]) -> String {
+    let mut text = String::new();
+    for model in matrix {
+        let (built, append) = match model {
+            KernelModel::None | KernelModel::Voluntary | KernelModel::Full => (
+                KernelModel::Dynamic,
+                format!(", booted with preempt={model}"),
+            ),
+            other => (*other, String::new()),
+        };
+        if let Some(build) = builds.iter().find(|build| build.model == Some(built)) {
+            text.push_str(&format!("Model {model}: {}{append}\n", build.name));
+        }
+    }
+    text
+}
