@@ -59,14 +59,6 @@ fn table() -> Vec<(&'static str, Schema)> {
             "kernel-bisect.schema",
             schema_for!(punctual_model::BisectReport),
         ),
-        (
-            "kernel-install.schema",
-            schema_for!(punctual_model::InstallPlan),
-        ),
-        (
-            "kernel-status.schema",
-            schema_for!(punctual_model::BootStatus),
-        ),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

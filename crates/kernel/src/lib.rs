@@ -9,9 +9,11 @@
 //!
 //! [`source`] keeps sources and images, [`patch`] puts a series into a source whole or not at all,
 //! [`config`] makes a configuration and says what was not honoured,
-//! [`build`] runs make and keeps what it built.
+//! [`build`] runs make and keeps what it built. [`rebase`] puts a vendor's
+//! branch on another one, [`bisect`] finds the commit that made something worse.
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 pub mod boot;
 pub mod build;
 pub mod config;
@@ -22,8 +24,12 @@ mod target;
 
 pub use target::{GuestTarget, ParseTargetError};
 pub mod patch;
+pub mod rebase;
 pub mod source;
 
+mod git;
+mod target;
 mod tool;
 
+pub use target::{GuestTarget, ParseTargetError};
 pub use tool::ToolError;

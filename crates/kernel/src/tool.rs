@@ -62,6 +62,8 @@ pub enum ToolError {
         command: String,
         /// `status 2`, `signal 9`.
         how: String,
+        /// Its exit status; none where a signal ended it.
+        status: Option<i32>,
         /// Its last words.
         said: Vec<String>,
     },
@@ -150,12 +152,16 @@ pub(crate) fn run(command: &mut Command) -> Result<Answer, ToolError> {
     if answer.status.success() {
         return Ok(answer);
     }
-    let text = if answer.stderr.trim().is_empty() {
-        answer.text()
-    } else {
-        answer.stderr
+    Err(failed_with(command, &answer))
+}
+
+/// Makes an error of an answer that is none.
+pub(crate) fn failed_with(command: &Command, answer: &Answer) -> ToolError {
+    let text = match answer.stderr.trim() {
+        "" => answer.text(),
+        text => text.to_owned(),
     };
-    Err(failed(command, answer.status, last_words(&text)))
+    failed(command, answer.status, last_words(&text))
 }
 
 /// A command that may take long: it is stopped with all that it has started when the end is asked for, and its output
@@ -289,6 +295,7 @@ fn failed(command: &Command, status: ExitStatus, said: Vec<String>) -> ToolError
     ToolError::Failed {
         command: words.join(" "),
         how,
+        status: status.code(),
         said,
     }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Kernels before they boot: sources, patches, rebases, configurations, builds, bisections, installations.
+//! Kernels before they boot: sources, patches, rebases, configurations, builds, bisections.
 
 mod bisect;
 mod build;
 mod config;
-mod install;
 mod patch;
 mod rebase;
 mod stock;
@@ -16,10 +15,6 @@ pub use build::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT};
 pub use config::{
     ChangedOption, ConfigDiff, ConfigReport, KERNEL_CONFIG_DIFF_FORMAT, KERNEL_CONFIG_FORMAT,
     KernelModel, UnmetOption,
-};
-pub use install::{
-    BootAttempt, BootStatus, InstallPlan, KERNEL_INSTALL_FORMAT, KERNEL_STATUS_FORMAT,
-    OneShotMethod,
 };
 pub use patch::{
     FailedHunk, KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree,

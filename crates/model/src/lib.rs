@@ -59,13 +59,12 @@ pub use guest::{GUEST_BOOT_FORMAT, Guest, GuestBoot, GuestTime};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use kernel_source::{
-    AppliedSeries, BisectReport, BisectStep, BisectVerdict, BootAttempt, BootStatus, BuildEnd,
-    BuildReport, BuiltKernel, ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit,
-    FailedHunk, InstallPlan, KERNEL_BISECT_FORMAT, KERNEL_BUILD_FORMAT, KERNEL_CONFIG_DIFF_FORMAT,
-    KERNEL_CONFIG_FORMAT, KERNEL_INSTALL_FORMAT, KERNEL_PATCH_FORMAT, KERNEL_REBASE_FORMAT,
-    KERNEL_STATUS_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel, KernelSource, KernelStock,
-    OneShotMethod, PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict,
-    RebaseReport, RebaseState, SourceOrigin, UnmetOption,
+    AppliedSeries, BisectReport, BisectStep, BisectVerdict, BuildEnd, BuildReport, BuiltKernel,
+    ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit, FailedHunk, KERNEL_BISECT_FORMAT,
+    KERNEL_BUILD_FORMAT, KERNEL_CONFIG_DIFF_FORMAT, KERNEL_CONFIG_FORMAT, KERNEL_PATCH_FORMAT,
+    KERNEL_REBASE_FORMAT, KERNEL_STOCK_FORMAT, KernelImage, KernelModel, KernelSource, KernelStock,
+    PatchOutcome, PatchReport, PatchResult, PatchedTree, RebaseConflict, RebaseReport, RebaseState,
+    SourceOrigin, UnmetOption,
 };
 pub use latency_test::{
     Band, BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, LatencyRun, LatencyTest,

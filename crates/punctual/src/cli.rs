@@ -39,8 +39,8 @@ pub use self::kernel::{
     MachineArg,
 };
 pub use self::kernel_source::{
-    BuildTest, KernelBuildArgs, KernelConfigAction, KernelConfigArgs, KernelConfigWish,
-    KernelFetchArgs, KernelPatchArgs, KernelSourceAction,
+    BuildTest, KernelBisectArgs, KernelBuildArgs, KernelConfigAction, KernelConfigArgs,
+    KernelConfigWish, KernelFetchArgs, KernelPatchArgs, KernelRebaseArgs, KernelSourceAction,
 };
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};

@@ -36,6 +36,9 @@ pub use extrapolation::extrapolation;
 pub use guest::guest_boot;
 pub use kernel::{config_difference, kernel_builds, kernel_config, kernel_stock, patched};
 pub use latency_test::latency_test;
+pub use kernel::{
+    bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
+};
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::span;

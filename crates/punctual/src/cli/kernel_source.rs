@@ -35,6 +35,10 @@ pub enum KernelSourceAction {
     Config(KernelConfigArgs),
     /// Build a kernel out of its source; started again after a stop, it goes on
     Build(KernelBuildArgs),
+    /// Put a vendor's branch on a real-time branch, in a worktree beside the vendor's tree
+    Rebase(KernelRebaseArgs),
+    /// Find the commit that made something worse
+    Bisect(KernelBisectArgs),
 }
 
 /// Options of `kernel fetch`
@@ -244,6 +248,89 @@ pub struct KernelBuildArgs {
     pub quiet: bool,
 
     /// Print what was built as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `kernel rebase`
+#[derive(Args, Debug)]
+pub struct KernelRebaseArgs {
+    /// The vendor's repository, whose files and branches stay as they are: a directory, or a source of the store
+    #[arg(long, value_name = "SOURCE", default_value = ".")]
+    pub tree: PathBuf,
+
+    /// The vendor's branch
+    #[arg(long, value_name = "BRANCH", required_unless_present_any = ["resume", "abort", "status"])]
+    pub vendor: Option<String>,
+
+    /// The branch to put it on
+    #[arg(long, value_name = "BRANCH", required_unless_present_any = ["resume", "abort", "status"])]
+    pub onto: Option<String>,
+
+    /// Where the vendor's work starts [default: where the two branches part]
+    #[arg(long, value_name = "COMMIT")]
+    pub base: Option<String>,
+
+    /// Name of the new branch [default: punctual/VENDOR]
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+
+    /// Directory of the worktree, which must not be there [default: beside the kernels of the store]
+    #[arg(long, value_name = "DIR",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub worktree: Option<PathBuf>,
+
+    /// Go on after conflicts were resolved in the worktree
+    #[arg(long = "continue", conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree"])]
+    pub resume: bool,
+
+    /// Give it up: the worktree and the new branch go
+    #[arg(long, conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree", "resume"])]
+    pub abort: bool,
+
+    /// Say how far it is
+    #[arg(long, conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree", "resume", "abort"])]
+    pub status: bool,
+
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `kernel bisect`
+#[derive(Args, Debug)]
+pub struct KernelBisectArgs {
+    /// The repository, whose files stay as they are: a directory, or a source of the store
+    #[arg(long, value_name = "SOURCE", default_value = ".")]
+    pub tree: PathBuf,
+
+    /// A commit without the fault
+    #[arg(long, value_name = "COMMIT")]
+    pub good: String,
+
+    /// A commit with it
+    #[arg(long, value_name = "COMMIT")]
+    pub bad: String,
+
+    /// A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 127 bad, 125
+    /// cannot be judged, others end the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit
+    #[arg(long, value_name = "COMMAND")]
+    pub oracle: String,
+
+    /// Take it for granted that the good one is good and the bad one bad
+    #[arg(long)]
+    pub trust_ends: bool,
+
+    /// File that the oracle's output is added to [default: kernels/bisect.log of the store]
+    #[arg(long, value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub log: Option<PathBuf>,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -3,12 +3,14 @@
 
 //! `punctual kernel`.
 
+mod bisect;
 mod boot;
 mod build;
 mod config;
 mod initramfs;
 mod latency_test;
 mod patch;
+mod rebase;
 pub(crate) mod stock;
 
 use std::path::Path;
@@ -35,5 +37,7 @@ fn before_boot(home: Option<&Path>, action: &KernelSourceAction) -> Result<Exit,
         KernelSourceAction::Patch(args) => patch::run(home, args),
         KernelSourceAction::Config(args) => config::run(home, args),
         KernelSourceAction::Build(args) => build::run(home, args),
+        KernelSourceAction::Rebase(args) => rebase::run(home, args),
+        KernelSourceAction::Bisect(args) => bisect::run(home, args),
     }
 }

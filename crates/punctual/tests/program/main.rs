@@ -22,6 +22,7 @@ mod extrapolate;
 mod figures;
 mod ipc;
 mod irq;
+mod kernel_source;
 mod kill;
 mod loads;
 mod noise;

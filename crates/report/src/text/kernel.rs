@@ -4,8 +4,9 @@
 //! Kernels before they boot: what there is, what was patched, configured, built and found.
 
 use punctual_model::{
-    AppliedSeries, BuildEnd, BuildReport, BuiltKernel, ConfigDiff, ConfigReport, KernelSource,
-    KernelStock, PatchOutcome, PatchReport, PatchResult, PatchedTree, SourceOrigin, UnmetOption,
+    AppliedSeries, BisectReport, BisectVerdict, BuildEnd, BuildReport, BuiltKernel, ConfigDiff,
+    ConfigReport, KernelSource, KernelStock, PatchOutcome, PatchReport, PatchResult, PatchedTree,
+    RebaseReport, RebaseState, SourceOrigin, UnmetOption,
 };
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
@@ -301,10 +302,10 @@ pub fn config_difference(diff: &ConfigDiff) -> String {
         ("A", Column::Text),
         ("B", Column::Text),
     ];
-    text.push_str(&format!(
+    text += &format!(
         "{} options differ; n is off, or not there\n\n",
         diff.changed.len()
-    ));
+    );
     text.push_str(&table(&header, rows.collect()));
     text
 }
@@ -379,4 +380,130 @@ fn builds_table(builds: &[BuiltKernel]) -> String {
         ("image KiB", Column::Right),
     ];
     table(&header, rows.collect())
+}
+
+/// Says how far a rebase is, and what is to be done.
+pub fn rebased(report: &RebaseReport) -> String {
+    let mut text = paragraph(
+        "Tree",
+        &clean(&format!("{}, which stays as it is", report.tree)),
+    );
+    text.push_str(&paragraph(
+        "Rebase",
+        &clean(&format!(
+            "{} ({} commits since {}) onto {}, as branch {}",
+            report.vendor,
+            report.commits,
+            short(&report.base),
+            report.onto,
+            report.branch
+        )),
+    ));
+    if !report.resolved_before.is_empty() {
+        text.push_str(&paragraph(
+            "Resolved",
+            &clean(&format!(
+                "as before, by what git remembered: {}",
+                report.resolved_before.join(", ")
+            )),
+        ));
+    }
+    match report.state {
+        RebaseState::Complete => {
+            let done = format!(
+                "complete: {} of {} commits, in {}",
+                report.done, report.commits, report.worktree
+            );
+            text.push_str(&paragraph("Result", &clean(&done)));
+        }
+        RebaseState::Aborted => text.push_str(&paragraph(
+            "Result",
+            "given up: the worktree and the branch are gone; resolutions are remembered",
+        )),
+        RebaseState::Stopped => text.push_str(&stopped(report)),
+    }
+    text
+}
+
+fn stopped(report: &RebaseReport) -> String {
+    let at = report.stopped_at.as_ref().map_or_else(
+        || "a commit".to_owned(),
+        |commit| format!("{} {}", short(&commit.id), commit.subject),
+    );
+    let stopped = format!(
+        "{} of {} commits are done; stopped at {at}",
+        report.done, report.commits
+    );
+    let mut text = paragraph("STOPPED", &clean(&stopped));
+    for conflict in &report.conflicts {
+        let line = format!(
+            "{} ({}), which {} touches in",
+            conflict.file, conflict.kind, report.onto
+        );
+        text.push_str(&paragraph("Conflict", &clean(&line)));
+        for commit in &conflict.theirs {
+            let line = format!("{} {}", short(&commit.id), commit.subject);
+            text.push_str(&wrapped("            ", 12, &clean(&line)));
+        }
+        if conflict.theirs.is_empty() {
+            text.push_str(&wrapped("            ", 12, "no commit of its own"));
+        }
+    }
+    let next = format!(
+        "resolve these files in {}, then `punctual kernel rebase --tree {} --continue`",
+        report.worktree, report.tree
+    );
+    text + &paragraph("Next", &clean(&next))
+}
+
+/// Says what a bisection found.
+pub fn bisected(report: &BisectReport) -> String {
+    let mut text = String::new();
+    if let Some(stopped) = &report.stopped {
+        text.push_str(&paragraph("NO ANSWER", &clean(stopped)));
+    }
+    if let Some(commit) = &report.first_bad {
+        let line = format!("{} {}", commit.id, commit.subject);
+        text.push_str(&paragraph("First bad", &clean(&line)));
+    }
+    for commit in &report.candidates {
+        let line = format!("{} {}", short(&commit.id), commit.subject);
+        text.push_str(&paragraph("Maybe", &clean(&line)));
+    }
+    text.push_str(&paragraph(
+        "Searched",
+        &clean(&format!(
+            "{} commits of {}, {} judged, from {} (good) to {} (bad)",
+            report.commits,
+            report.tree,
+            report.steps.len(),
+            short(&report.good),
+            short(&report.bad)
+        )),
+    ));
+    text.push_str(&paragraph("Oracle", &clean(&report.oracle)));
+    let rows = report.steps.iter().map(|step| {
+        let verdict = match step.verdict {
+            BisectVerdict::Good => "good",
+            BisectVerdict::Bad => "bad",
+            BisectVerdict::Skip => "skip",
+        };
+        vec![
+            short(&step.commit.id),
+            verdict.to_owned(),
+            step.status.to_string(),
+            format!("{}.{}", step.took_ms / 1000, step.took_ms % 1000 / 100),
+            said(&step.commit.subject),
+        ]
+    });
+    let header = [
+        ("commit", Column::Left),
+        ("verdict", Column::Left),
+        ("status", Column::Right),
+        ("s", Column::Right),
+        ("subject", Column::Text),
+    ];
+    text.push('\n');
+    text.push_str(&table(&header, rows.collect()));
+    text
 }

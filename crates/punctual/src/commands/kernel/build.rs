@@ -205,8 +205,7 @@ impl Shown {
 
 /// Says which build is which of the models that were asked for.
 fn how_to_boot(builds: &[BuiltKernel], matrix: &[KernelModel]) -> String {
-    let mut text = String::new();
-    for model in matrix {
+    let lines = matrix.iter().filter_map(|model| {
         let (built, append) = match model {
             KernelModel::None | KernelModel::Voluntary | KernelModel::Full => (
                 KernelModel::Dynamic,
@@ -214,9 +213,8 @@ fn how_to_boot(builds: &[BuiltKernel], matrix: &[KernelModel]) -> String {
             ),
             other => (*other, String::new()),
         };
-        if let Some(build) = builds.iter().find(|build| build.model == Some(built)) {
-            text.push_str(&format!("Model {model}: {}{append}\n", build.name));
-        }
-    }
-    text
+        let build = builds.iter().find(|build| build.model == Some(built))?;
+        Some(format!("Model {model}: {}{append}\n", build.name))
+    });
+    lines.collect()
 }

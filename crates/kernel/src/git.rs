@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A git repository whose own files and branches are left alone: work happens in worktrees beside it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use punctual_model::ConflictingCommit;
+
+use crate::tool::{Answer, ToolError, ask, command, run};
+
+/// Set for every command: no hooks of the repository, no signatures, no advice, resolutions are kept and used.
+const SETTINGS: [&str; 6] = [
+    "core.hooksPath=/dev/null",
+    "commit.gpgSign=false",
+    "advice.mergeConflict=false",
+    "rerere.enabled=true",
+    "rerere.autoUpdate=true",
+    "core.quotePath=false",
+];
+
+/// A repository or a worktree of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Git {
+    pub(crate) path: PathBuf,
+}
+
+impl Git {
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut git = command("git");
+        git.arg("-C").arg(&self.path);
+        for setting in SETTINGS {
+            git.args(["-c", setting]);
+        }
+        git.args(args);
+        git
+    }
+
+    /// Runs git, and returns what it said, without the last newline.
+    pub(crate) fn say(&self, args: &[&str]) -> Result<String, ToolError> {
+        Ok(run(&mut self.command(args))?.text())
+    }
+
+    /// Runs git, whatever comes of it.
+    pub(crate) fn try_it(&self, args: &[&str]) -> Result<Answer, ToolError> {
+        ask(&mut self.command(args))
+    }
+
+    /// Returns the id of a commit, if there is such a one.
+    pub(crate) fn commit(&self, name: &str) -> Result<Option<String>, ToolError> {
+        let commit = format!("{name}^{{commit}}");
+        let answer = self.try_it(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ])?;
+        Ok(answer.status.success().then(|| answer.text()))
+    }
+
+    /// Returns a commit with the first line of its message.
+    pub(crate) fn described(&self, id: &str) -> Result<ConflictingCommit, ToolError> {
+        let line = self.say(&["log", "-1", "--format=%H%x09%s", id])?;
+        Ok(described(&line))
+    }
+
+    /// Returns where a file of git's own is.
+    pub(crate) fn own(&self, name: &str) -> Result<PathBuf, ToolError> {
+        let path = self.say(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
+        Ok(PathBuf::from(path))
+    }
+}
+
+/// Reads `ID<TAB>SUBJECT`.
+pub(crate) fn described(line: &str) -> ConflictingCommit {
+    let (id, subject) = line.split_once('\t').unwrap_or((line, ""));
+    ConflictingCommit {
+        id: id.to_owned(),
+        subject: subject.to_owned(),
+    }
+}

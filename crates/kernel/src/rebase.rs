@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A vendor's branch on top of a real-time branch.
+//!
+//! Embedded boards come with a kernel of their vendor's: a stable release and some hundred commits. To have PREEMPT_RT
+//! below them, their commits are put one after the other on a real-time branch of the same release, as V. Bridgers
+//! describes it (*Real Time Linux Scheduling Comparison*, 2015). That happens in a worktree beside the vendor's tree,
+//! on a new branch: neither the files nor the branches of the vendor change. What was resolved by hand once, git
+//! remembers (rerere) and does again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punctual_model::{KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState};
+use serde::{Deserialize, Serialize};
+
+use crate::git::{Git, described};
+use crate::tool::ToolError;
+
+/// The file in git's directory that keeps what was asked.
+const KEPT: &str = "punctual-rebase.json";
+/// Commits of the other side that are named for each file.
+const NAMED: &str = "-5";
+
+/// What is to be put where.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The vendor's branch.
+    pub vendor: String,
+    /// The branch that it is put on.
+    pub onto: String,
+    /// Where the vendor's work starts; else where the two branches part.
+    pub base: Option<String>,
+    /// The new branch.
+    pub branch: String,
+    /// Directory of the worktree, which must not be there.
+    pub worktree: PathBuf,
+}
+
+/// A rebase could not be made or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RebaseError {
+    /// git failed.
+    #[error(transparent)]
+    Git(#[from] ToolError),
+    /// There is no such commit.
+    #[error("{what} `{name}`: there is no such branch, tag or commit")]
+    Unknown {
+        /// What it was to be.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The branches have nothing in common.
+    #[error("{vendor} and {onto} have no commit in common")]
+    Apart {
+        /// One.
+        vendor: String,
+        /// The other.
+        onto: String,
+    },
+    /// One is under way.
+    #[error("a rebase of {vendor} is under way in {}", worktree.display())]
+    UnderWay {
+        /// The vendor's branch.
+        vendor: String,
+        /// Where.
+        worktree: PathBuf,
+    },
+    /// The new branch is there.
+    #[error("there is a branch {0} already")]
+    BranchThere(String),
+    /// None is under way.
+    #[error("no rebase is under way in {}", .0.display())]
+    None(PathBuf),
+    /// A file.
+    #[error("{action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What was kept is damaged.
+    #[error("{} is damaged", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How.
+        source: serde_json::Error,
+    },
+}
+
+/// What is kept of a rebase that is under way.
+#[derive(Debug, Deserialize, Serialize)]
+struct Kept {
+    vendor: String,
+    onto: String,
+    base: String,
+    onto_id: String,
+    branch: String,
+    worktree: PathBuf,
+    commits: u64,
+}
+
+/// Begins a rebase in the repository of `tree`.
+///
+/// # Errors
+///
+/// Fails where one is under way, a name is not known or the new branch is there, and when git fails.
+pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
+    let git = Git::at(tree);
+    if let Some(kept) = read(&git)? {
+        return Err(RebaseError::UnderWay {
+            vendor: kept.vendor,
+            worktree: kept.worktree,
+        });
+    }
+    let find = |what, name: &str| {
+        git.commit(name)?.ok_or_else(|| RebaseError::Unknown {
+            what,
+            name: name.to_owned(),
+        })
+    };
+    let vendor_id = find("vendor's branch", &order.vendor)?;
+    let onto_id = find("branch", &order.onto)?;
+    let base = match &order.base {
+        Some(base) => find("base", base)?,
+        None => {
+            let common = git.try_it(&["merge-base", &vendor_id, &onto_id])?;
+            if !common.status.success() {
+                return Err(RebaseError::Apart {
+                    vendor: order.vendor.clone(),
+                    onto: order.onto.clone(),
+                });
+            }
+            common.text()
+        }
+    };
+    if git
+        .commit(&format!("refs/heads/{}", order.branch))?
+        .is_some()
+    {
+        return Err(RebaseError::BranchThere(order.branch.clone()));
+    }
+    let count = git.say(&[
+        "rev-list",
+        "--count",
+        "--no-merges",
+        &format!("{base}..{vendor_id}"),
+    ])?;
+    let kept = Kept {
+        vendor: order.vendor.clone(),
+        onto: order.onto.clone(),
+        base,
+        onto_id,
+        branch: order.branch.clone(),
+        worktree: std::path::absolute(&order.worktree).map_err(fault("find", &order.worktree))?,
+        commits: count.parse().unwrap_or(0),
+    };
+    let path = kept.worktree.to_string_lossy().into_owned();
+    git.say(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        &kept.branch,
+        &path,
+        &vendor_id,
+    ])?;
+    write(&git, &kept)?;
+    go(
+        &git,
+        &kept,
+        &[
+            "rebase",
+            "--empty=drop",
+            "--onto",
+            &kept.onto_id,
+            &kept.base,
+        ],
+    )
+}
+
+/// Goes on with a rebase whose conflicts were resolved. Files without conflict markers count as resolved.
+///
+/// # Errors
+///
+/// Fails where none is under way, and when git fails. That conflicts are left is in the report.
+pub fn resume(tree: &Path) -> Result<RebaseReport, RebaseError> {
+    let git = Git::at(tree);
+    let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
+    let worktree = Git::at(&kept.worktree);
+    for file in unmerged(&worktree)? {
+        let path = kept.worktree.join(&file);
+        if !has_markers(&path) {
+            worktree.say(&["add", "--all", "--", &file])?;
+        }
+    }
+    if !unmerged(&worktree)?.is_empty() || !under_way(&worktree)? {
+        return report(&git, &kept, Vec::new());
+    }
+    go(&git, &kept, &["rebase", "--continue"])
+}
+
+/// Gives a rebase up: the worktree and the new branch go, what git remembers of resolutions stays.
+///
+/// # Errors
+///
+/// Fails where none is under way, and when git fails.
+pub fn abort(tree: &Path) -> Result<RebaseReport, RebaseError> {
+    let git = Git::at(tree);
+    let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
+    let mut last = empty(&git, &kept);
+    last.state = RebaseState::Aborted;
+    let worktree = Git::at(&kept.worktree);
+    if kept.worktree.exists() {
+        if under_way(&worktree)? {
+            worktree.say(&["rebase", "--abort"])?;
+        }
+        let path = kept.worktree.to_string_lossy().into_owned();
+        git.say(&["worktree", "remove", "--force", &path])?;
+    }
+    git.say(&["worktree", "prune"])?;
+    git.say(&["branch", "--quiet", "-D", &kept.branch])?;
+    forget(&git)?;
+    Ok(last)
+}
+
+/// Says how far a rebase is.
+///
+/// # Errors
+///
+/// As [`abort`].
+pub fn status(tree: &Path) -> Result<RebaseReport, RebaseError> {
+    let git = Git::at(tree);
+    let kept = read(&git)?.ok_or_else(|| RebaseError::None(tree.to_owned()))?;
+    report(&git, &kept, Vec::new())
+}
+
+/// Lets git work until it stops at something that nobody has resolved before, or is done.
+fn go(git: &Git, kept: &Kept, first: &[&str]) -> Result<RebaseReport, RebaseError> {
+    let worktree = Git::at(&kept.worktree);
+    let mut args = first.to_vec();
+    let mut resolved = Vec::new();
+    loop {
+        let before = position(&worktree)?;
+        let mut command = worktree.command(&args);
+        for (variable, setting, value) in [
+            ("GIT_COMMITTER_NAME", "user.name", "punctual"),
+            ("GIT_COMMITTER_EMAIL", "user.email", "punctual@localhost"),
+        ] {
+            // Only where nobody has said who commits here.
+            if !worktree.try_it(&["config", setting])?.status.success() {
+                command.env(variable, value);
+            }
+        }
+        let answer = crate::tool::ask(&mut command)?;
+        let said = format!("{}\n{}", answer.text(), answer.stderr);
+        let used = said
+            .lines()
+            .filter(|line| line.ends_with("using previous resolution."));
+        let files = used.filter_map(|line| line.split('\'').nth(1));
+        resolved.extend(files.map(str::to_owned));
+        if !under_way(&worktree)? {
+            if !answer.status.success() {
+                // Nothing was begun, and nothing is to be gone on with.
+                return Err(crate::tool::failed_with(&command, &answer).into());
+            }
+            break;
+        }
+        let stuck = position(&worktree)? == before && args == ["rebase", "--continue"];
+        if !unmerged(&worktree)?.is_empty() || stuck {
+            break;
+        }
+        args = vec!["rebase", "--continue"];
+    }
+    report(git, kept, resolved)
+}
+
+fn report(
+    git: &Git,
+    kept: &Kept,
+    resolved_before: Vec<String>,
+) -> Result<RebaseReport, RebaseError> {
+    let worktree = Git::at(&kept.worktree);
+    let mut report = empty(git, kept);
+    report.resolved_before = resolved_before;
+    if !under_way(&worktree)? {
+        report.done = kept.commits;
+        forget(git)?;
+        return Ok(report);
+    }
+    report.state = RebaseState::Stopped;
+    // The one that stopped it is not dealt with.
+    report.done = position(&worktree)?.saturating_sub(1);
+    if let Some(id) = worktree.commit("REBASE_HEAD")? {
+        report.stopped_at = Some(worktree.described(&id)?);
+    }
+    let range = format!("{}..{}", kept.base, kept.onto_id);
+    for (kind, file) in conflicts(&worktree)? {
+        let log = git.say(&["log", NAMED, "--format=%H%x09%s", &range, "--", &file])?;
+        report.conflicts.push(RebaseConflict {
+            file,
+            kind,
+            theirs: log.lines().map(described).collect(),
+        });
+    }
+    Ok(report)
+}
+
+fn empty(git: &Git, kept: &Kept) -> RebaseReport {
+    RebaseReport {
+        format: KERNEL_REBASE_FORMAT.to_owned(),
+        tree: git.path.display().to_string(),
+        vendor: kept.vendor.clone(),
+        onto: kept.onto.clone(),
+        base: kept.base.clone(),
+        branch: kept.branch.clone(),
+        worktree: kept.worktree.display().to_string(),
+        state: RebaseState::Complete,
+        commits: kept.commits,
+        done: 0,
+        stopped_at: None,
+        conflicts: Vec::new(),
+        resolved_before: Vec::new(),
+    }
+}
+
+fn under_way(worktree: &Git) -> Result<bool, RebaseError> {
+    Ok(worktree.own("rebase-merge")?.exists())
+}
+
+/// Returns which commit git is at, from 1.
+fn position(worktree: &Git) -> Result<u64, RebaseError> {
+    let path = worktree.own("rebase-merge/msgnum")?;
+    let text = fs::read(path).unwrap_or_default();
+    Ok(String::from_utf8_lossy(&text).trim().parse().unwrap_or(0))
+}
+
+fn unmerged(worktree: &Git) -> Result<Vec<String>, RebaseError> {
+    Ok(conflicts(worktree)?
+        .into_iter()
+        .map(|(_, file)| file)
+        .collect())
+}
+
+/// Lists files in conflict with what git says of them (git-status(1), "Short Format").
+fn conflicts(worktree: &Git) -> Result<Vec<(String, String)>, RebaseError> {
+    let text = worktree.say(&[
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=no",
+        "--no-renames",
+    ])?;
+    let conflicts = text.split('\0').filter_map(|entry| {
+        let kind = match entry.get(..2)? {
+            "DD" => "both deleted",
+            "AU" => "added by us",
+            "UD" => "deleted by them",
+            "UA" => "added by them",
+            "DU" => "deleted by us",
+            "AA" => "both added",
+            "UU" => "both modified",
+            _ => return None,
+        };
+        Some((kind.to_owned(), entry.get(3..)?.to_owned()))
+    });
+    Ok(conflicts.collect())
+}
+
+/// Whether a file still has what git marks conflicts with.
+fn has_markers(path: &Path) -> bool {
+    let bytes = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines()
+        .any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+}
+
+fn kept_path(git: &Git) -> Result<PathBuf, RebaseError> {
+    let common = git.say(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    Ok(PathBuf::from(common).join(KEPT))
+}
+
+fn read(git: &Git) -> Result<Option<Kept>, RebaseError> {
+    let path = kept_path(git)?;
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|source| RebaseError::Damaged { path, source }),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(fault("read", &path)(err)),
+    }
+}
+
+fn write(git: &Git, kept: &Kept) -> Result<(), RebaseError> {
+    let path = kept_path(git)?;
+    let bytes = serde_json::to_vec_pretty(kept).map_err(|source| RebaseError::Damaged {
+        path: path.clone(),
+        source,
+    })?;
+    fs::write(&path, bytes).map_err(fault("write", &path))
+}
+
+fn forget(git: &Git) -> Result<(), RebaseError> {
+    let path = kept_path(git)?;
+    match fs::remove_file(&path) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(fault("remove", &path)(err)),
+        _ => Ok(()),
+    }
+}
+
+fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RebaseError {
+    let path = path.to_owned();
+    move |source| RebaseError::File {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

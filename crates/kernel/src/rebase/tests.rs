@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A vendor with three commits, a real-time branch that touches the same line.
+
+use std::fs;
+use std::path::PathBuf;
+
+use punctual_model::RebaseState;
+use tempfile::TempDir;
+
+use super::*;
+use crate::git::Git;
+
+struct Vendor {
+    dir: TempDir,
+}
+
+impl Vendor {
+    /// `base` - `vendor` (three commits); `base` - `rt` (two commits, the second in conflict with the second).
+    fn new() -> Self {
+        let vendor = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(vendor.tree()).unwrap();
+        let git = vendor.git();
+        git.say(&["init", "--quiet", "--initial-branch=vendor"])
+            .unwrap();
+        git.say(&["config", "user.name", "Vendor"]).unwrap();
+        git.say(&["config", "user.email", "v@example.org"]).unwrap();
+        vendor.commit("sched.c", "1\n2\n3\n4\n5\n6\n7\n8\n", "release");
+        git.say(&["branch", "rt"]).unwrap();
+        vendor.commit("board.c", "board\n", "board: support");
+        vendor.commit(
+            "sched.c",
+            "1\nvendor\n3\n4\n5\n6\n7\n8\n",
+            "sched: what the vendor does",
+        );
+        vendor.commit("board.c", "board 2\n", "board: more");
+        git.say(&["checkout", "--quiet", "rt"]).unwrap();
+        vendor.commit("rt.c", "rt\n", "rt: new file");
+        vendor.commit(
+            "sched.c",
+            "1\nrt\n3\n4\n5\n6\n7\n8\n",
+            "sched: what rt does",
+        );
+        git.say(&["checkout", "--quiet", "vendor"]).unwrap();
+        // What the vendor has not committed must stay too.
+        fs::write(vendor.tree().join("board.c"), "edited\n").unwrap();
+        vendor
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.dir.path().join("vendor")
+    }
+
+    fn worktree(&self) -> PathBuf {
+        self.dir.path().join("scratch")
+    }
+
+    fn git(&self) -> Git {
+        Git::at(&self.tree())
+    }
+
+    fn commit(&self, file: &str, text: &str, message: &str) {
+        fs::write(self.tree().join(file), text).unwrap();
+        self.git().say(&["add", file]).unwrap();
+        self.git()
+            .say(&["commit", "--quiet", "-m", message])
+            .unwrap();
+    }
+
+    /// The vendor's branches, checkout and uncommitted work.
+    fn state(&self) -> [String; 4] {
+        let git = self.git();
+        [
+            git.say(&["for-each-ref", "refs/heads/vendor", "refs/heads/rt"])
+                .unwrap(),
+            git.say(&["symbolic-ref", "HEAD"]).unwrap(),
+            git.say(&["status", "--porcelain"]).unwrap(),
+            git.say(&["diff"]).unwrap(),
+        ]
+    }
+
+    fn order(&self) -> Order {
+        Order {
+            vendor: "vendor".into(),
+            onto: "rt".into(),
+            base: None,
+            branch: "vendor-rt".into(),
+            worktree: self.worktree(),
+        }
+    }
+
+    fn resolve(&self) {
+        let text = "1\nvendor on rt\n3\n4\n5\n6\n7\n8\n";
+        fs::write(self.worktree().join("sched.c"), text).unwrap();
+    }
+}
+
+#[test]
+fn it_stops_lists_the_conflict_and_goes_on_when_that_is_resolved() {
+    let vendor = Vendor::new();
+    let before = vendor.state();
+    let stopped = start(&vendor.tree(), &vendor.order()).unwrap();
+    assert_eq!(
+        (stopped.state, stopped.commits, stopped.done),
+        (RebaseState::Stopped, 3, 1)
+    );
+    assert_eq!(
+        stopped.stopped_at.as_ref().unwrap().subject,
+        "sched: what the vendor does"
+    );
+    let conflict = &stopped.conflicts[0];
+    assert_eq!(
+        (conflict.file.as_str(), conflict.kind.as_str()),
+        ("sched.c", "both modified")
+    );
+    assert_eq!(conflict.theirs.len(), 1);
+    assert_eq!(conflict.theirs[0].subject, "sched: what rt does");
+    // Nothing is resolved: it says the same again, and does not go on.
+    let still = resume(&vendor.tree()).unwrap();
+    assert_eq!(still.conflicts, stopped.conflicts);
+    assert_eq!(status(&vendor.tree()).unwrap(), still);
+    let err = start(&vendor.tree(), &vendor.order()).unwrap_err();
+    assert!(matches!(err, RebaseError::UnderWay { .. }), "{err:?}");
+    vendor.resolve();
+    let done = resume(&vendor.tree()).unwrap();
+    assert_eq!((done.state, done.done), (RebaseState::Complete, 3));
+    let git = vendor.git();
+    let log = git.say(&["log", "--format=%s", "vendor-rt"]).unwrap();
+    let expected = [
+        "board: more",
+        "sched: what the vendor does",
+        "board: support",
+        "sched: what rt does",
+        "rt: new file",
+        "release",
+    ];
+    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
+    let sched = git.say(&["show", "vendor-rt:sched.c"]).unwrap();
+    assert!(sched.contains("vendor on rt"), "{sched}");
+    assert_eq!(vendor.state(), before);
+    assert!(matches!(
+        status(&vendor.tree()).unwrap_err(),
+        RebaseError::None(_)
+    ));
+}
+
+#[test]
+fn what_was_resolved_once_is_resolved_again() {
+    let vendor = Vendor::new();
+    let before = vendor.state();
+    start(&vendor.tree(), &vendor.order()).unwrap();
+    vendor.resolve();
+    resume(&vendor.tree()).unwrap();
+    let again = Order {
+        branch: "second".into(),
+        worktree: vendor.dir.path().join("second"),
+        ..vendor.order()
+    };
+    let report = start(&vendor.tree(), &again).unwrap();
+    assert_eq!(report.state, RebaseState::Complete, "{report:?}");
+    assert_eq!(report.resolved_before, ["sched.c"]);
+    let [one, two] = ["vendor-rt^{tree}", "second^{tree}"]
+        .map(|tree| vendor.git().say(&["rev-parse", tree]).unwrap());
+    assert_eq!(one, two);
+    assert_eq!(vendor.state(), before);
+}
+
+#[test]
+fn giving_up_leaves_nothing_behind() {
+    let vendor = Vendor::new();
+    let before = vendor.state();
+    start(&vendor.tree(), &vendor.order()).unwrap();
+    let report = abort(&vendor.tree()).unwrap();
+    assert_eq!(report.state, RebaseState::Aborted);
+    assert_eq!(vendor.state(), before);
+    assert!(!vendor.worktree().exists());
+    assert_eq!(vendor.git().commit("vendor-rt").unwrap(), None);
+    assert_eq!(
+        vendor
+            .git()
+            .say(&["worktree", "list"])
+            .unwrap()
+            .lines()
+            .count(),
+        1
+    );
+    assert!(matches!(
+        abort(&vendor.tree()).unwrap_err(),
+        RebaseError::None(_)
+    ));
+    // And it can be begun again.
+    start(&vendor.tree(), &vendor.order()).unwrap();
+}
+
+#[test]
+fn names_that_are_not_there_are_named() {
+    let vendor = Vendor::new();
+    for (order, what) in [
+        (
+            Order {
+                vendor: "no".into(),
+                ..vendor.order()
+            },
+            "vendor's branch `no`",
+        ),
+        (
+            Order {
+                onto: "--help".into(),
+                ..vendor.order()
+            },
+            "branch `--help`",
+        ),
+        (
+            Order {
+                base: Some("x y".into()),
+                ..vendor.order()
+            },
+            "base `x y`",
+        ),
+    ] {
+        let err = start(&vendor.tree(), &order).unwrap_err().to_string();
+        assert!(err.starts_with(what), "{err}");
+    }
+    let err = start(
+        &vendor.tree(),
+        &Order {
+            branch: "rt".into(),
+            ..vendor.order()
+        },
+    )
+    .unwrap_err();
+    assert!(matches!(err, RebaseError::BranchThere(_)), "{err:?}");
+    let nowhere = tempfile::tempdir().unwrap();
+    start(nowhere.path(), &vendor.order()).unwrap_err();
+}

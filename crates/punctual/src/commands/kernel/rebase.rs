@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel rebase`.
+
+use std::path::{Path, PathBuf};
+
+use punctual_kernel::rebase::{self, Order, RebaseError};
+use punctual_model::RebaseState;
+use punctual_report::text;
+
+use super::stock::{self, failed, show};
+use crate::cli::KernelRebaseArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+
+/// Begins a rebase, goes on with it, gives it up, or says how far it is.
+pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, CliError> {
+    let tree = tree(home, &args.tree)?;
+    let result = if args.resume {
+        rebase::resume(&tree)
+    } else if args.abort {
+        rebase::abort(&tree)
+    } else if args.status {
+        rebase::status(&tree)
+    } else {
+        rebase::start(&tree, &order(home, args)?)
+    };
+    let report = result.map_err(|err| {
+        let hint = match &err {
+            RebaseError::UnderWay { .. } => {
+                Some("go on with --continue, or give it up with --abort")
+            }
+            RebaseError::BranchThere(_) => Some("give the new one another name with --branch"),
+            RebaseError::Apart { .. } => Some("say where the vendor's work starts with --base"),
+            _ => None,
+        };
+        let error = failed("rebase", err);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    })?;
+    show(&report, args.json, text::rebased)?;
+    Ok(if report.state == RebaseState::Stopped {
+        Exit::Failed
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Finds a repository: a directory, or a source of the store.
+pub(super) fn tree(home: Option<&Path>, word: &Path) -> Result<PathBuf, CliError> {
+    if word.is_dir() {
+        return std::path::absolute(word)
+            .map_err(|err| failed(&format!("find {}", word.display()), err));
+    }
+    let source = stock::find(&stock::open(home)?, word)?;
+    Ok(source.tree.path)
+}
+
+fn order(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Order, CliError> {
+    let vendor = args.vendor.clone().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let worktree = match &args.worktree {
+        Some(worktree) => worktree.clone(),
+        None => {
+            let kernels = home::find(home)?.join("kernels/rebase");
+            std::fs::create_dir_all(&kernels)
+                .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
+            kernels.join(vendor.replace(|c| !plain(c), "-"))
+        }
+    };
+    let branch = args.branch.clone();
+    Ok(Order {
+        branch: branch.unwrap_or_else(|| format!("punctual/{vendor}")),
+        onto: args.onto.clone().unwrap_or_default(),
+        base: args.base.clone(),
+        vendor,
+        worktree,
+    })
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel` before a kernel boots, on trees that only look like a kernel: their Makefile does in a moment
+//! what the real one does in minutes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::{Answer, Home, wait_until};
+use crate::schema::{assert_valid, schema};
+
+/// Kconfig that drops TIMERLAT_TRACER, and a kernel of three objects; an object takes `$SLOW` seconds.
+const MAKEFILE: &str = r#"VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 9
+EXTRAVERSION =
+.PHONY: allnoconfig olddefconfig bzImage
+allnoconfig:
+	grep -v TIMERLAT $(KCONFIG_ALLCONFIG) > $(O)/.config
+olddefconfig:
+	true
+$(O)/%.o:
+	@echo "  CC      kernel/$*.o"; sleep $${SLOW:-0}; echo $* > $@
+bzImage: $(O)/one.o $(O)/two.o $(O)/three.o
+	@mkdir -p $(O)/arch/x86/boot $(O)/include/config
+	@echo "$$KBUILD_BUILD_TIMESTAMP $$KBUILD_BUILD_USER" > $(O)/arch/x86/boot/bzImage
+	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
+	@echo "kernel/x.c:1: warning: something"
+"#;
+
+const KCONFIG: &str = "config EXPERT\n\tbool \"e\"\nconfig PREEMPT_RT\n\tbool \"rt\"\n\tdepends on EXPERT\n\
+                       config TRACING\n\tbool \"t\"\nconfig TIMERLAT_TRACER\n\tbool \"tl\"\n\tdepends on TRACING\n";
+
+fn tree(home: &Home) -> PathBuf {
+    let tree = home.dir().join("linux");
+    fs::create_dir_all(tree.join("kernel")).unwrap();
+    fs::write(tree.join("Makefile"), MAKEFILE).unwrap();
+    fs::write(tree.join("Kconfig"), KCONFIG).unwrap();
+    fs::write(tree.join("kernel/sched.c"), "1\n2\n3\n4\n5\n").unwrap();
+    tree
+}
+
+fn shown(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn kernel(home: &Home, args: &[&str]) -> Answer {
+    home.run(["kernel"].iter().chain(args))
+}
+
+fn git(tree: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=N", "-c", "user.email=n@example.org"];
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(tree)
+        .args(identity)
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn commit(tree: &Path, file: &str, text: &str, message: &str) {
+    fs::write(tree.join(file), text).unwrap();
+    git(tree, &["add", "."]);
+    git(tree, &["commit", "-q", "-m", message]);
+}
+
+#[test]
+fn a_source_is_fetched_verified_listed_and_removed() {
+    let home = Home::new();
+    tree(&home);
+    let tarball = home.dir().join("linux-6.12.9.tar.gz");
+    let tar = Command::new("tar")
+        .arg("-C")
+        .arg(home.dir())
+        .arg("-czf")
+        .arg(&tarball)
+        .arg("linux")
+        .status();
+    assert!(tar.unwrap().success());
+    let wrong = "0".repeat(64);
+    kernel(&home, &["fetch", shown(&tarball), "--sha256", &wrong])
+        .error(1, &["the SHA-256 of", "--sha256"]);
+    kernel(&home, &["fetch", shown(&tarball)]).fine();
+    kernel(&home, &["fetch", shown(&tarball)])
+        .error(1, &["there is a source `linux-6.12.9` already"])
+        .hinted();
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    assert_valid(&schema("kernel-stock.schema.json"), &list);
+    assert_eq!(list["sources"][0]["version"], "6.12.9");
+    assert!(
+        kernel(&home, &["list"])
+            .fine()
+            .stdout
+            .contains("compared with nothing")
+    );
+    kernel(&home, &["fetch", "no-such-thing"]).error(2, &["neither a file or directory"]);
+    kernel(&home, &["rm", "linux-6.12.9"]).fine();
+    kernel(&home, &["rm", "linux-6.12.9"])
+        .error(2, &["no source, image or build"])
+        .hinted();
+}
+
+#[test]
+fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let series = home.dir().join("patches");
+    fs::create_dir(&series).unwrap();
+    let good = "--- a/kernel/sched.c\n+++ b/kernel/sched.c\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n";
+    let bad =
+        "--- a/kernel/sched.c\n+++ b/kernel/sched.c\n@@ -1,3 +1,3 @@\n 1\n-not there\n+x\n 3\n";
+    fs::write(series.join("series"), "good.patch\nbad.patch\n").unwrap();
+    fs::write(series.join("good.patch"), good).unwrap();
+    fs::write(series.join("bad.patch"), bad).unwrap();
+    kernel(&home, &["fetch", shown(&tree), "--name", "mine"]).fine();
+    let answer = kernel(&home, &["patch", "mine", shown(&series), "--json"]);
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let report = answer.json();
+    assert_valid(&schema("kernel-patch.schema.json"), &report);
+    assert_eq!(report["result"], "unchanged");
+    assert_eq!(report["patches"][0]["outcome"], "applies");
+    assert_eq!(report["patches"][1]["failed"][0]["file"], "kernel/sched.c");
+    assert_eq!(
+        fs::read(tree.join("kernel/sched.c")).unwrap(),
+        b"1\n2\n3\n4\n5\n"
+    );
+    let text = kernel(&home, &["patch", "mine", shown(&series)]).stdout;
+    assert!(
+        text.contains("FAILS   bad.patch") && text.contains("hunk 1, at line 1"),
+        "{text}"
+    );
+    let answer = kernel(&home, &["patch", "mine", shown(&series), "--leave-out"]);
+    assert!(
+        answer.fine().stdout.contains("patched in part"),
+        "{answer:?}"
+    );
+    assert_eq!(
+        fs::read(tree.join("kernel/sched.c")).unwrap(),
+        b"1\ntwo\n3\n4\n5\n"
+    );
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    assert_eq!(list["sources"][0]["patches"][0]["applied"][0], "good.patch");
+    assert_eq!(list["sources"][0]["patches"][0]["left_out"][0], "bad.patch");
+}
+
+#[test]
+fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let output = home.dir().join("out.config");
+    let args = [
+        "config",
+        "--source",
+        shown(&tree),
+        "--model",
+        "rt",
+        "--set",
+        "NONSENSE=y",
+        "-o",
+        shown(&output),
+    ];
+    let answer = kernel(&home, &[&args[..], &["--json"]].concat());
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let report = answer.json();
+    assert_valid(&schema("kernel-config.schema.json"), &report);
+    let unmet = report["unmet"].as_array().unwrap();
+    let timerlat = unmet
+        .iter()
+        .find(|o| o["name"] == "TIMERLAT_TRACER")
+        .unwrap();
+    assert_eq!(timerlat["why"], "depends on TRACING, which is n");
+    assert!(!unmet.iter().any(|o| o["name"] == "PREEMPT_RT"));
+    kernel(&home, &args)
+        .error(2, &["is there already"])
+        .hinted();
+    let diff = kernel(
+        &home,
+        &["config", "diff", shown(&output), shown(&output), "--json"],
+    )
+    .fine()
+    .json();
+    assert_valid(&schema("kernel-config-diff.schema.json"), &diff);
+    assert_eq!(diff["changed"].as_array().unwrap().len(), 0);
+    kernel(
+        &home,
+        &["config", "--source", shown(&tree), "--with", "nothing"],
+    )
+    .error(2, &["--with nothing: is not one of"]);
+}
+
+#[test]
+fn a_configuration_is_judged() {
+    let home = Home::new();
+    let config = home.dir().join("some.config");
+    fs::write(
+        &config,
+        "CONFIG_HZ=250\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_LOCKDEP=y\n",
+    )
+    .unwrap();
+    let found = kernel(&home, &["config", "check", shown(&config), "--json"])
+        .fine()
+        .json();
+    let found: Vec<&str> = found["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|v| v["outcome"] == "found")
+        .map(|v| v["rule"]["id"].as_str().unwrap())
+        .collect();
+    for id in [
+        "config-high-res-timers",
+        "config-preemption",
+        "lockdep",
+        "config-stack-overflow",
+    ] {
+        assert!(found.contains(&id), "{id} is not in {found:?}");
+    }
+    let answer = kernel(
+        &home,
+        &["config", "check", shown(&config), "--fail-on", "high"],
+    );
+    assert_eq!(answer.code(), 3, "{answer:?}");
+    fs::write(&config, "CONFIG_HZ\n").unwrap();
+    kernel(&home, &["config", "check", shown(&config)]).error(1, &["line 1: `CONFIG_HZ`"]);
+    kernel(&home, &["config", "check", "no-such"]).error(2, &["neither a file, nor a build"]);
+}
+
+#[test]
+fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let build = [
+        "build",
+        shown(&tree),
+        "--quiet",
+        "--no-ccache",
+        "--name",
+        "k",
+        "--matrix",
+        "none,full,rt",
+    ];
+    kernel(&home, &build)
+        .error(
+            1,
+            &["TIMERLAT_TRACER is n, not y (depends on TRACING, which is n)"],
+        )
+        .hinted();
+    let answer = kernel(&home, &[&build[..], &["--anyway", "--json"]].concat());
+    let report = answer.fine().json();
+    assert_valid(&schema("kernel-build.schema.json"), &report);
+    let builds = report["builds"].as_array().unwrap();
+    let names: Vec<&str> = builds.iter().map(|b| b["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["k-dynamic", "k-rt"]);
+    assert_eq!(builds[1]["release"], "6.12.9-punctual-rt");
+    assert_eq!(
+        (&builds[0]["steps"], &builds[0]["warnings"]),
+        (&3.into(), &1.into())
+    );
+    let image = fs::read(builds[0]["image"].as_str().unwrap()).unwrap();
+    let stamp = builds[0]["timestamp"].as_str().unwrap();
+    assert_eq!(
+        String::from_utf8(image).unwrap(),
+        format!("{stamp} punctual\n")
+    );
+    let text = kernel(&home, &[&build[..], &["--anyway"]].concat())
+        .fine()
+        .stdout
+        .clone();
+    assert!(
+        text.contains("Model none: k-dynamic, booted with preempt=none"),
+        "{text}"
+    );
+    // Both are in the list, and nothing was built in the source.
+    assert_eq!(
+        kernel(&home, &["list", "--json"]).json()["builds"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(!tree.join(".config").exists());
+}
+
+#[test]
+fn a_build_that_is_stopped_goes_on_and_leaves_nobody_behind() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let args = [
+        "kernel",
+        "build",
+        shown(&tree),
+        "--anyway",
+        "--quiet",
+        "--no-ccache",
+        "--name",
+        "k",
+        "--jobs",
+        "1",
+        "--json",
+    ];
+    let mut command = home.command(args);
+    // Nothing else here sleeps for that long.
+    command.env("SLOW", "34567");
+    let running = crate::common::Running::start(command);
+    let objects = home.store().join("kernels/builds/k/obj");
+    let sleeping = || {
+        let all = Command::new("pgrep")
+            .args(["-f", "^sleep 34567$"])
+            .output()
+            .unwrap();
+        !all.stdout.is_empty()
+    };
+    assert!(
+        wait_until(Duration::from_secs(40), sleeping),
+        "it does not build"
+    );
+    running.signal("INT");
+    let answer = running.wait();
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    assert_eq!(answer.json()["builds"][0]["end"], "stopped");
+    assert!(
+        wait_until(Duration::from_secs(5), || !sleeping()),
+        "a child is left"
+    );
+    assert!(!objects.join("one.o").exists());
+    let report = home.run(args).fine().json();
+    assert_eq!(report["builds"][0]["end"], "complete");
+    assert_eq!(report["builds"][0]["starts"], 2);
+    let log = fs::read(home.store().join("kernels/builds/k/build.log")).unwrap();
+    assert!(
+        String::from_utf8(log)
+            .unwrap()
+            .contains("  CC      kernel/three.o")
+    );
+}
+
+#[test]
+fn a_rebase_stops_lists_its_conflict_and_goes_on() {
+    let home = Home::new();
+    let tree = tree(&home);
+    git(&tree, &["init", "-q", "-b", "vendor"]);
+    commit(&tree, "kernel/sched.c", "1\n2\n3\n", "release");
+    git(&tree, &["branch", "rt"]);
+    commit(&tree, "kernel/sched.c", "1\nvendor\n3\n", "vendor: sched");
+    git(&tree, &["checkout", "-q", "rt"]);
+    commit(&tree, "kernel/sched.c", "1\nrt\n3\n", "rt: sched");
+    git(&tree, &["checkout", "-q", "vendor"]);
+    let rebase = ["rebase", "--tree", shown(&tree)];
+    kernel(&home, &rebase).error(2, &["--vendor"]);
+    let begin = [&rebase[..], &["--vendor", "vendor", "--onto", "rt"]].concat();
+    let answer = kernel(&home, &begin);
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let text = &answer.stdout;
+    assert!(
+        text.contains("kernel/sched.c (both modified)") && text.contains("rt: sched"),
+        "{text}"
+    );
+    assert!(text.contains("vendor: sched"), "{text}");
+    let status = kernel(&home, &[&rebase[..], &["--status", "--json"]].concat()).json();
+    assert_valid(&schema("kernel-rebase.schema.json"), &status);
+    let worktree = PathBuf::from(status["worktree"].as_str().unwrap());
+    fs::write(worktree.join("kernel/sched.c"), "1\nvendor on rt\n3\n").unwrap();
+    let done = kernel(&home, &[&rebase[..], &["--continue", "--json"]].concat());
+    assert_eq!(done.fine().json()["state"], "complete");
+    assert_eq!(
+        git(&tree, &["show", "punctual/vendor:kernel/sched.c"]),
+        "1\nvendor on rt\n3"
+    );
+    assert_eq!(git(&tree, &["symbolic-ref", "--short", "HEAD"]), "vendor");
+    assert_eq!(git(&tree, &["status", "--porcelain"]), "");
+    kernel(&home, &[&rebase[..], &["--continue"]].concat()).error(1, &["no rebase is under way"]);
+}
+
+/// Twenty patches on a tick; the one that adds a loop with preemption off is to be found. The oracle is what a build
+/// and a measurement are with a real kernel: it makes a figure of the source and judges it against a limit.
+#[test]
+fn a_regression_that_was_planted_in_twenty_commits_is_found() {
+    let home = Home::new();
+    let tree = tree(&home);
+    git(&tree, &["init", "-q"]);
+    commit(&tree, "kernel/tick.c", "count 10\n", "release");
+    let good = git(&tree, &["rev-parse", "HEAD"]);
+    for number in 1..=20 {
+        let count = if number >= 14 { 90_000 } else { 10 + number };
+        let message = if number == 14 {
+            "tick: loop with preemption off"
+        } else {
+            "tick: small change"
+        };
+        commit(
+            &tree,
+            "kernel/tick.c",
+            &format!("count {count}\npatch {number}\n"),
+            message,
+        );
+    }
+    let oracle =
+        "read word count < kernel/tick.c; test -x \"$PUNCTUAL\" || exit 200; test $count -lt 1000";
+    let args = [
+        "bisect",
+        "--tree",
+        shown(&tree),
+        "--good",
+        &good,
+        "--bad",
+        "HEAD",
+        "--oracle",
+        oracle,
+    ];
+    let answer = kernel(&home, &[&args[..], &["--json", "--quiet"]].concat());
+    let report = answer.fine().json();
+    assert_valid(&schema("kernel-bisect.schema.json"), &report);
+    assert_eq!(
+        report["first_bad"]["subject"],
+        "tick: loop with preemption off"
+    );
+    assert_eq!(report["commits"], 20);
+    let text = kernel(&home, &args).fine().stdout.clone();
+    assert!(text.starts_with("First bad "), "{text}");
+    assert_eq!(git(&tree, &["status", "--porcelain"]), "");
+    kernel(
+        &home,
+        &[
+            "bisect",
+            "--tree",
+            shown(&tree),
+            "--good",
+            "HEAD",
+            "--bad",
+            &good,
+            "--oracle",
+            oracle,
+        ],
+    )
+    .error(2, &["is no ancestor of"]);
+}
