@@ -18,6 +18,7 @@ mod kernel_source;
 mod loads;
 mod measure;
 mod pi;
+mod report;
 mod throughput;
 mod tune;
 
@@ -45,6 +46,7 @@ pub use self::kernel_source::{
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
 pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
 pub use self::pi::PiArgs;
+pub use self::report::{ReportArgs, ReportFormat};
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
 pub use self::tune::{
     BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TrialArgs, TuneAction, TuneArgs,
@@ -123,6 +125,8 @@ pub enum Command {
     },
     /// Change the settings of this machine so that every change can be taken back
     Tune(TuneArgs),
+    /// Make a report of runs, comparisons and experiments: one page, pictures, or Markdown
+    Report(ReportArgs),
     /// List, show, import, export and remove recorded runs
     Runs {
         /// What to do with them

@@ -10,6 +10,7 @@ mod experiment;
 mod kernel;
 pub(crate) mod load;
 pub(crate) mod measure;
+mod report;
 mod runs;
 mod tune;
 
@@ -45,6 +46,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),
         Command::Tune(args) => tune::run(home, &args),
+        Command::Report(args) => report::run(home, &args),
         Command::Runs { action } => runs::run(home, action),
     }
 }
@@ -54,7 +56,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,
-        Command::Compare(_) | Command::Runs { .. } | Command::Doctor(_)
+        Command::Compare(_) | Command::Report(_) | Command::Runs { .. } | Command::Doctor(_)
     );
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(

@@ -3,8 +3,11 @@
 
 //! Printing results. A reader that closes its end early, as `head` does, is no failure.
 
+mod target;
+
 use std::io::{self, Write};
 
+pub(crate) use self::target::Target;
 use crate::error::CliError;
 
 /// Prints `text` to standard output.

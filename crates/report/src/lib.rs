@@ -8,9 +8,14 @@
 #![forbid(unsafe_code)]
 
 pub mod assessment;
+pub mod chart;
 pub mod comparison;
+pub mod document;
+mod escape;
 pub mod export;
 pub mod extrapolation;
+pub mod html;
+pub mod markdown;
 mod order;
 pub mod rules;
 pub mod text;

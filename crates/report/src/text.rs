@@ -29,20 +29,24 @@ use punctual_model::RunRecord;
 
 pub use assessment::assessment;
 pub use comparison::{comparison, requirement};
+pub(crate) use comparison::{
+    digits, method, p_value, unit as compared_unit, verdict as comparison_verdict,
+};
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
 pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub use guest::guest_boot;
-pub use kernel::{config_difference, kernel_builds, kernel_config, kernel_stock, patched};
 pub use latency_test::latency_test;
 pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
+pub(crate) use figures::bounded_quantile;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
-pub(crate) use number::span;
+pub(crate) use number::{percent, policy, share, span};
 pub use tuning::{boot, knobs, plan, trial, tuning};
+pub(crate) use words::{measured, seconds_of, tuned};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;
@@ -90,4 +94,14 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
         .join("\n");
     text.shrink_to_fit();
     text
+}
+
+/// What the samples of a run have a deadline or are: `Wake-ups`.
+pub(crate) fn events_of(run: &RunRecord) -> &'static str {
+    nouns::of(run).events
+}
+
+/// What a sample of a run is: `Latency`.
+pub(crate) fn quantity_of(run: &RunRecord) -> String {
+    nouns::of(run).title.to_owned()
 }

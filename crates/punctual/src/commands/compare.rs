@@ -8,7 +8,7 @@ pub(crate) mod select;
 use std::path::Path;
 
 use punctual_model::{Better, Comparison, ComparisonVerdict, RequirementRuling};
-use punctual_report::comparison::{self, Asked, CompareError, published};
+use punctual_report::comparison::{self, Asked, CompareError, GroupInput, published};
 use punctual_report::text;
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::Store;
@@ -81,7 +81,28 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         requirements: args.require.clone(),
         in_blocks: !args.unpaired,
     };
-    comparison::compare(groups, &asked).map_err(|err| {
+    compared(groups, &asked)
+}
+
+/// Compares groups as `compare` does without options.
+pub(crate) fn of_groups(store: &Store, groups: &[String]) -> Result<Comparison, CliError> {
+    let wanted = select::groups(groups, &[])?;
+    let chosen = select::Chosen {
+        metrics: &[],
+        requirements: &[],
+        allow_invalid: false,
+    };
+    let asked = Asked {
+        metrics: Vec::new(),
+        options: Options::default(),
+        requirements: Vec::new(),
+        in_blocks: true,
+    };
+    compared(select::read(store, &wanted, &chosen)?, &asked)
+}
+
+fn compared(groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison, CliError> {
+    comparison::compare(groups, asked).map_err(|err| {
         let nothing = matches!(err, CompareError::NoFigure { .. });
         let error = CliError::failed_to("compare").because(err);
         match nothing {

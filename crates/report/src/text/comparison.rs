@@ -50,6 +50,12 @@ fn header(comparison: &Comparison) -> String {
     if let Some((baseline, rest)) = groups.split_first() {
         text += &paragraph("Compared", &format!("{} with {baseline}", rest.join(", ")));
     }
+    text += &paragraph("Method", &method(comparison));
+    text
+}
+
+/// Says how groups were compared.
+pub(crate) fn method(comparison: &Comparison) -> String {
     let method = &comparison.method;
     let mut parts = vec![match method.test.as_str() {
         "welch" => "Welch's t test of published means".to_owned(),
@@ -67,8 +73,7 @@ fn header(comparison: &Comparison) -> String {
             percent(method.power)
         ),
     });
-    text += &paragraph("Method", &parts.join(", "));
-    text
+    parts.join(", ")
 }
 
 /// Which permutations the p-values rest on.
@@ -95,7 +100,7 @@ fn test(comparison: &Comparison) -> String {
 }
 
 /// A unit as it is shown, and by what values are divided for it.
-pub(super) fn unit(unit: &str) -> (&str, f64) {
+pub(crate) fn unit(unit: &str) -> (&str, f64) {
     match unit {
         "ns" => ("µs", 1e3),
         "1" => ("", 1.0),
@@ -109,7 +114,7 @@ pub(super) fn name(result: &ComparedFigure) -> String {
 }
 
 /// Four digits, wherever they begin.
-pub(super) fn digits(x: f64) -> String {
+pub(crate) fn digits(x: f64) -> String {
     let size = x.abs();
     let decimals = (0..9)
         .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
@@ -126,7 +131,7 @@ pub(super) fn range(interval: &Interval, scale: f64) -> String {
     )
 }
 
-pub(super) fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     if p < 0.0001 {
         "< 0.0001".to_owned()
     } else if p < 0.1 {
@@ -253,7 +258,7 @@ pub(super) fn share(change: f64) -> String {
     format!("{percents:.decimals$} %")
 }
 
-pub(super) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
+pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
     match result.verdict {
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),

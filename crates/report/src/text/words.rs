@@ -44,7 +44,7 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
 }
 
 /// Says what had been changed of the machine.
-fn tuned(tuning: &TuningInEffect) -> String {
+pub(crate) fn tuned(tuning: &TuningInEffect) -> String {
     let mut parts = vec![format!(
         "profile {} ({})",
         clean(&tuning.profile),
@@ -214,6 +214,19 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
         parts.push(format!("beside load {}", spec.loads.join(" ")));
     }
     clean(&parts.join(", ")).into_owned()
+}
+
+/// Says how a run was measured.
+pub(crate) fn measured(run: &RunRecord) -> String {
+    match (&run.spec, &run.setup, &run.origin) {
+        (Some(spec), _, _) => self::spec(spec),
+        (_, Some(setup), _) => self::setup(setup),
+        (_, _, Some(origin)) => {
+            let line = origin.command_line.as_deref().unwrap_or("unknown");
+            clean(&format!("by {}, command line {line}", origin.tool)).into_owned()
+        }
+        _ => "not recorded".to_owned(),
+    }
 }
 
 /// Says how another instrument than `wakeup` measured.

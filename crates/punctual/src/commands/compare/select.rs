@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::recording::HISTOGRAM_LOG;
 
 /// A record has at most this.
-const RECORD_LIMIT: u64 = 16 << 20;
+pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
 
 /// Blocks that the samples of a run are cut into where it is drawn again from them.
 const SAMPLE_BLOCKS: usize = 32;
@@ -196,7 +196,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn record(&self) -> &RunRecord {
+    pub(crate) fn record(&self) -> &RunRecord {
         match self {
             Self::Stored(run) => run.record(),
             Self::Record(record) => record,
@@ -329,10 +329,11 @@ fn seconds(started: &str) -> Option<f64> {
     )
 }
 
-fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, CliError> {
+/// Finds the runs that a selector means: an id, a name, a pattern, a tag, a path.
+pub(crate) fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, CliError> {
     if selector.is_empty() {
         return Err(CliError::usage(
-            "compare: a group names an empty run; separate runs by single commas",
+            "a group names an empty run; separate runs by single commas",
         ));
     }
     let path = Path::new(selector);
@@ -342,7 +343,7 @@ fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, CliError> {
     if let Some(tag) = selector.strip_prefix("tag:") {
         let Some((key, value)) = tag.split_once('=') else {
             return Err(CliError::usage(format!(
-                "compare: `{selector}` is not tag:KEY=VALUE"
+                "`{selector}` is not tag:KEY=VALUE"
             )));
         };
         let filter = Filter {
@@ -396,7 +397,7 @@ fn listed(
 }
 
 /// A run's directory, a directory of those, or a record.
-fn at_path(path: &Path) -> Result<Vec<Source>, CliError> {
+pub(crate) fn at_path(path: &Path) -> Result<Vec<Source>, CliError> {
     let failed = || CliError::failed_to(format!("read a run from {}", path.display()));
     let open = |path: &Path| {
         let run = StoredRun::open(path).map_err(|err| failed().because(err))?;
@@ -430,7 +431,7 @@ fn at_path(path: &Path) -> Result<Vec<Source>, CliError> {
 }
 
 /// Reads a file of text up to a size.
-pub(super) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));

@@ -9,7 +9,7 @@ use std::path::Path;
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::{Attempt, RunEnd, Snapshot, State};
-use punctual_model::{ExperimentCell, ExperimentFactor, RefusedRun};
+use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, RefusedRun};
 use punctual_report::comparison::experiment::{
     Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
 };
@@ -31,19 +31,7 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
     let home = home::find(home)?;
     status::must_exist(&home, &args.name)?;
     let store = Store::open_existing(home)?;
-    let snapshot = Snapshot::read(&dir_of(store.home(), &args.name))?;
-    let file = super::experiment_of(&snapshot.text, &snapshot.plan)?;
-    let design = design(&file, &snapshot.plan, snapshot.finished.clone());
-    let asked = asked(&file, args)?;
-    let measurements = gather(
-        &store,
-        &snapshot.plan,
-        &snapshot.attempts,
-        &asked,
-        args.allow_invalid,
-    )?;
-    let results =
-        experiment(&design, measurements, &asked).map_err(|err| failed(err, &args.name))?;
+    let results = of(&store, args)?;
     if args.json {
         output::write(|out| {
             serde_json::to_writer_pretty(&mut *out, &results)?;
@@ -60,6 +48,25 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
         true => Exit::Verdict,
         false => Exit::Fine,
     })
+}
+
+/// Computes the results of an experiment that is in the store.
+pub(crate) fn of(
+    store: &Store,
+    args: &ExperimentResultsArgs,
+) -> Result<ExperimentResults, CliError> {
+    let snapshot = Snapshot::read(&dir_of(store.home(), &args.name))?;
+    let file = super::experiment_of(&snapshot.text, &snapshot.plan)?;
+    let design = design(&file, &snapshot.plan, snapshot.finished.clone());
+    let asked = asked(&file, args)?;
+    let measurements = gather(
+        store,
+        &snapshot.plan,
+        &snapshot.attempts,
+        &asked,
+        args.allow_invalid,
+    )?;
+    experiment(&design, measurements, &asked).map_err(|err| failed(err, &args.name))
 }
 
 fn failed(err: CompareError, name: &str) -> CliError {

@@ -6,9 +6,8 @@
 mod distributions;
 mod peers;
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use punctual_model::Nanos;
 use punctual_report::export;
@@ -18,7 +17,7 @@ use punctual_store::StoredRun;
 use crate::cli::{ExportData, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::remark;
+use crate::output::{Target, remark};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
 /// What is asked for.
@@ -53,7 +52,7 @@ pub(super) fn run(
     let written = write(run, format, data, bin, &mut target.out);
     match written {
         Ok(()) => target.finish().map(|()| Exit::Fine),
-        Err(err) if err.is_closed_pipe() && target.part.is_none() => Ok(Exit::Fine),
+        Err(err) if err.is_closed_pipe() && target.is_standard_output() => Ok(Exit::Fine),
         Err(err) => {
             Err(CliError::failed_to(format!("export run {}", run.record().id)).because(err))
         }
@@ -271,63 +270,4 @@ fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {
 
 fn histograms(run: &StoredRun) -> Result<HistogramLog, ExportFailure> {
     Ok(read_hlog(&mut histogram_log(run)?.as_slice()).map_err(any)?)
-}
-
-/// Where an export goes: standard output, or a file that is there whole or not at all.
-struct Target {
-    out: Box<dyn Write + Send>,
-    part: Option<(PathBuf, PathBuf)>,
-}
-
-impl Target {
-    fn open(output: &Path, force: bool) -> Result<Self, CliError> {
-        if output == Path::new("-") {
-            return Ok(Self {
-                out: Box::new(io::BufWriter::new(io::stdout())),
-                part: None,
-            });
-        }
-        let failed = |err: io::Error| {
-            CliError::failed_to(format!("write {}", output.display())).because(err)
-        };
-        if output.exists() && !force {
-            return Err(failed(io::ErrorKind::AlreadyExists.into())
-                .hint("name another file, or overwrite it with --force"));
-        }
-        let Some(file_name) = output.file_name() else {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
-        };
-        let mut part = file_name.to_owned();
-        part.push(format!(".part-{}", std::process::id()));
-        let part = output.with_file_name(part);
-        let file: File = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&part)
-            .map_err(failed)?;
-        Ok(Self {
-            out: Box::new(io::BufWriter::new(file)),
-            part: Some((part, output.to_owned())),
-        })
-    }
-
-    fn finish(mut self) -> Result<(), CliError> {
-        let Some((part, output)) = self.part.take() else {
-            return Ok(());
-        };
-        fs::rename(&part, &output).map_err(|err| {
-            // Already failing: a left part file is said by the error's path.
-            drop(fs::remove_file(&part));
-            CliError::failed_to(format!("write {}", output.display())).because(err)
-        })
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((part, _)) = &self.part {
-            // Half an export is none; if it cannot be removed, its name says what it is.
-            drop(fs::remove_file(part));
-        }
-    }
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `report`.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Args, ValueEnum};
+
+use super::label;
+
+/// Options of `report`
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Runs: an id, its first 4 or more characters, a name, a pattern as in 'before-*', tag:KEY=VALUE, `last`, a
+    /// directory of runs; the name of an experiment; a file of what --json prints: of measure, compare, experiment
+    /// results, assess, doctor
+    #[arg(required = true, value_name = "WHAT")]
+    pub what: Vec<String>,
+
+    /// File to write, which must not exist; `-` is standard output [default for md: standard output]
+    #[arg(long, short = 'o', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// Form of the report
+    #[arg(
+        long,
+        short = 'f',
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "html"
+    )]
+    pub format: ReportFormat,
+
+    /// Also write every chart as SVG into this directory, made if it does not exist
+    #[arg(long, value_name = "DIR",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub svg: Option<PathBuf>,
+
+    /// Also write every chart as PNG into this directory, made if it does not exist
+    #[arg(long, value_name = "DIR",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub png: Option<PathBuf>,
+
+    /// Take each WHAT as a group of runs and compare it with the first, as `punctual compare` does
+    #[arg(long)]
+    pub compare: bool,
+
+    /// Title of the report
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub title: Option<String>,
+
+    /// Overwrite files
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Forms of a report
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum ReportFormat {
+    /// One page that needs nothing else: no server, no network, no other file
+    Html,
+    /// Markdown with tables, for mail and pull requests
+    Md,
+}

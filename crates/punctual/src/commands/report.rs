@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual report`.
+
+mod files;
+mod gather;
+mod maxima;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use punctual_report::document::{Document, Material};
+use punctual_report::{html, markdown};
+
+use crate::cli::{ReportArgs, ReportFormat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{Target, remark};
+
+/// Makes a report as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliError> {
+    let output = output(args)?;
+    // What exists is refused before minutes of reading.
+    let target = output
+        .as_ref()
+        .map(|path| Target::open(path, args.force))
+        .transpose()?;
+    let mut material = gather::material(home, args)?;
+    about(&mut material, args);
+    let document = Document::new(&material);
+    if let Some(mut target) = target {
+        let page = match args.format {
+            ReportFormat::Html => html::page(&document),
+            ReportFormat::Md => markdown::page(&document),
+        };
+        files::put(&mut target, page.as_bytes(), output.as_deref())?;
+        let standard = target.is_standard_output();
+        target.finish()?;
+        if !standard && let Some(path) = &output {
+            remark(&format!("Wrote {}.", path.display()));
+        }
+    }
+    files::pictures(&document, args)?;
+    Ok(Exit::Fine)
+}
+
+/// Where the report goes. Pictures alone are no report.
+fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
+    let pictures = args.svg.is_some() || args.png.is_some();
+    match (&args.output, args.format) {
+        (Some(path), _) => Ok(Some(path.clone())),
+        (None, ReportFormat::Md) => Ok(Some(PathBuf::from("-"))),
+        (None, ReportFormat::Html) if pictures => Ok(None),
+        (None, ReportFormat::Html) => Err(CliError::usage(
+            "report: nothing says where it goes",
+        )
+        .hint("-o report.html writes the page, --svg DIR and --png DIR the charts; --format md prints Markdown")),
+    }
+}
+
+fn about(material: &mut Material, args: &ReportArgs) {
+    material.title.clone_from(&args.title);
+    material.program = concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned();
+    let now = Timestamp::now();
+    material.made = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+}

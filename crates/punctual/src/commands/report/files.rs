@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The files of a report.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use punctual_report::chart::{Drawing, View, svg};
+use punctual_report::document::Document;
+
+use crate::cli::ReportArgs;
+use crate::error::CliError;
+use crate::output::{Target, remark};
+
+/// Writes all of a file. A reader that closes its end early is no failure.
+pub(super) fn put(target: &mut Target, bytes: &[u8], path: Option<&Path>) -> Result<(), CliError> {
+    let written = target
+        .out
+        .write_all(bytes)
+        .and_then(|()| target.out.flush());
+    match written {
+        Err(err) if target.is_standard_output() && err.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(err) => {
+            let name = path.map_or_else(|| "-".to_owned(), |p| p.display().to_string());
+            Err(CliError::failed_to(format!("write {name}")).because(err))
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Writes the charts into the directories that were asked for.
+pub(super) fn pictures(document: &Document, args: &ReportArgs) -> Result<(), CliError> {
+    let drawings = files(document);
+    if let Some(dir) = &args.svg {
+        make(dir)?;
+        for (name, text) in &drawings {
+            one(
+                &dir.join(format!("{name}.svg")),
+                text.as_bytes(),
+                args.force,
+            )?;
+        }
+        said(dir, drawings.len(), "SVG");
+    }
+    Ok(())
+}
+
+fn said(dir: &Path, count: usize, kind: &str) {
+    let plural = if count == 1 { "" } else { "s" };
+    remark(&format!(
+        "Wrote {count} {kind} file{plural} into {}.",
+        dir.display()
+    ));
+}
+
+fn make(dir: &Path) -> Result<(), CliError> {
+    fs::create_dir_all(dir).map_err(|err| {
+        CliError::failed_to(format!("make directory {}", dir.display())).because(err)
+    })
+}
+
+fn one(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliError> {
+    let mut target = Target::open(path, force)?;
+    put(&mut target, bytes, Some(path))?;
+    target.finish()
+}
+
+/// Every chart by its name; a distribution in each of its views.
+fn files(document: &Document) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for drawing in document.drawings() {
+        match drawing {
+            Drawing::Chart(chart) => files.push((chart.id.clone(), svg::chart(chart))),
+            Drawing::Heat(heat) => files.push((heat.id.clone(), svg::heat(heat))),
+            Drawing::Distribution(distribution) => files.extend(View::ALL.iter().map(|view| {
+                let chart = distribution.chart(*view);
+                (chart.id.clone(), svg::chart(&chart))
+            })),
+        }
+    }
+    files
+}

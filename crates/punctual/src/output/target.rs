@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Files that are there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::CliError;
+
+/// Where what was made goes: standard output, or a file that is there whole or not at all.
+pub(crate) struct Target {
+    pub(crate) out: Box<dyn Write + Send>,
+    part: Option<(PathBuf, PathBuf)>,
+}
+
+impl Target {
+    /// Makes ready to write; a file that exists only with `force`.
+    pub(crate) fn open(output: &Path, force: bool) -> Result<Self, CliError> {
+        if output == Path::new("-") {
+            return Ok(Self {
+                out: Box::new(io::BufWriter::new(io::stdout())),
+                part: None,
+            });
+        }
+        let failed = |err: io::Error| {
+            CliError::failed_to(format!("write {}", output.display())).because(err)
+        };
+        if output.exists() && !force {
+            return Err(failed(io::ErrorKind::AlreadyExists.into())
+                .hint("name another file, or overwrite it with --force"));
+        }
+        let Some(file_name) = output.file_name() else {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        };
+        let mut part = file_name.to_owned();
+        part.push(format!(".part-{}", std::process::id()));
+        let part = output.with_file_name(part);
+        let file: File = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)
+            .map_err(failed)?;
+        Ok(Self {
+            out: Box::new(io::BufWriter::new(file)),
+            part: Some((part, output.to_owned())),
+        })
+    }
+
+    /// Whether nothing is a file here.
+    pub(crate) fn is_standard_output(&self) -> bool {
+        self.part.is_none()
+    }
+
+    /// Puts a file that was written whole in its place.
+    pub(crate) fn finish(mut self) -> Result<(), CliError> {
+        let Some((part, output)) = self.part.take() else {
+            return Ok(());
+        };
+        fs::rename(&part, &output).map_err(|err| {
+            // Already failing: a left part file is said by the error's path.
+            drop(fs::remove_file(&part));
+            CliError::failed_to(format!("write {}", output.display())).because(err)
+        })
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.part {
+            // Half a file is none; if it cannot be removed, its name says what it is.
+            drop(fs::remove_file(part));
+        }
+    }
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Distributions of latencies: the same bins as a histogram, cumulative, complementary, as a density.
+//!
+//! A histogram of a run has up to some 20 000 buckets, of a thousandth of their value each. For a picture they are put
+//! together into bins of equal width on a logarithmic axis. Counts stay exact: a bin holds whole buckets, told apart
+//! by where they begin, so that a bin's border is off by at most a bucket. Tables have the figures of the run itself.
+
+use punctual_stats::LatencyHistogram;
+
+use super::{Axis, Chart, Mark, Point, Series, Shape, Validity};
+
+/// A bin: the samples from its begin to the begin of the next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Bin {
+    /// The lowest value that belongs to it, in ns.
+    pub from_ns: u64,
+    /// The first value that does not, in ns.
+    pub to_ns: u64,
+    /// Samples.
+    pub count: u64,
+}
+
+/// One distribution among others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DistributionSeries {
+    /// Name of the run.
+    pub run: String,
+    /// Name of the kernel, by which series are switched on and off. Empty where it is not known.
+    pub kernel: String,
+    /// What of the run: `all threads`, `thread 0 on CPU 1`.
+    pub part: String,
+    /// Whether it is all threads of the run together.
+    pub whole: bool,
+    /// The bins that hold samples, in ascending order.
+    pub bins: Vec<Bin>,
+    /// Samples.
+    pub count: u64,
+    /// Samples above the range of the histogram, in no bin.
+    pub clamped: u64,
+    /// Smallest sample, exact, in ns.
+    pub min_ns: Option<u64>,
+    /// Largest sample, exact, in ns.
+    pub max_ns: Option<u64>,
+    /// Whether it may be believed.
+    pub validity: Validity,
+    /// Whether it is drawn before anybody chose.
+    pub shown: bool,
+}
+
+/// Distributions that are drawn together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    /// A name for files and links.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// What is drawn, of how many, in a sentence.
+    pub note: String,
+    /// What a value is: `Latency`.
+    pub quantity: String,
+    /// Bins a factor of ten.
+    pub bins_a_decade: u32,
+    /// Where the head ends and the tail begins, in ns.
+    pub split_ns: u64,
+    /// What is drawn.
+    pub series: Vec<DistributionSeries>,
+    /// Deadlines and thresholds, in ns.
+    pub marks: Vec<(String, u64)>,
+}
+
+/// What is drawn of a distribution.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum View {
+    /// Samples in each bin, both axes logarithmic.
+    Histogram,
+    /// Share of the samples in each microsecond, even axes, up to where the tail begins.
+    Head,
+    /// Samples in each bin, from where the tail begins.
+    Tail,
+    /// Share at or below each value.
+    Cumulative,
+    /// Share above each value, both axes logarithmic.
+    Complementary,
+    /// Share of the samples in each microsecond, both axes logarithmic.
+    Density,
+}
+
+impl View {
+    /// All of them, in the order of the page.
+    pub const ALL: [Self; 6] = [
+        Self::Histogram,
+        Self::Head,
+        Self::Tail,
+        Self::Cumulative,
+        Self::Complementary,
+        Self::Density,
+    ];
+
+    /// Returns its name for files and for the page's script.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Histogram => "histogram",
+            Self::Head => "head",
+            Self::Tail => "tail",
+            Self::Cumulative => "cdf",
+            Self::Complementary => "ccdf",
+            Self::Density => "pdf",
+        }
+    }
+
+    /// Returns its name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Histogram => "histogram",
+            Self::Head => "head",
+            Self::Tail => "tail",
+            Self::Cumulative => "cumulative distribution",
+            Self::Complementary => "complementary cumulative distribution",
+            Self::Density => "density",
+        }
+    }
+
+    /// Returns the label of its vertical axis.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Histogram | Self::Tail => "Samples in the bin",
+            Self::Head | Self::Density => "Share of the samples per µs",
+            Self::Cumulative => "Share at or below",
+            Self::Complementary => "Share above",
+        }
+    }
+}
+
+/// Begin of the bin that `ns` belongs to, and of the next.
+fn bin_of(ns: u64, bins_a_decade: u32) -> (u64, u64) {
+    let a_decade = f64::from(bins_a_decade);
+    let edge = |number: f64| -> u64 {
+        let value = 10_f64.powf(number / a_decade).ceil();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a power of ten, cut at the largest integer"
+        )]
+        let whole = value as u64;
+        whole
+    };
+    if ns == 0 {
+        return (0, 1);
+    }
+    let mut number = ((ns as f64).log10() * a_decade).floor();
+    // The logarithm rounds: the bin may be a neighbour's.
+    while edge(number) > ns && number > 0.0 {
+        number -= 1.0;
+    }
+    while edge(number + 1.0) <= ns {
+        number += 1.0;
+    }
+    (edge(number), edge(number + 1.0))
+}
+
+/// Puts the buckets of a histogram together into bins of equal logarithmic width.
+pub fn bins(histogram: &LatencyHistogram, bins_a_decade: u32) -> Vec<Bin> {
+    let mut bins: Vec<Bin> = Vec::new();
+    for bucket in histogram.buckets() {
+        match bins.last_mut() {
+            Some(last) if bucket.from_ns < last.to_ns => last.count += bucket.count,
+            _ => {
+                let (from_ns, to_ns) = bin_of(bucket.from_ns, bins_a_decade);
+                bins.push(Bin {
+                    from_ns,
+                    // A bucket may be wider than a bin of the smallest values.
+                    to_ns: to_ns.max(bucket.from_ns + 1),
+                    count: bucket.count,
+                });
+            }
+        }
+    }
+    bins
+}
+
+fn micros(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+impl DistributionSeries {
+    /// Returns its name in a legend.
+    pub fn name(&self) -> String {
+        match (self.run.is_empty(), self.part.is_empty()) {
+            (true, _) => self.part.clone(),
+            (_, true) => self.run.clone(),
+            _ => format!("{}, {}", self.run, self.part),
+        }
+    }
+
+    /// Returns the steps of a view.
+    fn points(&self, view: View, split_ns: u64) -> Vec<Point> {
+        let all = self.count as f64;
+        let mut points = Vec::new();
+        let mut level = |ns: u64, y: f64| points.push(Point::at(micros(ns), y));
+        let mut below = 0_u64;
+        let mut end: Option<u64> = None;
+        if view == View::Complementary
+            && let Some(first) = self.bins.first()
+        {
+            level(first.from_ns.max(1), 1.0);
+        }
+        for bin in &self.bins {
+            let apart = end.is_some_and(|end| end < bin.from_ns);
+            match view {
+                View::Histogram | View::Head | View::Tail | View::Density => {
+                    let outside = match view {
+                        View::Head => bin.from_ns >= split_ns,
+                        View::Tail => bin.to_ns <= split_ns,
+                        _ => false,
+                    };
+                    if outside {
+                        continue;
+                    }
+                    if apart && let Some(end) = end {
+                        level(end, 0.0);
+                    }
+                    let width = micros(bin.to_ns - bin.from_ns);
+                    let y = match view {
+                        View::Histogram | View::Tail => bin.count as f64,
+                        _ => bin.count as f64 / all / width,
+                    };
+                    level(bin.from_ns, y);
+                }
+                View::Cumulative => {
+                    below += bin.count;
+                    level(bin.to_ns, below as f64 / all);
+                }
+                View::Complementary => {
+                    below += bin.count;
+                    let above = self.count.saturating_sub(below);
+                    // The last bin ends at the largest sample: above it there is none.
+                    if above > 0 {
+                        level(bin.to_ns, above as f64 / all);
+                    } else {
+                        let last = self.max_ns.unwrap_or(bin.to_ns).max(bin.from_ns);
+                        level(last, 0.0);
+                    }
+                }
+            }
+            end = Some(bin.to_ns);
+        }
+        if matches!(
+            view,
+            View::Histogram | View::Head | View::Tail | View::Density
+        ) && let Some(end) = end
+        {
+            level(end, 0.0);
+        }
+        points
+    }
+}
+
+impl Distribution {
+    /// Returns one view of it as a chart.
+    pub fn chart(&self, view: View) -> Chart {
+        let label = format!("{} in µs", self.quantity);
+        let x = match view {
+            View::Head => Axis::linear(label),
+            _ => Axis::log(label),
+        };
+        let y = match view {
+            View::Histogram | View::Tail | View::Complementary | View::Density => {
+                Axis::log(view.label())
+            }
+            View::Head | View::Cumulative => Axis::linear(view.label()),
+        };
+        let series = self.series.iter().map(|series| Series {
+            name: series.name(),
+            counted: format!("{} samples", super::scale::grouped(series.count)),
+            shape: Shape::Step,
+            points: series.points(view, self.split_ns),
+            validity: series.validity,
+            shown: series.shown,
+        });
+        let mark = |(name, ns): &(String, u64)| Mark {
+            name: name.clone(),
+            at: micros(*ns),
+            upright: true,
+        };
+        let wanted = |mark: &Mark| match view {
+            View::Head => mark.at <= micros(self.split_ns),
+            View::Tail => mark.at >= micros(self.split_ns),
+            _ => true,
+        };
+        Chart {
+            id: format!("{}-{}", self.id, view.word()),
+            title: format!("{}: {}", self.title, view.title()),
+            note: self.note.clone(),
+            x,
+            y,
+            series: series.collect(),
+            marks: self.marks.iter().map(mark).filter(wanted).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: &[u64]) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::default();
+        histogram.record_slice(values);
+        histogram
+    }
+
+    #[test]
+    fn bins_hold_every_sample_once_and_touch_their_borders() {
+        for a_decade in [10, 40, 100] {
+            let values: Vec<u64> = (0..40_u32).map(|n| 3_u64.pow(n / 2)).collect();
+            let found = bins(&histogram(&values), a_decade);
+            assert_eq!(found.iter().map(|b| b.count).sum::<u64>(), 40);
+            for pair in found.windows(2) {
+                assert!(pair[0].to_ns <= pair[1].from_ns, "{pair:?}");
+            }
+            for value in values {
+                let (from, to) = bin_of(value, a_decade);
+                assert!(from <= value && value < to, "{value} in {from}..{to}");
+            }
+        }
+    }
+
+    fn series(values: &[u64]) -> DistributionSeries {
+        let histogram = histogram(values);
+        DistributionSeries {
+            run: "a".to_owned(),
+            kernel: String::new(),
+            part: String::new(),
+            whole: true,
+            bins: bins(&histogram, 20),
+            count: histogram.count(),
+            clamped: 0,
+            min_ns: histogram.min(),
+            max_ns: histogram.max(),
+            validity: Validity::Valid,
+            shown: true,
+        }
+    }
+
+    #[test]
+    fn the_share_above_ends_at_the_largest_sample() {
+        let points = series(&[1_000, 2_000, 3_000, 50_000]).points(View::Complementary, 0);
+        let last = points.last().unwrap();
+        assert!((last.x - 50.0).abs() < 0.1 && last.y == 0.0, "{last:?}");
+        let before = points.iter().rev().nth(1).unwrap();
+        assert!((before.y - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_density_adds_up_to_all_samples() {
+        let points = series(&[1_000, 1_010, 2_000, 3_000, 50_000]).points(View::Density, 0);
+        let area: f64 = points
+            .windows(2)
+            .map(|pair| (pair[1].x - pair[0].x) * pair[0].y)
+            .sum();
+        assert!((area - 1.0).abs() < 1e-9, "{area}");
+    }
+
+    #[test]
+    fn head_and_tail_share_the_samples() {
+        let series = series(&[1_000, 1_000, 2_000, 80_000, 90_000]);
+        let count = |view| -> f64 { series.points(view, 10_000).iter().map(|p| p.y).sum() };
+        assert!((count(View::Tail) - 2.0).abs() < 1e-9);
+        assert!(series.points(View::Head, 10_000).iter().all(|p| p.x < 10.0));
+    }
+}

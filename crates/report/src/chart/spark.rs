@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Charts as a few characters: a sparkline of values over time, a histogram of bars.
+
+use super::Bin;
+
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/// Writes values as one character each, by their logarithms, and the lowest and highest that it stands for. `None`
+/// without two values above 0. What is missing is a space.
+pub fn line(values: &[Option<f64>]) -> Option<String> {
+    let present = || values.iter().flatten().copied().filter(|v| *v > 0.0);
+    if present().count() < 2 {
+        return None;
+    }
+    let low = present().fold(f64::INFINITY, f64::min).ln();
+    let high = present().fold(f64::NEG_INFINITY, |a, b| a.max(b)).ln();
+    let write = |value: &Option<f64>| {
+        let Some(value) = value.filter(|v| *v > 0.0) else {
+            return ' ';
+        };
+        let share = if high > low {
+            (value.ln() - low) / (high - low)
+        } else {
+            0.0
+        };
+        *LEVELS.get(level(share * 7.0)).unwrap_or(&'█')
+    };
+    Some(values.iter().map(write).collect())
+}
+
+/// Reduces values to at most `most`, keeping the largest of neighbours.
+pub fn largest(values: &[Option<f64>], most: usize) -> Vec<Option<f64>> {
+    let most = most.max(1);
+    let each = values.len().div_ceil(most).max(1);
+    let largest = |some: &[Option<f64>]| some.iter().flatten().copied().reduce(f64::max);
+    values.chunks(each).map(largest).collect()
+}
+
+/// A row of a histogram: the samples from `from_ns` on, below `to_ns`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The lowest value that belongs to it, in ns.
+    pub from_ns: u64,
+    /// The first value that does not, in ns.
+    pub to_ns: u64,
+    /// Samples.
+    pub count: u64,
+    /// Its bar: as long as the logarithm of the count, so that one sample among millions is seen.
+    pub bar: String,
+}
+
+/// Draws a histogram of at most some `rows` rows and bars of `width` characters.
+pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
+        return Vec::new();
+    };
+    // Steps of 1, 2, 5, or of powers of ten where these are too many.
+    let low = first.from_ns.max(1) as f64;
+    let decades = (last.to_ns as f64 / low).log10();
+    let per_decade: &[u64] = match rows as f64 / decades.max(0.1) {
+        room if room >= 8.0 => &[10, 13, 16, 20, 25, 32, 40, 50, 63, 80],
+        room if room >= 3.5 => &[10, 20, 50],
+        _ => &[10],
+    };
+    let mut edges: Vec<u64> = vec![0];
+    let mut power = 1_u64;
+    while let Some(next) = power.checked_mul(10) {
+        // 1.3 ns is no border of whole numbers, and 13 ns is one of 10.
+        edges.extend(per_decade.iter().map(|n| n * power / 10).filter(|n| *n > 0));
+        power = next;
+        if power > last.to_ns {
+            break;
+        }
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    edges.push(u64::MAX);
+    let mut rows: Vec<(u64, u64, u64)> = Vec::new();
+    for pair in edges.windows(2) {
+        let [from, to] = *pair else { continue };
+        let inside = bins.iter().filter(|b| b.from_ns >= from && b.from_ns < to);
+        rows.push((from, to, inside.map(|b| b.count).sum()));
+    }
+    let begin = rows.iter().position(|r| r.2 > 0).unwrap_or(0);
+    let end = rows.iter().rposition(|r| r.2 > 0).unwrap_or(0);
+    let most = rows.iter().map(|r| r.2).max().unwrap_or(1).max(2) as f64;
+    let drawn = rows.get(begin..=end).unwrap_or_default();
+    drawn
+        .iter()
+        .map(|(from_ns, to_ns, count)| Row {
+            from_ns: *from_ns,
+            to_ns: *to_ns,
+            count: *count,
+            bar: bar(*count, most, width),
+        })
+        .collect()
+}
+
+/// A bar whose length is the logarithm of the count; one sample is an eighth at least.
+fn bar(count: u64, most: f64, width: usize) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    let share = (count as f64).ln_1p() / most.ln_1p();
+    let eighths = level(share * width as f64 * 8.0).max(1);
+    let mut bar: String = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar.extend(EIGHTHS.get(eighths % 8));
+    }
+    bar
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small number that is not below 0"
+)]
+fn level(value: f64) -> usize {
+    value.max(0.0).round() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_from_lowest_to_highest_and_leaves_gaps() {
+        let values = [Some(1.0), None, Some(10.0), Some(100.0)];
+        assert_eq!(line(&values).unwrap(), "▁ ▅█");
+        assert_eq!(line(&[Some(1.0), None]), None);
+        assert_eq!(line(&[Some(3.0), Some(3.0)]).unwrap(), "▁▁");
+    }
+
+    #[test]
+    fn the_largest_of_neighbours_is_kept() {
+        let values = [Some(1.0), Some(9.0), None, None, Some(2.0)];
+        assert_eq!(largest(&values, 3), [Some(9.0), None, Some(2.0)]);
+    }
+
+    #[test]
+    fn rows_hold_every_sample_and_one_is_seen() {
+        let bin = |from_ns, to_ns, count| Bin {
+            from_ns,
+            to_ns,
+            count,
+        };
+        let bins = [
+            bin(900, 920, 1_000_000),
+            bin(2_100, 2_200, 40),
+            bin(9_000_000, 9_100_000, 1),
+        ];
+        for rows in [3, 12, 40] {
+            let drawn = histogram(&bins, rows, 30);
+            assert_eq!(drawn.iter().map(|r| r.count).sum::<u64>(), 1_000_041);
+            assert!(drawn.iter().all(|r| r.bar.chars().count() <= 30));
+            assert!(!drawn.last().unwrap().bar.is_empty());
+            assert!(drawn.iter().any(|r| r.count == 0 && r.bar.is_empty()));
+        }
+        assert!(histogram(&[], 10, 10).is_empty());
+    }
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Charts as SVG, for papers and mail.
+//!
+//! Colours are those of M. Okabe and K. Ito (2002), which people with any colour vision tell apart; beyond eight series
+//! the dashes change too. What must not be believed is said inside the picture, which may travel without its page.
+
+use std::fmt::Write as _;
+
+use super::scale::{Placed, grouped};
+use super::{Axis, Chart, Heat, Point, Scale, Series, Shape, Validity};
+use crate::escape::Xml;
+
+/// Width of the drawing, in its own units.
+const WIDTH: f64 = 760.0;
+/// Height of the plot itself.
+const PLOT: f64 = 300.0;
+/// Height of a row of an axis of names.
+const ROW: f64 = 26.0;
+/// Series that the legend names; more are counted.
+const LEGEND: usize = 24;
+/// About the width of a character.
+const CHARACTER: f64 = 6.4;
+
+const COLOURS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#a0569a", "#8a6d00", "#2b8cc4", "#444444", "#c23b6e",
+];
+const DASHES: [&str; 4] = ["", "6 3", "2 3", "8 3 2 3"];
+
+/// The look, in a file of its own; the page has its own rules for the same classes.
+const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
+.t{font-size:14px;font-weight:bold}.n,.k{fill:#555}.w{fill:#b00020;font-weight:bold}\
+.g{stroke:#e3e3e3}.h{stroke:#f1f1f1}.a{stroke:#777}.m{stroke:#b00020;stroke-dasharray:5 3}.mt{fill:#b00020}";
+
+/// Draws a chart as a file of its own.
+pub fn chart(chart: &Chart) -> String {
+    let drawn: Vec<&Series> = chart.series.iter().filter(|s| s.shown).collect();
+    let warnings = super::Drawing::Chart(chart.clone()).warnings();
+    let mut top = 26.0;
+    let mut head = title(&chart.title);
+    for line in folded(&chart.note, 112) {
+        top += 15.0;
+        line_of(&mut head, "n", top, &line);
+    }
+    for line in &warnings {
+        top += 16.0;
+        line_of(&mut head, "w", top, line);
+    }
+    top += 16.0;
+    let left = match &chart.y.scale {
+        Scale::Names(names) => 24.0 + widest(names).min(30.0) * CHARACTER,
+        _ => 76.0,
+    };
+    let plot = match &chart.y.scale {
+        Scale::Names(names) => (names.len().max(1) as f64 * ROW).max(60.0),
+        _ => PLOT,
+    };
+    let (right, bottom) = (WIDTH - 18.0, top + plot);
+    let x = Placed::new(&chart.x, extent(&drawn, chart, true), left, right);
+    let y_ends = match chart.y.scale {
+        // Names are read from above.
+        Scale::Names(_) => (top, bottom),
+        _ => (bottom, top),
+    };
+    let y = Placed::new(&chart.y, extent(&drawn, chart, false), y_ends.0, y_ends.1);
+    let mut body = String::new();
+    grid(&mut body, chart, &x, &y, (left, top, right, bottom));
+    body += &format!(
+        "<clipPath id=\"c\"><rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\
+         <g clip-path=\"url(#c)\">",
+        top - 6.0,
+        right - left,
+        plot + 7.0
+    );
+    let frame = Frame {
+        x: &x,
+        y: &y,
+        names: matches!(chart.y.scale, Scale::Names(_)),
+        rows: drawn.len(),
+    };
+    for (number, series) in drawn.iter().enumerate() {
+        body += &frame.series(series, number);
+    }
+    body += "</g>";
+    marks(&mut body, chart, &x, &y, (left, top, right, bottom));
+    let mut bottom = bottom + 38.0;
+    legend(&mut body, &drawn, chart.series.len(), &mut bottom);
+    document(&chart.title, bottom, &(head + &body))
+}
+
+/// Draws a matrix as a file of its own.
+pub fn heat(heat: &Heat) -> String {
+    let mut top = 26.0;
+    let mut head = title(&heat.title);
+    for line in folded(&heat.note, 112) {
+        top += 15.0;
+        line_of(&mut head, "n", top, &line);
+    }
+    for line in super::Drawing::Heat(heat.clone()).warnings() {
+        top += 16.0;
+        line_of(&mut head, "w", top, &line);
+    }
+    top += 34.0;
+    let left = 40.0 + widest(&heat.rows).min(30.0) * CHARACTER;
+    let width = ((WIDTH - 18.0 - left) / heat.columns.len().max(1) as f64).min(150.0);
+    let height = 40.0;
+    let (least, most) = extremes(heat);
+    let mut body = String::new();
+    for (n, name) in heat.columns.iter().enumerate() {
+        let at = left + width * (n as f64 + 0.5);
+        text(&mut body, "k", (at, top - 6.0), "middle", name);
+    }
+    for (n, name) in heat.rows.iter().enumerate() {
+        let at = top + height * (n as f64 + 0.5) + 4.0;
+        text(&mut body, "k", (left - 8.0, at), "end", name);
+    }
+    for cell in &heat.cells {
+        let share = match most > least {
+            true => (cell.value - least) / (most - least),
+            false => 0.5,
+        };
+        let (x, y) = (
+            left + width * cell.column as f64,
+            top + height * cell.row as f64,
+        );
+        body += &format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#0072b2\" fill-opacity=\"{:.2}\"/>",
+            width - 2.0,
+            height - 2.0,
+            0.10 + 0.45 * share
+        );
+        let middle = (x + width / 2.0 - 1.0, y + height / 2.0 + 4.0);
+        let value = crate::text::digits(cell.value);
+        text(&mut body, "", middle, "middle", &value);
+    }
+    let bottom = top + height * heat.rows.len() as f64 + 18.0;
+    let label = format!(
+        "{} down, {} across; {}",
+        heat.y_label, heat.x_label, heat.unit
+    );
+    text(&mut body, "k", (left, bottom), "start", &label);
+    document(&heat.title, bottom + 12.0, &(head + &body))
+}
+
+fn extremes(heat: &Heat) -> (f64, f64) {
+    let values = heat.cells.iter().map(|c| c.value);
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+        (low.min(v), high.max(v))
+    })
+}
+
+fn document(name: &str, height: f64, body: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{name}\"><style>{STYLE}</style>\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{body}</svg>\n",
+        name = Xml(name)
+    )
+}
+
+fn title(text: &str) -> String {
+    let mut out = String::new();
+    line_of(&mut out, "t", 24.0, text);
+    out
+}
+
+fn line_of(out: &mut String, class: &str, y: f64, words: &str) {
+    text(out, class, (14.0, y), "start", words);
+}
+
+fn text(out: &mut String, class: &str, at: (f64, f64), anchor: &str, words: &str) {
+    *out += &format!(
+        "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        at.0,
+        at.1,
+        Xml(words)
+    );
+}
+
+/// Divides a sentence into lines.
+fn folded(words: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn widest(names: &[String]) -> f64 {
+    names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as f64
+}
+
+/// Every value that an axis has to show.
+fn extent<'a>(
+    drawn: &'a [&Series],
+    chart: &'a Chart,
+    across: bool,
+) -> impl Iterator<Item = f64> + 'a {
+    let names = matches!(chart.y.scale, Scale::Names(_));
+    let ends = move |point: &Point| {
+        let own = if across { point.x } else { point.y };
+        let interval = point.interval.filter(|_| across == names);
+        let (low, high) = interval.unwrap_or((own, own));
+        [own, low, high]
+    };
+    let marks = chart.marks.iter().filter(move |m| m.upright == across);
+    let values = drawn.iter().flat_map(|s| &s.points).flat_map(ends);
+    values.chain(marks.map(|m| m.at))
+}
+
+fn grid(
+    out: &mut String,
+    chart: &Chart,
+    x: &Placed,
+    y: &Placed,
+    (left, top, right, bottom): (f64, f64, f64, f64),
+) {
+    let most = |axis: &Axis, room: f64, each: f64| match axis.scale {
+        Scale::Names(_) => usize::MAX,
+        _ => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a small number of ticks"
+            )]
+            let most = (room / each).max(2.0) as usize;
+            most
+        }
+    };
+    for tick in x.ticks(&chart.x, most(&chart.x, right - left, 70.0)) {
+        let Some(at) = x.place(tick.at) else { continue };
+        let class = if tick.text.is_empty() { "h" } else { "g" };
+        *out += &format!("<path class=\"{class}\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>");
+        text(
+            out,
+            "k",
+            (at, bottom + 15.0),
+            "middle",
+            &cut(&tick.text, 18),
+        );
+    }
+    for tick in y.ticks(&chart.y, most(&chart.y, bottom - top, 45.0)) {
+        let Some(at) = y.place(tick.at) else { continue };
+        let class = if tick.text.is_empty() { "h" } else { "g" };
+        *out += &format!("<path class=\"{class}\" d=\"M{left:.1} {at:.1}H{right:.1}\"/>");
+        text(
+            out,
+            "k",
+            (left - 6.0, at + 4.0),
+            "end",
+            &cut(&tick.text, 30),
+        );
+    }
+    *out += &format!(
+        "<path class=\"a\" fill=\"none\" d=\"M{left:.1} {top:.1}V{bottom:.1}H{right:.1}\"/>"
+    );
+    text(
+        out,
+        "k",
+        ((left + right) / 2.0, bottom + 31.0),
+        "middle",
+        &chart.x.label,
+    );
+    if !matches!(chart.y.scale, Scale::Names(_)) {
+        let middle = (top + bottom) / 2.0;
+        *out += &format!(
+            "<text class=\"k\" text-anchor=\"middle\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{}</text>",
+            Xml(&chart.y.label)
+        );
+    }
+}
+
+fn cut(words: &str, most: usize) -> String {
+    if words.chars().count() <= most {
+        return words.to_owned();
+    }
+    let mut text: String = words.chars().take(most.saturating_sub(1)).collect();
+    text.push('…');
+    text
+}
+
+/// Where series are drawn.
+struct Frame<'a> {
+    x: &'a Placed,
+    y: &'a Placed,
+    names: bool,
+    rows: usize,
+}
+
+impl Frame<'_> {
+    fn series(&self, series: &Series, number: usize) -> String {
+        let (colour, dash) = look(number, series.validity);
+        let dash = match dash {
+            "" => String::new(),
+            dash => format!(" stroke-dasharray=\"{dash}\""),
+        };
+        let mut out = format!("<g stroke=\"{colour}\" fill=\"{colour}\">");
+        if series.shape != Shape::Points {
+            let path = self.path(series);
+            out += &format!("<path fill=\"none\" stroke-width=\"1.4\"{dash} d=\"{path}\"/>");
+        }
+        for point in &series.points {
+            out += &self.point(series, point, number);
+        }
+        out + "</g>"
+    }
+
+    fn path(&self, series: &Series) -> String {
+        let mut path = String::new();
+        let mut last: Option<(f64, f64)> = None;
+        for point in &series.points {
+            let Some(x) = self.x.place(point.x) else {
+                continue;
+            };
+            // Nothing is at the floor of a logarithmic axis.
+            let y = self.y.place(point.y).unwrap_or_else(|| self.y.floor());
+            // Writing to a string cannot fail.
+            let _written = match (last, series.shape) {
+                (None, _) => write!(path, "M{x:.1} {y:.1}"),
+                (Some((_, before)), Shape::Step) if (before - y).abs() < 0.05 => {
+                    write!(path, "H{x:.1}")
+                }
+                (Some(_), Shape::Step) => write!(path, "H{x:.1}V{y:.1}"),
+                _ => write!(path, "L{x:.1} {y:.1}"),
+            };
+            last = Some((x, y));
+        }
+        path
+    }
+
+    fn point(&self, series: &Series, point: &Point, number: usize) -> String {
+        if !matches!(series.shape, Shape::Dots | Shape::Points) {
+            return String::new();
+        }
+        let (Some(x), Some(y)) = (self.x.place(point.x), self.y.place(point.y)) else {
+            return String::new();
+        };
+        // Series of the same row lie a little apart.
+        let apart = match self.names && self.rows > 1 {
+            true => (number as f64 - (self.rows - 1) as f64 / 2.0) * (14.0 / self.rows as f64),
+            false => 0.0,
+        };
+        let y = y + apart;
+        let mut out = String::new();
+        if let Some((low, high)) = point.interval {
+            let ends = match self.names {
+                true => (self.x.place(low), self.x.place(high)),
+                false => (self.y.place(low), self.y.place(high)),
+            };
+            if let (Some(low), Some(high)) = ends {
+                let path = match self.names {
+                    true => format!("M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8", y - 4.0),
+                    false => format!("M{:.1} {low:.1}h8m-4 0V{high:.1}m-4 0h8", x - 4.0),
+                };
+                out += &format!("<path fill=\"none\" d=\"{path}\"/>");
+            }
+        }
+        let fill = match series.validity {
+            Validity::Valid => "",
+            _ => " fill=\"#fff\"",
+        };
+        out + &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"{fill}/>")
+    }
+}
+
+/// Colour and dashes of a series. What is not valid is dotted.
+fn look(number: usize, validity: Validity) -> (&'static str, &'static str) {
+    let colour = COLOURS.get(number % COLOURS.len()).copied();
+    let dash = match validity {
+        Validity::Valid => DASHES.get(number / COLOURS.len() % DASHES.len()).copied(),
+        Validity::Invalid | Validity::Imported => Some("1.5 2.5"),
+    };
+    (colour.unwrap_or("#000"), dash.unwrap_or(""))
+}
+
+fn marks(
+    out: &mut String,
+    chart: &Chart,
+    x: &Placed,
+    y: &Placed,
+    (left, top, right, bottom): (f64, f64, f64, f64),
+) {
+    for (number, mark) in chart.marks.iter().enumerate() {
+        let place = if mark.upright { x } else { y }.place(mark.at);
+        let Some(at) = place else { continue };
+        let outside = match mark.upright {
+            true => at < left - 0.5 || at > right + 0.5,
+            false => at < top - 0.5 || at > bottom + 0.5,
+        };
+        if outside {
+            continue;
+        }
+        if mark.upright {
+            *out += &format!("<path class=\"m\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>");
+            let at_end = at > (left + right) / 2.0;
+            let (anchor, beside) = if at_end {
+                ("end", -4.0)
+            } else {
+                ("start", 4.0)
+            };
+            let down = top + 12.0 + 13.0 * (number % 6) as f64;
+            text(out, "mt", (at + beside, down), anchor, &mark.name);
+        } else {
+            *out += &format!("<path class=\"m\" d=\"M{left:.1} {at:.1}H{right:.1}\"/>");
+            text(out, "mt", (right - 4.0, at - 4.0), "end", &mark.name);
+        }
+    }
+}
+
+fn legend(out: &mut String, drawn: &[&Series], all: usize, bottom: &mut f64) {
+    let columns = if drawn.len() > 1 { 2 } else { 1 };
+    let width = (WIDTH - 28.0) / f64::from(columns);
+    let mut place = 0_u32;
+    *bottom += 16.0;
+    for (number, series) in drawn.iter().take(LEGEND).enumerate() {
+        let (colour, dash) = look(number, series.validity);
+        let column = place % columns;
+        let x = 14.0 + width * f64::from(column);
+        *out += &format!(
+            "<path d=\"M{x:.1} {:.1}h22\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"/>",
+            *bottom - 4.0
+        );
+        let mark = match series.validity.mark() {
+            "" => String::new(),
+            mark => format!(" ({mark})"),
+        };
+        let name = format!("{}{mark}, {}", series.name, series.counted);
+        let class = if mark.is_empty() { "" } else { "w" };
+        text(out, class, (x + 28.0, *bottom), "start", &cut(&name, 52));
+        place += 1;
+        if place.is_multiple_of(columns) {
+            *bottom += 17.0;
+        }
+    }
+    let hidden = all - drawn.len().min(LEGEND);
+    if !place.is_multiple_of(columns) {
+        *bottom += 17.0;
+    }
+    if hidden > 0 {
+        let drawn = drawn.len().saturating_sub(LEGEND);
+        let words = match drawn {
+            0 => format!("{hidden} more series are not drawn"),
+            n => format!("{} more drawn, {} not drawn", n, hidden - n),
+        };
+        text(out, "n", (14.0, *bottom), "start", &words);
+        *bottom += 17.0;
+    }
+}
+
+/// Says how many series a chart has, for a list of files.
+pub fn summary(chart: &Chart) -> String {
+    let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
+    format!(
+        "{} series, {} points",
+        chart.series.len(),
+        grouped(points as u64)
+    )
+}

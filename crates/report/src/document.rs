@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A report as a value: the answer, then sections of text, tables and charts.
+//!
+//! It is made once from runs, comparisons and experiments, and written as HTML, Markdown, or a directory of charts: what
+//! one of them says, all say. Text in it is as users and hosts gave it; each writer makes that harmless for its format.
+
+mod answer;
+mod assessment;
+mod comparison;
+mod deadline;
+mod experiment;
+mod irregular;
+mod machine;
+mod named;
+mod results;
+mod runs;
+mod series;
+
+use punctual_model::{Assessment, Comparison, Diagnosis, ExperimentResults, RunRecord};
+use punctual_stats::LatencyHistogram;
+
+use crate::chart::Drawing;
+
+/// A histogram of a run, by thread and kind of latency.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The thread as the run numbers it; `None` for all of them.
+    pub thread: Option<u32>,
+    /// The kind of latency, where the run has several.
+    pub context: Option<String>,
+    /// The samples.
+    pub histogram: LatencyHistogram,
+}
+
+/// The largest sample of each stretch of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maxima {
+    /// The thread; `None` for all of them.
+    pub thread: Option<u32>,
+    /// Time since the start in s, and the largest sample in ns.
+    pub points: Vec<(f64, u64)>,
+}
+
+/// A run with what a report needs of its files.
+#[derive(Clone, Debug)]
+pub struct RunItem {
+    /// Its record.
+    pub record: RunRecord,
+    /// Its histograms; none where it has none.
+    pub parts: Vec<Part>,
+    /// The largest samples over time; none where nothing was recorded over time.
+    pub maxima: Vec<Maxima>,
+    /// What a point of the maxima is of: `the 1000 samples before it`.
+    pub maxima_of: String,
+}
+
+/// What a report is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// Runs, in the order in which they were named.
+    pub runs: Vec<RunItem>,
+    /// Comparisons.
+    pub comparisons: Vec<Comparison>,
+    /// Experiments.
+    pub experiments: Vec<ExperimentResults>,
+    /// Assessments.
+    pub assessments: Vec<Assessment>,
+    /// What `doctor` found.
+    pub diagnoses: Vec<Diagnosis>,
+    /// A title given by the user.
+    pub title: Option<String>,
+    /// What made the report.
+    pub program: String,
+    /// When it was made, RFC 3339.
+    pub made: String,
+}
+
+/// How an answer sounds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tone {
+    /// It is as wished.
+    Good,
+    /// It is not.
+    Bad,
+    /// It must not be believed, or not without a thought.
+    Doubtful,
+    /// It is a fact.
+    Plain,
+}
+
+/// A figure that carries an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyFigure {
+    /// What it is.
+    pub name: String,
+    /// Its value with its unit.
+    pub value: String,
+    /// Its interval and the observations behind it.
+    pub detail: String,
+}
+
+/// What one part of the material says, in a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// How it sounds.
+    pub tone: Tone,
+    /// One or two words: `valid`, `INVALID`, `worse`.
+    pub word: String,
+    /// The sentence.
+    pub sentence: String,
+    /// The figures that carry it.
+    pub figures: Vec<KeyFigure>,
+    /// Why it may, or may not, be believed.
+    pub validity: Vec<String>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its heading, with the unit.
+    pub name: String,
+    /// Whether it has figures, which end at the same place.
+    pub figures: bool,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Its heading, with the unit of its figures.
+    pub caption: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// What has to be known of it.
+    pub notes: Vec<String>,
+}
+
+/// A part of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// Names and values.
+    Facts(Vec<(String, String)>),
+    /// A table.
+    Table(Table),
+    /// A chart, with the table of its values.
+    Drawing(Box<Drawing>, Option<Table>),
+    /// Sentences with a mark each: `fail`, `observed`.
+    Items(Vec<(String, String)>),
+    /// Something that is opened by who wants it.
+    Fold(String, Vec<Self>),
+}
+
+/// A section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// A name for links.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Its parts.
+    pub blocks: Vec<Block>,
+}
+
+/// A report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Its title.
+    pub title: String,
+    /// What it was made of, by what and when.
+    pub made: String,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// The sections.
+    pub sections: Vec<Section>,
+}
+
+impl Table {
+    /// Makes a table; a column whose name begins with `<` has words, else figures.
+    pub(crate) fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
+        let column = |name: &&str| Column {
+            name: name.trim_start_matches('<').to_owned(),
+            figures: !name.starts_with('<'),
+        };
+        Self {
+            caption: caption.into(),
+            columns: columns.iter().map(column).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Removes columns that have nothing in any row.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        for at in (0..self.columns.len()).rev() {
+            let empty = |row: &Vec<String>| row.get(at).is_none_or(|c| c.is_empty());
+            if self.rows.iter().all(empty) {
+                self.columns.remove(at);
+                for row in &mut self.rows {
+                    if at < row.len() {
+                        row.remove(at);
+                    }
+                }
+            }
+        }
+        self
+    }
+}
+
+impl Document {
+    /// Makes a report. The answers are those of comparisons and experiments first, which were asked a question.
+    pub fn new(material: &Material) -> Self {
+        let mut document = Self {
+            title: String::new(),
+            made: format!("Made by {} at {}", material.program, material.made),
+            answers: Vec::new(),
+            sections: Vec::new(),
+        };
+        let mut ids = Ids::default();
+        for assessment in &material.assessments {
+            assessment::add(&mut document, &mut ids, assessment);
+        }
+        for (number, comparison) in material.comparisons.iter().enumerate() {
+            let several = (material.comparisons.len() > 1).then_some(number + 1);
+            comparison::add(&mut document, &mut ids, comparison, several);
+        }
+        for results in &material.experiments {
+            experiment::add(&mut document, &mut ids, results);
+        }
+        let asked = !document.answers.is_empty();
+        runs::add(&mut document, &mut ids, &material.runs, asked);
+        machine::add(&mut document, &mut ids, material);
+        document.title = title(material);
+        document
+    }
+
+    /// Returns every chart, in order.
+    pub fn drawings(&self) -> Vec<&Drawing> {
+        fn inside<'a>(blocks: &'a [Block], into: &mut Vec<&'a Drawing>) {
+            for block in blocks {
+                match block {
+                    Block::Drawing(drawing, _) => into.push(drawing),
+                    Block::Fold(_, blocks) => inside(blocks, into),
+                    _ => {}
+                }
+            }
+        }
+        let mut drawings = Vec::new();
+        for section in &self.sections {
+            inside(&section.blocks, &mut drawings);
+        }
+        drawings
+    }
+}
+
+fn title(material: &Material) -> String {
+    if let Some(title) = &material.title {
+        return title.clone();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(
+        material
+            .experiments
+            .iter()
+            .map(|e| format!("Experiment {}", e.name)),
+    );
+    for comparison in &material.comparisons {
+        let names: Vec<&str> = comparison.groups.iter().map(|g| g.name.as_str()).collect();
+        parts.push(format!("Comparison of {}", names.join(", ")));
+    }
+    let hosts = material
+        .assessments
+        .iter()
+        .flat_map(|a| a.conditions.first())
+        .filter_map(|c| c.run.host.hostname.as_deref());
+    parts.extend(hosts.map(|host| format!("Assessment of {host}")));
+    match material.runs.as_slice() {
+        [] => {}
+        [run] => parts.push(format!(
+            "{} run {}",
+            run.record.instrument,
+            named::own(&run.record)
+        )),
+        runs => parts.push(format!("{} runs", runs.len())),
+    }
+    if parts.is_empty() {
+        parts.push("Report".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// Names that are used once in a report.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(Vec<String>);
+
+impl Ids {
+    /// Makes a name of letters, digits and dashes that nothing else has.
+    pub(crate) fn make(&mut self, wanted: &str) -> String {
+        let mut name = String::new();
+        for c in wanted.chars().take(60) {
+            match c.to_ascii_lowercase() {
+                c if c.is_ascii_alphanumeric() => name.push(c),
+                _ if name.ends_with('-') || name.is_empty() => {}
+                _ => name.push('-'),
+            }
+        }
+        let name = match name.trim_end_matches('-') {
+            "" => "part".to_owned(),
+            name => name.to_owned(),
+        };
+        let mut unique = name.clone();
+        let mut number = 1;
+        while self.0.contains(&unique) {
+            number += 1;
+            unique = format!("{name}-{number}");
+        }
+        self.0.push(unique.clone());
+        unique
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a run says in a sentence, the figures that carry it, and whether it may be believed.
+
+use punctual_model::{CheckStatus, Figure, RequirementRuling, RunRecord};
+
+use super::named::{counted, interval_us, micros, validity};
+use super::{Answer, KeyFigure, Tone};
+use crate::chart::Validity;
+use crate::text::{digits, events_of, percent};
+
+/// Quantiles of the first screen, the best supported first.
+const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
+
+/// Says what a run says.
+pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
+    let (sentence, figures) = match run.total.count {
+        0 => results(run, name),
+        _ => latencies(run, name),
+    };
+    let (tone, word) = match validity(run) {
+        Validity::Invalid => (Tone::Bad, "INVALID".to_owned()),
+        Validity::Imported => (Tone::Doubtful, "imported, not checked".to_owned()),
+        Validity::Valid => ruling(run),
+    };
+    Answer {
+        tone,
+        word,
+        sentence,
+        figures,
+        validity: believed(run),
+    }
+}
+
+/// What the requirements say of a valid run.
+fn ruling(run: &RunRecord) -> (Tone, String) {
+    let has = |ruling| run.requirements.iter().any(|r| r.ruling == ruling);
+    if has(RequirementRuling::Fail) {
+        return (Tone::Bad, "requirement failed".to_owned());
+    }
+    if has(RequirementRuling::Unclaimed) {
+        return (Tone::Doubtful, "cannot be claimed".to_owned());
+    }
+    match run.requirements.is_empty() {
+        true => (Tone::Plain, "valid".to_owned()),
+        false => (Tone::Good, "requirements met".to_owned()),
+    }
+}
+
+fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
+    let total = &run.total;
+    let events = events_of(run).to_lowercase();
+    let mut figures = Vec::new();
+    // Of an imported run the order of the samples is lost, and so is every interval.
+    let supported = |q: &&&str| {
+        let interval = total.quantile_intervals_ns.get(**q).copied().flatten();
+        let value = total.quantiles_ns.get(**q).copied().flatten();
+        value.is_some() && (interval.is_some() || run.origin.is_some())
+    };
+    let best = QUANTILES.iter().find(supported);
+    let max = total.max_ns.map(|ns| micros(ns as f64));
+    let mut sentence = format!(
+        "{name}: {} {events}",
+        crate::chart::scale::grouped(total.count)
+    );
+    if let Some(q) = best
+        && let Some(value) = total.quantiles_ns.get(*q).copied().flatten()
+    {
+        let share = q.trim_start_matches('p');
+        sentence += &format!(", {share} % of them within {} µs", micros(value as f64));
+    }
+    if let Some(max) = &max {
+        sentence += &format!("; the largest was {max} µs");
+    }
+    sentence.push('.');
+    for q in ["p50", "p99", "p99.9"] {
+        let Some(value) = total.quantiles_ns.get(q).copied().flatten() else {
+            continue;
+        };
+        let interval = total.quantile_intervals_ns.get(q).copied().flatten();
+        if interval.is_none() && run.origin.is_none() {
+            continue;
+        }
+        let detail = match interval {
+            Some(interval) => format!(
+                "{}, {}",
+                interval_us(&interval),
+                counted(total.count, "sample")
+            ),
+            None => format!("no interval, {}", counted(total.count, "sample")),
+        };
+        figures.push(KeyFigure {
+            name: q.to_owned(),
+            value: format!("{} µs", micros(value as f64)),
+            detail,
+        });
+    }
+    if let Some(max) = max {
+        figures.push(KeyFigure {
+            name: "max".to_owned(),
+            value: format!("{max} µs"),
+            detail: format!(
+                "the largest of {}, no bound",
+                counted(total.count, "sample")
+            ),
+        });
+    }
+    (sentence, figures)
+}
+
+/// The figures that say most of a run without samples.
+fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
+    let wanted: &[&str] = match run.instrument.as_str() {
+        "linpack" => &["gflops", "peak", "share_of_peak"],
+        "memory" => &["memcpy", "random", "random_access", "read", "write"],
+        "io" => &["throughput", "requests", "completion_latency_p99"],
+        _ => &[],
+    };
+    let mut chosen: Vec<&Figure> = Vec::new();
+    for name in wanted {
+        let of_name = run.figures.iter().filter(|f| f.name == *name);
+        let best = of_name.max_by(|a, b| {
+            let value = |f: &Figure| f.value.unwrap_or(f64::NEG_INFINITY);
+            value(a).total_cmp(&value(b))
+        });
+        chosen.extend(best);
+    }
+    if chosen.is_empty() {
+        chosen.extend(run.figures.iter().filter(|f| f.value.is_some()).take(4));
+    }
+    let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
+    let sentence = match figures.first() {
+        Some(first) => format!("{name}: {} {}.", first.name, first.value),
+        None => format!("{name}: it has no figure."),
+    };
+    (sentence, figures)
+}
+
+fn key(figure: &Figure) -> Option<KeyFigure> {
+    let value = figure.value?;
+    let unit = if figure.unit == "1" { "" } else { &figure.unit };
+    let labels: Vec<String> = figure
+        .labels
+        .iter()
+        .map(|(k, v)| format!("{k} {v}"))
+        .collect();
+    let mut name = figure.name.replace('_', " ");
+    if !labels.is_empty() {
+        name += &format!(" ({})", labels.join(", "));
+    }
+    let detail = match figure.interval {
+        Some(interval) => format!(
+            "{} interval {} .. {}, {}",
+            percent(interval.confidence),
+            digits(interval.low),
+            digits(interval.high),
+            counted(figure.count, "observation")
+        ),
+        None => counted(figure.count, "observation"),
+    };
+    Some(KeyFigure {
+        name,
+        value: format!("{} {unit}", digits(value)).trim_end().to_owned(),
+        detail,
+    })
+}
+
+/// Why a run may, or may not, be believed, and what the samples say of what was required.
+fn believed(run: &RunRecord) -> Vec<String> {
+    let mut texts = Vec::new();
+    match validity(run) {
+        Validity::Valid => texts.push(format!("{} checks passed", run.checks.len())),
+        Validity::Imported => texts.push(
+            "whether the measurement was valid is not known: another tool made it".to_owned(),
+        ),
+        Validity::Invalid => {
+            texts.push("no claim can be based on these figures".to_owned());
+            let open = run.checks.iter().filter(|c| !c.passed());
+            texts.extend(open.map(|check| {
+                let status = match check.status {
+                    CheckStatus::Fail => "failed",
+                    _ => "could not be checked",
+                };
+                format!("{} {status}: {}", check.id, check.detail)
+            }));
+        }
+    }
+    let total = &run.total;
+    let mut counts = Vec::new();
+    for (count, what) in [
+        (total.lost, "lost"),
+        (total.clamped, "clamped"),
+        (total.overruns, "overruns"),
+    ] {
+        counts.extend(count.map(|n| format!("{n} {what}")));
+    }
+    if !counts.is_empty() && total.count > 0 {
+        texts.push(counts.join(", "));
+    }
+    for result in &run.requirements {
+        texts.push(
+            crate::text::requirement(result, None)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+    }
+    texts
+}

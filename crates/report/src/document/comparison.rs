@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A comparison: the verdicts in words, ratios with their intervals, the runs behind them as points.
+
+use punctual_model::{
+    Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
+    Effect, RequirementRuling,
+};
+
+use super::named::counted;
+use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
+use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::text::{self, compared_unit, digits, p_value, percent};
+
+/// Adds a comparison; `number`: where there are several.
+pub(super) fn add(
+    document: &mut Document,
+    ids: &mut Ids,
+    comparison: &Comparison,
+    number: Option<usize>,
+) {
+    document.answers.extend(answers(comparison));
+    let title = match number {
+        Some(n) => format!("Comparison {n}"),
+        None => "Comparison".to_owned(),
+    };
+    document.sections.push(Section {
+        id: ids.make(&title),
+        title,
+        blocks: blocks(ids, comparison, "comparison"),
+    });
+}
+
+/// What each group is, beside the first.
+pub(super) fn answers(comparison: &Comparison) -> Vec<Answer> {
+    let groups = comparison.groups.iter().skip(1);
+    groups.map(|group| answer(comparison, group)).collect()
+}
+
+fn word(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Different => "different",
+        ComparisonVerdict::Equivalent => "the same",
+        ComparisonVerdict::NotDistinguishable => "not distinguishable",
+        ComparisonVerdict::TooFewRuns => "too few runs",
+    }
+}
+
+fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
+    let of: Vec<&ComparedFigure> = comparison
+        .results
+        .iter()
+        .filter(|r| r.candidate.group == group.name)
+        .collect();
+    let with = |verdict| {
+        let names: Vec<&str> = of
+            .iter()
+            .filter(|r| r.verdict == verdict)
+            .map(|r| r.figure.as_str())
+            .collect();
+        (!names.is_empty()).then(|| format!("{} in {}", word(verdict), names.join(", ")))
+    };
+    use ComparisonVerdict::{Better, Different, Equivalent, NotDistinguishable, TooFewRuns, Worse};
+    let parts: Vec<String> = [
+        Worse,
+        Better,
+        Different,
+        Equivalent,
+        NotDistinguishable,
+        TooFewRuns,
+    ]
+    .into_iter()
+    .filter_map(with)
+    .collect();
+    let baseline = comparison.groups.first().map_or("", |g| g.name.as_str());
+    let said = match parts.is_empty() {
+        true => "no figure could be compared".to_owned(),
+        false => parts.join("; "),
+    };
+    let has = |verdict| of.iter().any(|r| r.verdict == verdict);
+    let unmet = comparison
+        .requirements
+        .iter()
+        .any(|r| r.group == group.name && r.result.ruling != RequirementRuling::Pass);
+    let (tone, verdict) = match () {
+        () if unmet => (Tone::Bad, "requirement not met"),
+        () if has(Worse) && has(Better) => (Tone::Doubtful, "mixed"),
+        () if has(Worse) => (Tone::Bad, "worse"),
+        () if has(Better) => (Tone::Good, "better"),
+        () if has(Different) => (Tone::Plain, "different"),
+        () if has(TooFewRuns) => (Tone::Doubtful, "too few runs"),
+        () if has(Equivalent) => (Tone::Plain, "the same"),
+        () if of.is_empty() => (Tone::Doubtful, "nothing to compare"),
+        () => (Tone::Plain, "not distinguishable"),
+    };
+    // Those with a verdict carry the answer.
+    let mut order: Vec<&&ComparedFigure> = of.iter().collect();
+    order.sort_by_key(|r| !matches!(r.verdict, Worse | Better | Different));
+    let figures = order.into_iter().take(4).map(|r| key(r)).collect();
+    Answer {
+        tone,
+        word: verdict.to_owned(),
+        sentence: format!("{} against {baseline}: {said}.", group.name),
+        figures,
+        validity: validity(comparison, group),
+    }
+}
+
+fn key(result: &ComparedFigure) -> KeyFigure {
+    let effect = |effect: &Effect, before: &str, unit: &str| {
+        let detail = effect.interval.map_or_else(
+            || "no interval".to_owned(),
+            |i| {
+                let (low, high) = (digits(i.low), digits(i.high));
+                format!(
+                    "{} interval {before}{low} .. {before}{high}{unit}",
+                    percent(i.confidence)
+                )
+            },
+        );
+        (format!("{before}{}{unit}", digits(effect.estimate)), detail)
+    };
+    let (unit, scale) = compared_unit(&result.unit);
+    let (value, detail) = match (&result.ratio, &result.difference) {
+        (Some(ratio), _) if result.scale == ComparisonScale::Log => effect(ratio, "×", ""),
+        (_, Some(difference)) => {
+            let scaled = Effect {
+                estimate: difference.estimate / scale,
+                interval: difference.interval.map(|i| punctual_model::Interval {
+                    low: i.low / scale,
+                    high: i.high / scale,
+                    ..i
+                }),
+            };
+            effect(&scaled, "", &format!(" {unit}"))
+        }
+        (Some(ratio), None) => effect(ratio, "×", ""),
+        (None, None) => ("-".to_owned(), "no effect could be computed".to_owned()),
+    };
+    KeyFigure {
+        name: format!("{}: {}", result.figure, word(result.verdict)),
+        value,
+        detail: format!(
+            "{detail}; {} against {} runs",
+            result.candidate.runs, result.baseline.runs
+        ),
+    }
+}
+
+fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<String> {
+    let mut texts = Vec::new();
+    let groups = comparison.groups.first().into_iter().chain([group]);
+    for group in groups {
+        let runs = group
+            .published
+            .map_or(group.runs.len() as u64, |published| published.runs);
+        let mut text = format!("{}: {}", group.name, counted(runs, "run"));
+        let invalid = group.runs.iter().filter(|run| !run.valid).count();
+        if invalid > 0 {
+            text += &format!(", {invalid} of them not valid");
+        }
+        if group.published.is_some() {
+            text += ", published means";
+        }
+        if !group.refused.is_empty() {
+            text += &format!(", {} refused", group.refused.len());
+        }
+        texts.push(text);
+    }
+    texts
+}
+
+/// The parts of a comparison; `of` begins the names of its charts.
+pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    blocks.push(Block::Text(text::method(comparison)));
+    blocks.extend(ratios(ids, comparison, of));
+    blocks.extend(differences(comparison));
+    blocks.extend(points(ids, comparison, of));
+    let mut items: Vec<(String, String)> = Vec::new();
+    for required in &comparison.requirements {
+        let text = text::requirement(&required.result, Some(&required.group));
+        let ruling = match required.result.ruling {
+            RequirementRuling::Pass => "pass",
+            RequirementRuling::Fail => "fail",
+            RequirementRuling::Unclaimed => "unclaimed",
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        items.push((ruling.to_owned(), text));
+    }
+    for remark in &comparison.remarks {
+        let sure = match remark.certainty {
+            Certainty::Observed => "observed",
+            Certainty::Inferred => "inferred",
+        };
+        items.push((sure.to_owned(), format!("{}: {}", remark.id, remark.detail)));
+    }
+    for group in &comparison.groups {
+        items.extend(group.refused.iter().map(|refused| {
+            (
+                "refused".to_owned(),
+                format!("{}: run {}: {}", group.name, refused.id, refused.reason),
+            )
+        }));
+    }
+    if !items.is_empty() {
+        blocks.push(Block::Items(items));
+    }
+    blocks
+}
+
+/// Whether every run of a group that was compared may be believed.
+fn group_validity(comparison: &Comparison, name: &str) -> Validity {
+    let group = comparison.groups.iter().find(|g| g.name == name);
+    match group.is_some_and(|g| g.runs.iter().any(|run| !run.valid)) {
+        true => Validity::Invalid,
+        false => Validity::Valid,
+    }
+}
+
+/// The ratio of each figure with its interval, a row a figure, a series a group.
+fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
+    let mut names: Vec<String> = Vec::new();
+    let mut series: Vec<chart::Series> = Vec::new();
+    for group in comparison.groups.iter().skip(1) {
+        let mut points = Vec::new();
+        for result in comparison
+            .results
+            .iter()
+            .filter(|r| r.candidate.group == group.name)
+        {
+            let row = names
+                .iter()
+                .position(|n| *n == result.figure)
+                .unwrap_or_else(|| {
+                    names.push(result.figure.clone());
+                    names.len() - 1
+                });
+            let Some(ratio) = result.ratio.filter(|r| r.estimate > 0.0) else {
+                continue;
+            };
+            let interval = ratio
+                .interval
+                .filter(|i| i.low > 0.0)
+                .map(|i| (i.low, i.high));
+            let mut point = Point::at(ratio.estimate, row as f64)
+                .within(interval)
+                .of(result.candidate.runs + result.baseline.runs);
+            point.label = Some(word(result.verdict).to_owned());
+            points.push(point);
+        }
+        if points.is_empty() {
+            continue;
+        }
+        let baseline = comparison.groups.first().map_or("", |g| g.name.as_str());
+        let believed = match group_validity(comparison, baseline) {
+            Validity::Valid => group_validity(comparison, &group.name),
+            other => other,
+        };
+        series.push(chart::Series {
+            name: format!("{} over {baseline}", group.name),
+            counted: counted(group.runs.len() as u64, "run"),
+            shape: Shape::Points,
+            points,
+            validity: believed,
+            shown: true,
+        });
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let confidence = percent(comparison.method.confidence);
+    let chart = Chart {
+        id: ids.make(&format!("{of}-ratios")),
+        title: "Ratio to the first group".to_owned(),
+        note: format!(
+            "Each dot is the ratio of two groups of runs; bars are {confidence} intervals between runs. An interval that holds 1 is no effect."
+        ),
+        x: Axis::log("Ratio (1: no change)"),
+        y: Axis::names("", names),
+        series,
+        marks: vec![Mark {
+            name: "no change".to_owned(),
+            at: 1.0,
+            upright: true,
+        }],
+    };
+    Some(Block::Drawing(
+        Box::new(Drawing::Chart(chart)),
+        Some(verdicts(comparison)),
+    ))
+}
+
+fn differences(comparison: &Comparison) -> Option<Block> {
+    // The table stands under the chart of ratios, where there is one.
+    let drawn = comparison
+        .results
+        .iter()
+        .any(|r| r.ratio.is_some_and(|r| r.estimate > 0.0));
+    (!drawn && !comparison.results.is_empty()).then(|| Block::Table(verdicts(comparison)))
+}
+
+/// Every verdict with what it rests on.
+fn verdicts(comparison: &Comparison) -> Table {
+    let mut table = Table::new(
+        "Verdicts",
+        &[
+            "<Figure",
+            "<Unit",
+            "<Group",
+            "<Verdict",
+            "Baseline",
+            "Group",
+            "Ratio",
+            "Low",
+            "High",
+            "p",
+            "p corrected",
+            "Runs",
+            "Runs of the baseline",
+            "Smallest detectable",
+        ],
+    );
+    for result in &comparison.results {
+        let (unit, scale) = compared_unit(&result.unit);
+        let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), digits);
+        let scaled = |value: Option<f64>| number(value.map(|v| v / scale));
+        let ends = result.ratio.and_then(|r| r.interval);
+        table.rows.push(vec![
+            result.figure.clone(),
+            unit.to_owned(),
+            result.candidate.group.clone(),
+            text::comparison_verdict(result, comparison),
+            scaled(result.baseline.estimate),
+            scaled(result.candidate.estimate),
+            number(result.ratio.map(|r| r.estimate)),
+            number(ends.map(|i| i.low)),
+            number(ends.map(|i| i.high)),
+            result.p.map_or_else(|| "-".to_owned(), p_value),
+            result.adjusted_p.map_or_else(|| "-".to_owned(), p_value),
+            result.candidate.runs.to_string(),
+            result.baseline.runs.to_string(),
+            result.smallest_detectable.map_or_else(
+                || "-".to_owned(),
+                |share| percent((share * 1e3).round() / 1e3),
+            ),
+        ]);
+    }
+    table.notes.push(format!(
+        "Low, High: {} interval of the ratio. -: the runs allow none.",
+        percent(comparison.method.confidence)
+    ));
+    table.without_empty_columns()
+}
+
+/// The runs as points, a chart a figure.
+fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
+    let mut figures: Vec<(&str, &str)> = Vec::new();
+    for result in &comparison.results {
+        let key = (result.figure.as_str(), result.unit.as_str());
+        if !figures.contains(&key) {
+            figures.push(key);
+        }
+    }
+    let mut blocks = Vec::new();
+    let most = 8;
+    for (figure, raw) in figures.iter().take(most) {
+        let (unit, scale) = compared_unit(raw);
+        let names: Vec<String> = comparison.groups.iter().map(|g| g.name.clone()).collect();
+        let mut series = Vec::new();
+        let mut runs = 0_u64;
+        let mut table = Table::new(
+            format!("{figure} of each run, {unit}")
+                .trim_end_matches(", ")
+                .to_owned(),
+            &["<Group", "<Run", "<Valid", "Block", "Value", "Samples"],
+        );
+        for (row, group) in comparison.groups.iter().enumerate() {
+            let mut valid = Vec::new();
+            let mut invalid = Vec::new();
+            for run in &group.runs {
+                let Some(value) = run.values.get(*figure).copied().flatten() else {
+                    continue;
+                };
+                runs += 1;
+                let mut point = Point::at(value / scale, row as f64).of(run.samples);
+                point.label = Some(run.name.clone().unwrap_or_else(|| run.id.clone()));
+                table.rows.push(vec![
+                    group.name.clone(),
+                    run.name.clone().unwrap_or_else(|| run.id.clone()),
+                    if run.valid { "yes" } else { "NO" }.to_owned(),
+                    run.block.map_or_else(String::new, |b| b.to_string()),
+                    digits(value / scale),
+                    run.samples.to_string(),
+                ]);
+                match run.valid {
+                    true => valid.push(point),
+                    false => invalid.push(point),
+                }
+            }
+            for (points, validity) in [(valid, Validity::Valid), (invalid, Validity::Invalid)] {
+                if points.is_empty() {
+                    continue;
+                }
+                series.push(chart::Series {
+                    name: group.name.clone(),
+                    counted: counted(points.len() as u64, "run"),
+                    shape: Shape::Points,
+                    points,
+                    validity,
+                    shown: true,
+                });
+            }
+        }
+        let results = comparison.results.iter().filter(|r| r.figure == *figure);
+        let sides = results.flat_map(|r| [&r.baseline, &r.candidate]);
+        let mut estimates = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for side in sides {
+            let (Some(value), Some(row)) =
+                (side.estimate, names.iter().position(|n| *n == side.group))
+            else {
+                continue;
+            };
+            if seen.contains(&side.group.as_str()) {
+                continue;
+            }
+            seen.push(&side.group);
+            let interval = side.interval.map(|i| (i.low / scale, i.high / scale));
+            estimates.push(
+                Point::at(value / scale, row as f64 + 0.22)
+                    .within(interval)
+                    .of(side.runs),
+            );
+        }
+        if !estimates.is_empty() {
+            series.push(chart::Series {
+                name: "estimate of the group".to_owned(),
+                counted: format!("{} intervals", percent(comparison.method.confidence)),
+                shape: Shape::Points,
+                points: estimates,
+                validity: Validity::Valid,
+                shown: true,
+            });
+        }
+        if runs == 0 && series.is_empty() {
+            continue;
+        }
+        let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
+        let label = match unit {
+            "" => (*figure).to_owned(),
+            unit => format!("{figure} in {unit}"),
+        };
+        let chart = Chart {
+            id: ids.make(&format!("{of}-{figure}")),
+            title: format!("{figure} of each run"),
+            note: format!(
+                "{}, a dot each; below them the estimate of the group with its interval.",
+                counted(runs, "run")
+            ),
+            x: Axis::fitting(label, values.into_iter()),
+            y: Axis::names("", names),
+            series,
+            marks: Vec::new(),
+        };
+        blocks.push(Block::Drawing(
+            Box::new(Drawing::Chart(chart)),
+            (!table.rows.is_empty()).then(|| table.without_empty_columns()),
+        ));
+    }
+    let more = figures.len().saturating_sub(most);
+    if more > 0 {
+        blocks.push(Block::Text(format!(
+            "Charts of the runs are drawn for the first {most} figures; the table of verdicts has {more} more."
+        )));
+    }
+    blocks
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Deadline misses against the load beside them, as in table 1 of Raju and Govindarajulu (2015).
+
+use punctual_model::{Figure, RunRecord};
+
+use super::named::counted;
+use super::runs::Named;
+use super::series::valid;
+use super::{Block, Ids, Table};
+use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
+use crate::text::digits;
+
+fn figures<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Figure> {
+    run.figures.iter().filter(move |f| f.name == name)
+}
+
+/// The table of misses, and a chart of it where there are several runs.
+pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
+    let mut table = Table::new(
+        "Failures of each real-time thread",
+        &[
+            "<Run",
+            "<Valid",
+            "<Load beside it",
+            "Threads",
+            "Thread",
+            "Deadline ms",
+            "Failures/s",
+            "Low",
+            "High",
+            "Failures of iterations %",
+            "Iterations",
+        ],
+    );
+    let mut names = Vec::new();
+    let mut points = Vec::new();
+    let mut invalid = chart::Validity::Valid;
+    for run in runs {
+        let record = run.record();
+        let threads = record.setup.as_ref().and_then(|s| s.options.get("threads"));
+        let loads = record.setup.as_ref().map_or(&[] as &[String], |s| &s.loads);
+        let load = match loads {
+            [] => "none".to_owned(),
+            loads => loads.join(" "),
+        };
+        for rate in figures(record, "misses_per_second") {
+            let same = |f: &&Figure| f.labels == rate.labels;
+            let share = figures(record, "missed_share").find(same);
+            let deadline = figures(record, "deadline").find(same);
+            let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), digits);
+            table.rows.push(vec![
+                run.name.to_owned(),
+                valid(run),
+                load.clone(),
+                threads.cloned().unwrap_or_default(),
+                rate.labels.get("thread").cloned().unwrap_or_default(),
+                number(deadline.and_then(|f| f.value).map(|ns| ns / 1e6)),
+                number(rate.value),
+                number(rate.interval.map(|i| i.low)),
+                number(rate.interval.map(|i| i.high)),
+                number(share.and_then(|f| f.value).map(|v| v * 100.0)),
+                rate.count.to_string(),
+            ]);
+            if let Some(value) = rate.value {
+                points.push(
+                    Point::at(value, names.len() as f64)
+                        .within(rate.interval.map(|i| (i.low.max(0.0), i.high)))
+                        .of(rate.count),
+                );
+                let thread = rate.labels.get("thread").map(String::as_str).unwrap_or("0");
+                names.push(format!("{}, thread {thread}, load {load}", run.name));
+            }
+        }
+        if run.validity() != chart::Validity::Valid {
+            invalid = run.validity();
+        }
+    }
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    table.notes.push(
+        "The layout of Raju and Govindarajulu (2015): real-time threads, what runs beside them, failures a second. Low, High: 95 % interval. -: the iterations allow none.".to_owned(),
+    );
+    if points.len() < 2 {
+        return vec![Block::Table(table)];
+    }
+    let iterations: u64 = points.iter().filter_map(|p| p.count).sum();
+    let chart = Chart {
+        id: ids.make("deadline-failures"),
+        title: "Failures a second".to_owned(),
+        note: format!(
+            "{}; bars are 95 % intervals.",
+            counted(iterations, "iteration")
+        ),
+        x: Axis::linear("Failures in 1/s"),
+        y: Axis::names("", names),
+        series: vec![chart::Series {
+            name: "failures".to_owned(),
+            counted: counted(iterations, "iteration"),
+            shape: Shape::Points,
+            points,
+            validity: invalid,
+            shown: true,
+        }],
+        marks: Vec::new(),
+    };
+    vec![Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))]
+}

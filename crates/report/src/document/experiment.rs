@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! An experiment: each cell against the first, the effects of factors, the sweep of a factor, the front.
+
+use punctual_model::{
+    ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
+    MeasurementResults, ParetoCell,
+};
+
+use super::comparison;
+use super::named::counted;
+use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
+use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::text::{compared_unit, digits, p_value, percent};
+
+/// More cells have one answer together.
+const MANY: usize = 4;
+
+/// Adds an experiment.
+pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentResults) {
+    let state = match &results.finished {
+        Some(reason) => format!("over: {reason}"),
+        None => "not over: these are the results so far".to_owned(),
+    };
+    let about = format!(
+        "{}, {} of {} blocks, seed {}; {state}",
+        counted(results.cells.len() as u64, "cell"),
+        results.blocks,
+        results.blocks_planned,
+        results.seed
+    );
+    let cells = results.cells.len().saturating_sub(1) * results.measurements.len();
+    for measurement in &results.measurements {
+        let mut answers = comparison::answers(&measurement.comparison);
+        if results.measurements.len() > 1 {
+            for answer in &mut answers {
+                answer.sentence = format!("{}: {}", measurement.measurement, answer.sentence);
+            }
+        }
+        match cells {
+            n if n <= MANY => {
+                for answer in &mut answers {
+                    answer.validity.insert(0, about.clone());
+                }
+                document.answers.extend(answers);
+            }
+            _ => document
+                .answers
+                .push(together(measurement, &answers, &about)),
+        }
+    }
+    let mut blocks = vec![Block::Text(format!("{}.", about))];
+    blocks.extend(front(ids, results));
+    document.sections.push(Section {
+        id: ids.make(&format!("experiment-{}", results.name)),
+        title: format!("Experiment {}", results.name),
+        blocks,
+    });
+    for measurement in &results.measurements {
+        let of = format!("{}-{}", results.name, measurement.measurement);
+        let mut blocks = sweeps(ids, results, measurement);
+        blocks.extend(effects(ids, measurement, &of));
+        blocks.extend(comparison::blocks(ids, &measurement.comparison, &of));
+        document.sections.push(Section {
+            id: ids.make(&of),
+            title: format!("Measurement {}", measurement.measurement),
+            blocks,
+        });
+    }
+    let notes: Vec<(String, String)> = results
+        .aliases
+        .iter()
+        .map(|alias| ("alias".to_owned(), alias.clone()))
+        .chain(results.sequential.iter().map(|state| {
+            let looks: Vec<String> = state.looks.iter().map(ToString::to_string).collect();
+            let looks = match looks.is_empty() {
+                true => "not looked at yet".to_owned(),
+                false => format!("looked at after {} blocks", looks.join(", ")),
+            };
+            (
+                "looks".to_owned(),
+                format!(
+                    "{looks}; {} over all looks and comparisons, spent as {}",
+                    percent(state.alpha),
+                    state.spending
+                ),
+            )
+        }))
+        .collect();
+    if let Some(section) = document.sections.last_mut()
+        && !notes.is_empty()
+    {
+        section.blocks.push(Block::Items(notes));
+    }
+}
+
+/// Many cells in a sentence.
+fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -> Answer {
+    let with = |tone| answers.iter().filter(|a| a.tone == tone).count();
+    let better: Vec<&str> = answers
+        .iter()
+        .filter(|a| a.tone == Tone::Good)
+        .map(|a| a.sentence.split(" against ").next().unwrap_or(""))
+        .take(5)
+        .collect();
+    let (good, bad, doubtful) = (with(Tone::Good), with(Tone::Bad), with(Tone::Doubtful));
+    let plain = answers.len() - good - bad - doubtful;
+    let mut sentence = format!(
+        "{}: of {} against the first, {good} better, {bad} worse, {plain} not distinguishable or the same, {doubtful} mixed or with too few runs",
+        measurement.measurement,
+        counted(answers.len() as u64, "cell"),
+    );
+    if !better.is_empty() {
+        sentence += &format!("; better: {}", better.join(", "));
+    }
+    sentence.push('.');
+    let found: Vec<KeyFigure> = measurement
+        .effects
+        .iter()
+        .filter(|effect| effect.found)
+        .take(4)
+        .map(|effect| KeyFigure {
+            name: format!("{}: {}", effect.figure, name(effect)),
+            value: value(effect),
+            detail: effect.interval.map_or_else(
+                || "no interval".to_owned(),
+                |i| {
+                    format!(
+                        "{} interval {} .. {}, {}",
+                        percent(i.confidence),
+                        digits(i.low),
+                        digits(i.high),
+                        counted(effect.blocks, "block")
+                    )
+                },
+            ),
+        })
+        .collect();
+    let (tone, word) = match (good, bad) {
+        (0, 0) if doubtful > 0 => (Tone::Doubtful, "too few runs"),
+        (0, 0) => (Tone::Plain, "not distinguishable"),
+        (_, 0) => (Tone::Good, "better cells"),
+        (0, _) => (Tone::Bad, "worse cells"),
+        _ => (Tone::Doubtful, "mixed"),
+    };
+    Answer {
+        tone,
+        word: word.to_owned(),
+        sentence,
+        figures: found,
+        validity: vec![about.to_owned()],
+    }
+}
+
+fn name(effect: &FactorEffect) -> String {
+    let parts: Vec<String> = effect
+        .of
+        .iter()
+        .map(|change| format!("{} {} from {}", change.factor, change.level, change.from))
+        .collect();
+    parts.join(" with ")
+}
+
+fn value(effect: &FactorEffect) -> String {
+    let (unit, scale) = compared_unit(&effect.unit);
+    match (effect.estimate, effect.scale) {
+        (None, _) => "-".to_owned(),
+        (Some(x), ComparisonScale::Log) => format!("×{}", digits(x)),
+        (Some(x), ComparisonScale::Linear) => format!("{} {unit}", digits(x / scale)),
+    }
+}
+
+/// Main effects and interactions that multiply, with their intervals.
+fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Block> {
+    if measurement.effects.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(
+        "Effects",
+        &[
+            "<Figure",
+            "<Of",
+            "<Kind",
+            "<Effect",
+            "Low",
+            "High",
+            "p",
+            "p corrected",
+            "<Found",
+            "Blocks",
+            "Incomplete",
+        ],
+    );
+    let mut blocks = Vec::new();
+    let mut figures: Vec<&str> = Vec::new();
+    for effect in &measurement.effects {
+        if !figures.contains(&effect.figure.as_str()) {
+            figures.push(&effect.figure);
+        }
+        let (_, scale) = match effect.scale {
+            ComparisonScale::Log => ("", 1.0),
+            ComparisonScale::Linear => compared_unit(&effect.unit),
+        };
+        let end = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| digits(v / scale));
+        table.rows.push(vec![
+            effect.figure.clone(),
+            name(effect),
+            match effect.of.len() {
+                1 => "main".to_owned(),
+                _ => "interaction".to_owned(),
+            },
+            value(effect),
+            end(effect.interval.map(|i| i.low)),
+            end(effect.interval.map(|i| i.high)),
+            effect.p.map_or_else(|| "-".to_owned(), p_value),
+            effect.adjusted_p.map_or_else(|| "-".to_owned(), p_value),
+            if effect.found { "yes" } else { "no" }.to_owned(),
+            effect.blocks.to_string(),
+            effect.incomplete.to_string(),
+        ]);
+    }
+    let mut names: Vec<String> = Vec::new();
+    let mut series = Vec::new();
+    for figure in figures {
+        let mut points = Vec::new();
+        let of = measurement.effects.iter().filter(|e| {
+            e.figure == figure
+                && e.scale == ComparisonScale::Log
+                && e.estimate.is_some_and(|x| x > 0.0)
+        });
+        let mut blocks = 0;
+        for effect in of {
+            let name = name(effect);
+            let row = names.iter().position(|n| *n == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            });
+            blocks = blocks.max(effect.blocks);
+            let interval = effect
+                .interval
+                .filter(|i| i.low > 0.0)
+                .map(|i| (i.low, i.high));
+            points.extend(
+                effect
+                    .estimate
+                    .map(|x| Point::at(x, row as f64).within(interval).of(effect.blocks)),
+            );
+        }
+        if !points.is_empty() {
+            series.push(chart::Series {
+                name: figure.to_owned(),
+                counted: counted(blocks, "block"),
+                shape: Shape::Points,
+                points,
+                validity: believed(measurement),
+                shown: true,
+            });
+        }
+    }
+    if series.is_empty() {
+        return vec![Block::Table(table)];
+    }
+    blocks.push(Block::Drawing(
+        Box::new(Drawing::Chart(Chart {
+            id: ids.make(&format!("{of}-effects")),
+            title: "Effects of the factors".to_owned(),
+            note: format!(
+                "What a change of level multiplies the figure with; bars are {} intervals over blocks. An interval that holds 1 is no effect.",
+                percent(measurement.comparison.method.confidence)
+            ),
+            x: Axis::log("Ratio (1: no change)"),
+            y: Axis::names("", names),
+            series,
+            marks: vec![Mark {
+                name: "no change".to_owned(),
+                at: 1.0,
+                upright: true,
+            }],
+        })),
+        Some(table),
+    ));
+    blocks
+}
+
+fn believed(measurement: &MeasurementResults) -> Validity {
+    let mut runs = measurement.comparison.groups.iter().flat_map(|g| &g.runs);
+    match runs.any(|run| !run.valid) {
+        true => Validity::Invalid,
+        false => Validity::Valid,
+    }
+}
+
+/// What a level is on an axis: `950000` is itself, `100us` is 100 µs, in ns.
+fn number(level: &str) -> Option<f64> {
+    let plain = level.trim_end_matches('%').replace('_', "");
+    if let Ok(value) = plain.parse::<f64>() {
+        return value.is_finite().then_some(value);
+    }
+    let time: punctual_model::Nanos = level.parse().ok()?;
+    Some(time.get() as f64 / 1e3)
+}
+
+/// For a factor of numbers: each figure against it, a series for each setting of the other factors.
+fn sweeps(
+    ids: &mut Ids,
+    results: &ExperimentResults,
+    measurement: &MeasurementResults,
+) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (at, factor) in results.factors.iter().enumerate() {
+        let numbers: Vec<Option<f64>> = factor.levels.iter().map(|l| number(l)).collect();
+        if factor.levels.len() < 3 || numbers.iter().any(Option::is_none) {
+            continue;
+        }
+        let times = factor
+            .levels
+            .iter()
+            .all(|l| l.parse::<f64>().is_err() && !l.ends_with('%'));
+        let mut figures: Vec<(&str, &str)> = Vec::new();
+        for result in &measurement.comparison.results {
+            let key = (result.figure.as_str(), result.unit.as_str());
+            if !figures.contains(&key) {
+                figures.push(key);
+            }
+        }
+        for (figure, raw) in figures {
+            let (unit, scale) = compared_unit(raw);
+            let mut series: Vec<chart::Series> = Vec::new();
+            for cell in &results.cells {
+                let others: Vec<&str> = cell
+                    .levels
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, _)| *n != at)
+                    .map(|(_, level)| level.as_str())
+                    .collect();
+                let name = match others.is_empty() {
+                    true => figure.to_owned(),
+                    false => others.join(", "),
+                };
+                let Some(x) = cell.levels.get(at).and_then(|l| number(l)) else {
+                    continue;
+                };
+                let Some(side) = side(&measurement.comparison.results, figure, &cell.name) else {
+                    continue;
+                };
+                let Some(y) = side.estimate else { continue };
+                let interval = side.interval.map(|i| (i.low / scale, i.high / scale));
+                let point = Point::at(x, y / scale).within(interval).of(side.runs);
+                match series.iter_mut().find(|s| s.name == name) {
+                    Some(series) => series.points.push(point),
+                    None => series.push(chart::Series {
+                        name,
+                        counted: String::new(),
+                        shape: Shape::Dots,
+                        points: vec![point],
+                        validity: believed(measurement),
+                        shown: true,
+                    }),
+                }
+            }
+            for series in &mut series {
+                series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                let runs: u64 = series.points.iter().filter_map(|p| p.count).sum();
+                series.counted = counted(runs, "run");
+            }
+            if series.is_empty() {
+                continue;
+            }
+            let label = match unit {
+                "" => figure.to_owned(),
+                unit => format!("{figure} in {unit}"),
+            };
+            let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
+            let levels = numbers.iter().flatten().copied();
+            let x_label = match times {
+                true => format!("{} in µs", factor.name),
+                false => factor.name.clone(),
+            };
+            blocks.push(Block::Drawing(
+                Box::new(Drawing::Chart(Chart {
+                    id: ids.make(&format!("sweep-{}-{figure}", factor.name)),
+                    title: format!("{figure} against {}", factor.name),
+                    note: format!(
+                        "The estimate of each cell; bars are {} intervals between runs.",
+                        percent(measurement.comparison.method.confidence)
+                    ),
+                    x: Axis::fitting(x_label, levels),
+                    y: Axis::fitting(label, values.into_iter()),
+                    series,
+                    marks: Vec::new(),
+                })),
+                None,
+            ));
+        }
+    }
+    blocks
+}
+
+fn side<'a>(results: &'a [ComparedFigure], figure: &str, group: &str) -> Option<&'a GroupFigure> {
+    let mut of = results.iter().filter(|r| r.figure == figure);
+    of.find_map(|r| match group {
+        g if r.baseline.group == g => Some(&r.baseline),
+        g if r.candidate.group == g => Some(&r.candidate),
+        _ => None,
+    })
+}
+
+/// The cells by their first two figures, and which of them no other beats.
+fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
+    let cells = results.pareto.as_ref()?;
+    let first = cells.first()?;
+    let heading: Vec<String> = first
+        .values
+        .iter()
+        .map(|v| {
+            let (unit, _) = compared_unit(&v.unit);
+            format!("{} {} {unit}", v.measurement, v.figure)
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    let mut columns: Vec<&str> = vec!["<Cell", "<Beaten by another"];
+    columns.extend(heading.iter().map(String::as_str));
+    let mut table = Table::new("The front", &columns);
+    for cell in cells {
+        let mut row = vec![
+            cell.cell.clone(),
+            if cell.undominated { "no" } else { "yes" }.to_owned(),
+        ];
+        row.extend(cell.values.iter().map(|v| {
+            let (_, scale) = compared_unit(&v.unit);
+            v.estimate
+                .map_or_else(|| "-".to_owned(), |x| digits(x / scale))
+        }));
+        table.rows.push(row);
+    }
+    table.notes.push("By the estimates as they are: cells that cannot be told apart may both be on the front, or one by chance.".to_owned());
+    let [x, y, ..] = first.values.as_slice() else {
+        return Some(Block::Table(table));
+    };
+    let labels = (heading.first()?.clone(), heading.get(1)?.clone());
+    let point = |cell: &ParetoCell| {
+        let at = |n: usize| {
+            let value = cell.values.get(n)?;
+            Some(value.estimate? / compared_unit(&value.unit).1)
+        };
+        let mut point = Point::at(at(0)?, at(1)?);
+        point.label = Some(cell.cell.clone());
+        Some(point)
+    };
+    let series = |name: &str, on: bool| {
+        let points: Vec<Point> = cells
+            .iter()
+            .filter(|c| c.undominated == on)
+            .filter_map(point)
+            .collect();
+        chart::Series {
+            name: name.to_owned(),
+            counted: counted(points.len() as u64, "cell"),
+            shape: Shape::Points,
+            points,
+            validity: results
+                .measurements
+                .iter()
+                .map(believed)
+                .find(|v| *v != Validity::Valid)
+                .unwrap_or_default(),
+            shown: true,
+        }
+    };
+    let series = vec![
+        series("on the front", true),
+        series("beaten by another", false),
+    ];
+    let values = |pick: fn(&Point) -> f64| -> Vec<f64> {
+        series.iter().flat_map(|s| &s.points).map(pick).collect()
+    };
+    let better = |b| match b {
+        punctual_model::Better::Lower => "less is better",
+        punctual_model::Better::Higher => "more is better",
+        punctual_model::Better::Neither => "no direction is good",
+    };
+    let chart = Chart {
+        id: ids.make(&format!("{}-front", results.name)),
+        title: "The cells that no other beats".to_owned(),
+        note: format!(
+            "A dot a cell; {} across, {} upwards.",
+            better(x.better),
+            better(y.better)
+        ),
+        x: Axis::fitting(labels.0, values(|p| p.x).into_iter()),
+        y: Axis::fitting(labels.1, values(|p| p.y).into_iter()),
+        series: series
+            .into_iter()
+            .filter(|s| !s.points.is_empty())
+            .collect(),
+        marks: Vec::new(),
+    };
+    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table)))
+}

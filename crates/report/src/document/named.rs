@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What runs are called in a report, and figures with their unit.
+
+use punctual_model::{Check, Interval, RunRecord};
+
+use crate::chart::Validity;
+use crate::chart::scale::grouped;
+
+/// A run's own name, else the end of its id: ids of a day begin alike.
+pub(crate) fn own(run: &RunRecord) -> String {
+    run.name.clone().unwrap_or_else(|| short(&run.id))
+}
+
+fn short(id: &str) -> String {
+    let from = id.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+    format!("…{}", id.get(from..).unwrap_or(id))
+}
+
+/// Names of runs, each used once.
+pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> Vec<String> {
+    runs.clone()
+        .map(|run| {
+            let name = own(run);
+            match runs.clone().filter(|other| own(other) == name).count() {
+                0 | 1 => name,
+                _ => format!("{name} {}", short(&run.id)),
+            }
+        })
+        .collect()
+}
+
+/// Whether a run may be believed. A record that calls itself valid beside a check that did not pass is not.
+pub(crate) fn validity(run: &RunRecord) -> Validity {
+    match (
+        &run.origin,
+        run.valid && run.checks.iter().all(Check::passed),
+    ) {
+        (Some(_), _) => Validity::Imported,
+        (None, true) => Validity::Valid,
+        (None, false) => Validity::Invalid,
+    }
+}
+
+/// Writes a time in µs, with the digits that it has a use for.
+pub(crate) fn micros(ns: f64) -> String {
+    let value = ns / 1e3;
+    let decimals = match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Writes an interval of times in µs: `95 % interval 40.1 .. 45.2 µs`.
+pub(crate) fn interval_us(interval: &Interval) -> String {
+    format!(
+        "{} interval {} .. {} µs",
+        crate::text::percent(interval.confidence),
+        micros(interval.low),
+        micros(interval.high)
+    )
+}
+
+/// Writes how many there are: `1 sample`, `19 924 samples`.
+pub(crate) fn counted(count: u64, of: &str) -> String {
+    match count {
+        1 => format!("1 {of}"),
+        n => format!("{} {of}s", grouped(n)),
+    }
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The runs of a report: an overview, then what each instrument measured.
+
+use punctual_model::RunRecord;
+
+use super::named::{self, counted, micros, validity};
+use super::{Answer, Block, Document, Ids, KeyFigure, RunItem, Section, Table, Tone};
+use super::{answer, deadline, irregular, results, series};
+use crate::chart::Validity;
+use crate::text::bounded_quantile;
+
+/// More runs have no answer each, and of their checks only those that did not pass are listed.
+pub(super) const MANY: usize = 6;
+
+/// A run and what it is called in the report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+    pub(super) item: &'a RunItem,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn record(&self) -> &'a RunRecord {
+        &self.item.record
+    }
+
+    pub(super) fn validity(&self) -> Validity {
+        validity(self.record())
+    }
+}
+
+/// Adds the runs. `asked`: something else in the report is the answer.
+pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], asked: bool) {
+    if runs.is_empty() {
+        return;
+    }
+    let names = named::all(runs.iter().map(|run| &run.record));
+    let all: Vec<Named<'_>> = names
+        .iter()
+        .zip(runs)
+        .map(|(name, item)| Named { name, item })
+        .collect();
+    match all.len() {
+        _ if asked => {}
+        n if n <= MANY => document
+            .answers
+            .extend(all.iter().map(|run| answer::run(run.record(), run.name))),
+        _ => document.answers.push(together(&all)),
+    }
+    if all.len() > 1 {
+        document.sections.push(Section {
+            id: ids.make("runs"),
+            title: "Runs".to_owned(),
+            blocks: vec![Block::Table(overview(&all))],
+        });
+    }
+    let mut instruments: Vec<&str> = Vec::new();
+    for run in &all {
+        if !instruments.contains(&run.record().instrument.as_str()) {
+            instruments.push(&run.record().instrument);
+        }
+    }
+    for instrument in instruments {
+        let of: Vec<Named<'_>> = all
+            .iter()
+            .copied()
+            .filter(|run| run.record().instrument == instrument)
+            .collect();
+        let mut blocks = Vec::new();
+        let contexts = of
+            .iter()
+            .any(|run| run.record().series.iter().any(|s| s.context.is_some()));
+        if instrument == "deadline" {
+            blocks.extend(deadline::blocks(ids, &of));
+        }
+        blocks.extend(results::charts(ids, &of));
+        if contexts {
+            blocks.extend(irregular::blocks(ids, &of));
+        } else {
+            blocks.extend(series::blocks(ids, &of));
+        }
+        blocks.extend(series::misses(&of));
+        blocks.extend(results::tables(&of));
+        blocks.extend(findings(&of));
+        document.sections.push(Section {
+            id: ids.make(instrument),
+            title: heading(instrument),
+            blocks,
+        });
+    }
+    document.sections.push(Section {
+        id: ids.make("checks"),
+        title: "Validity".to_owned(),
+        blocks: checks(&all),
+    });
+}
+
+fn heading(instrument: &str) -> String {
+    match instrument {
+        "wakeup" => "Wake-up latency".to_owned(),
+        "irq" => "From the interrupt to the thread".to_owned(),
+        "noise" => "Noise".to_owned(),
+        "ipc" => "Waking another thread".to_owned(),
+        "pi" => "Priority inversion".to_owned(),
+        "release" => "Release accuracy".to_owned(),
+        "deadline" => "Deadlines of computing threads".to_owned(),
+        "linpack" => "LINPACK".to_owned(),
+        "memory" => "Memory".to_owned(),
+        "io" => "Storage".to_owned(),
+        other => format!("Instrument {other}"),
+    }
+}
+
+/// Many runs in a sentence. They are not compared: nobody said which is against which.
+fn together(all: &[Named<'_>]) -> Answer {
+    let with = |wanted| all.iter().filter(|run| run.validity() == wanted).count();
+    let (invalid, imported) = (with(Validity::Invalid), with(Validity::Imported));
+    let samples: u64 = all.iter().map(|run| run.record().total.count).sum();
+    let largest = all
+        .iter()
+        .filter_map(|run| Some((run.record().total.max_ns?, run.name)))
+        .max();
+    let p99s: Vec<u64> = all
+        .iter()
+        .filter_map(|run| bounded_quantile(&run.record().total, "p99"))
+        .collect();
+    let mut figures = vec![KeyFigure {
+        name: "runs".to_owned(),
+        value: all.len().to_string(),
+        detail: counted(samples, "sample"),
+    }];
+    if let (Some(low), Some(high)) = (p99s.iter().min(), p99s.iter().max()) {
+        figures.push(KeyFigure {
+            name: "p99, lowest to highest run".to_owned(),
+            value: format!("{} .. {} µs", micros(*low as f64), micros(*high as f64)),
+            detail: format!(
+                "{} with an interval of their own",
+                counted(p99s.len() as u64, "run")
+            ),
+        });
+    }
+    let mut sentence = format!(
+        "{} and {}",
+        counted(all.len() as u64, "run"),
+        counted(samples, "sample")
+    );
+    if let Some((max, name)) = largest {
+        figures.push(KeyFigure {
+            name: "max".to_owned(),
+            value: format!("{} µs", micros(max as f64)),
+            detail: format!("in {name}; the largest seen, no bound"),
+        });
+        sentence += &format!(
+            "; the largest latency was {} µs, in {name}",
+            micros(max as f64)
+        );
+    }
+    sentence.push('.');
+    let (tone, word) = match (invalid, imported) {
+        (0, 0) => (Tone::Plain, "all valid".to_owned()),
+        (0, n) => (Tone::Doubtful, format!("{n} not checked")),
+        (n, _) => (Tone::Bad, format!("{n} INVALID")),
+    };
+    let mut validity =
+        vec!["the runs are shown side by side; nothing here compares them".to_owned()];
+    if invalid > 0 {
+        validity.push(
+            "no claim can be based on the invalid ones; they are marked everywhere".to_owned(),
+        );
+    }
+    Answer {
+        tone,
+        word,
+        sentence,
+        figures,
+        validity,
+    }
+}
+
+fn overview(all: &[Named<'_>]) -> Table {
+    let mut table = Table::new(
+        "Runs, figures of all threads together in µs",
+        &[
+            "<Run",
+            "<Instrument",
+            "<Valid",
+            "<Host",
+            "<Kernel",
+            "<Started",
+            "Samples",
+            "p50",
+            "p99",
+            "p99.9",
+            "Max",
+            "Overruns",
+            "Lost",
+            "Clamped",
+        ],
+    );
+    let optional = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    for run in all {
+        let record = run.record();
+        let total = &record.total;
+        let quantile = |name: &str| {
+            let value = match record.origin {
+                Some(_) => total.quantiles_ns.get(name).copied().flatten(),
+                None => bounded_quantile(total, name),
+            };
+            value.map_or_else(|| "-".to_owned(), |ns| micros(ns as f64))
+        };
+        let valid = match run.validity() {
+            Validity::Valid => "yes".to_owned(),
+            other => other.mark().to_owned(),
+        };
+        let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
+        table.rows.push(vec![
+            run.name.to_owned(),
+            record.instrument.clone(),
+            valid,
+            or_empty(&record.host.hostname),
+            or_empty(&record.host.kernel_release),
+            record
+                .started
+                .as_deref()
+                .map_or_else(String::new, crate::text::seconds_of),
+            total.count.to_string(),
+            quantile("p50"),
+            quantile("p99"),
+            quantile("p99.9"),
+            optional(total.max_ns)
+                .replace('-', "")
+                .parse::<f64>()
+                .map_or_else(|_| "-".to_owned(), micros),
+            optional(total.overruns),
+            optional(total.lost),
+            optional(total.clamped),
+        ]);
+    }
+    table.notes.push(
+        "-: too few samples for a figure with an interval, or not measured by this instrument"
+            .to_owned(),
+    );
+    table.without_empty_columns()
+}
+
+fn findings(runs: &[Named<'_>]) -> Option<Block> {
+    let mut items = Vec::new();
+    for run in runs {
+        for finding in &run.record().findings {
+            let sure = match finding.certainty {
+                punctual_model::Certainty::Observed => "observed",
+                punctual_model::Certainty::Inferred => "inferred",
+            };
+            let of = match runs.len() {
+                1 => String::new(),
+                _ => format!("{}: ", run.name),
+            };
+            items.push((
+                sure.to_owned(),
+                format!("{of}{}: {}", finding.id, finding.detail),
+            ));
+        }
+    }
+    (!items.is_empty()).then_some(Block::Items(items))
+}
+
+fn checks(all: &[Named<'_>]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut passed = 0_usize;
+    for run in all {
+        let record = run.record();
+        let open = record.checks.iter().filter(|c| !c.passed());
+        let mut items: Vec<(String, String)> = Vec::new();
+        let status = |check: &punctual_model::Check| match check.status {
+            punctual_model::CheckStatus::Pass => "pass".to_owned(),
+            punctual_model::CheckStatus::Fail => "fail".to_owned(),
+            punctual_model::CheckStatus::Unknown => "unknown".to_owned(),
+        };
+        let list = |check: &punctual_model::Check| {
+            (status(check), format!("{}: {}", check.id, check.detail))
+        };
+        if all.len() <= MANY {
+            items.extend(record.checks.iter().map(list));
+        } else {
+            items.extend(open.clone().map(list));
+        }
+        let failed = open.count();
+        let title = match (run.validity(), failed) {
+            (Validity::Valid, _) => {
+                passed += 1;
+                format!("{}: {} checks passed", run.name, record.checks.len())
+            }
+            (other, n) => format!(
+                "{}: {}, {n} of {} checks did not pass",
+                run.name,
+                other.mark(),
+                record.checks.len()
+            ),
+        };
+        if all.len() <= MANY || run.validity() != Validity::Valid {
+            blocks.push(Block::Fold(title, vec![Block::Items(items)]));
+        }
+    }
+    if all.len() > MANY {
+        let text = format!(
+            "Every check passed in {passed} of {}.",
+            counted(all.len() as u64, "run")
+        );
+        blocks.insert(0, Block::Text(text));
+    }
+    blocks
+}

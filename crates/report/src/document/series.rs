@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Latencies of threads: distributions, maxima over time, the table of threads, deadlines that were missed.
+
+use punctual_model::Series;
+
+use super::named::{counted, micros};
+use super::runs::Named;
+use super::{Block, Ids, Part, RunItem, Table};
+use crate::chart::distribution::bins;
+use crate::chart::{
+    self, Axis, Chart, Distribution, DistributionSeries, Drawing, Mark, Point, Shape,
+};
+use crate::text::{bounded_quantile, percent, quantity_of, share, span};
+
+/// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
+const FINE: usize = 24;
+/// Points over time of one series; neighbours keep the largest.
+const MOMENTS: usize = 240;
+/// The same where there are many series.
+const FEW_MOMENTS: usize = 60;
+
+/// The blocks of runs whose latencies are of one kind.
+pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let table = threads(runs);
+    let rows = table.as_ref().map_or(0, |t| t.rows.len());
+    if let Some(distribution) = distribution(ids, runs) {
+        let quantiles = quantiles(runs);
+        blocks.push(Block::Drawing(
+            Box::new(Drawing::Distribution(distribution)),
+            quantiles,
+        ));
+    }
+    if let Some(table) = table {
+        blocks.push(match rows {
+            0..=30 => Block::Table(table),
+            n => Block::Fold(format!("Every thread: {n} rows"), vec![Block::Table(table)]),
+        });
+    }
+    blocks.extend(maxima(ids, runs));
+    blocks
+}
+
+/// All threads of a run together: stored as such, or added up.
+pub(super) fn whole(
+    item: &RunItem,
+    context: Option<&str>,
+) -> Option<punctual_stats::LatencyHistogram> {
+    let of = |part: &&Part| part.context.as_deref() == context;
+    if let Some(part) = item.parts.iter().filter(of).find(|p| p.thread.is_none()) {
+        return Some(part.histogram.clone());
+    }
+    let mut parts = item.parts.iter().filter(of);
+    let mut all = parts.next()?.histogram.clone();
+    parts.for_each(|part| all.merge(&part.histogram));
+    Some(all)
+}
+
+/// Name of a thread: `thread 0 on CPU 1`.
+pub(super) fn thread(series: Option<&Series>, number: Option<u32>) -> String {
+    let Some(number) = number else {
+        return "all threads".to_owned();
+    };
+    match series.and_then(|s| s.cpu) {
+        Some(cpu) => format!("thread {number} on CPU {cpu}"),
+        None => format!("thread {number}"),
+    }
+}
+
+/// One distribution of a histogram.
+pub(super) fn one(
+    run: &Named<'_>,
+    part: String,
+    whole: bool,
+    histogram: &punctual_stats::LatencyHistogram,
+    bins_a_decade: u32,
+) -> DistributionSeries {
+    DistributionSeries {
+        run: run.name.to_owned(),
+        kernel: run.record().host.kernel_release.clone().unwrap_or_default(),
+        part,
+        whole,
+        bins: bins(histogram, bins_a_decade),
+        count: histogram.count(),
+        clamped: histogram.clamped(),
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        validity: run.validity(),
+        shown: whole,
+    }
+}
+
+fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
+    let many: usize = runs.iter().map(|r| r.item.parts.len() + 1).sum();
+    let bins_a_decade = if many > FINE { 40 } else { 100 };
+    let mut series = Vec::new();
+    for run in runs {
+        let item = run.item;
+        let Some(all) = whole(item, None) else {
+            continue;
+        };
+        if all.count() == 0 {
+            continue;
+        }
+        let threads: Vec<&Part> = item.parts.iter().filter(|p| p.thread.is_some()).collect();
+        let name = match threads.as_slice() {
+            [only] => thread(of(run, only), only.thread),
+            _ => "all threads".to_owned(),
+        };
+        series.push(one(run, name, true, &all, bins_a_decade));
+        if threads.len() > 1 {
+            let parts = threads.iter().filter(|part| part.histogram.count() > 0);
+            series.extend(parts.map(|part| {
+                let name = thread(of(run, part), part.thread);
+                one(run, name, false, &part.histogram, bins_a_decade)
+            }));
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let first = runs.first()?;
+    let quantity = quantity_of(first.record());
+    let samples: u64 = series.iter().filter(|s| s.whole).map(|s| s.count).sum();
+    let mut marks: Vec<(String, u64)> = Vec::new();
+    for run in runs {
+        let record = run.record();
+        for misses in &record.total.misses {
+            let mark = (
+                format!("deadline {}", span(misses.deadline_ns)),
+                misses.deadline_ns.get(),
+            );
+            if !marks.contains(&mark) && marks.len() < 6 {
+                marks.push(mark);
+            }
+        }
+        if let Some(hit) = &record.threshold {
+            let mark = (
+                format!("threshold {}", span(hit.threshold_ns)),
+                hit.threshold_ns.get(),
+            );
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+    }
+    Some(Distribution {
+        id: ids.make(&format!("{}-distribution", first.record().instrument)),
+        title: quantity.clone(),
+        note: format!(
+            "{} of {}, in {bins_a_decade} bins a factor of ten ({} % wide). Each step is a bin; the tables have the exact figures.",
+            counted(samples, "sample"),
+            counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
+            if bins_a_decade == 100 { "2.3" } else { "5.9" }
+        ),
+        quantity,
+        bins_a_decade,
+        split_ns: split(&series),
+        series,
+        marks,
+    })
+}
+
+fn of<'a>(run: &Named<'a>, part: &Part) -> Option<&'a Series> {
+    run.record()
+        .series
+        .iter()
+        .find(|s| s.thread == part.thread && s.context == part.context)
+}
+
+/// Where the head ends: where 99 % of the samples of every run lie below.
+pub(super) fn split(series: &[DistributionSeries]) -> u64 {
+    let quantile = |series: &DistributionSeries| {
+        let mut below = 0_u64;
+        let found = series.bins.iter().find(|bin| {
+            below += bin.count;
+            below.saturating_mul(100) >= series.count.saturating_mul(99)
+        });
+        found.map(|bin| bin.to_ns)
+    };
+    series.iter().filter_map(quantile).max().unwrap_or(1_000)
+}
+
+/// The quantiles of each run with their intervals.
+fn quantiles(runs: &[Named<'_>]) -> Option<Table> {
+    let names = crate::order::in_order(
+        runs.iter()
+            .flat_map(|run| run.record().total.quantiles_ns.keys()),
+    );
+    let mut table = Table::new(
+        "Quantiles of all threads together in µs",
+        &[
+            "<Run",
+            "<Valid",
+            "Quantile",
+            "Value",
+            "Low",
+            "High",
+            "Confidence",
+            "Samples",
+        ],
+    );
+    for run in runs {
+        let record = run.record();
+        for name in &names {
+            let Some(value) = record.total.quantiles_ns.get(*name).copied().flatten() else {
+                continue;
+            };
+            let interval = record
+                .total
+                .quantile_intervals_ns
+                .get(*name)
+                .copied()
+                .flatten();
+            let end = |pick: fn(&punctual_model::Interval) -> f64| {
+                interval.map_or_else(|| "-".to_owned(), |i| micros(pick(&i)))
+            };
+            table.rows.push(vec![
+                run.name.to_owned(),
+                valid(run),
+                (*name).clone(),
+                micros(value as f64),
+                end(|i| i.low),
+                end(|i| i.high),
+                interval.map_or_else(|| "-".to_owned(), |i| percent(i.confidence)),
+                record.total.count.to_string(),
+            ]);
+        }
+    }
+    table
+        .notes
+        .push("-: the samples allow no interval. Quantiles are at most 0.1 % above the exact ones, where the run does not say otherwise.".to_owned());
+    (!table.rows.is_empty()).then_some(table)
+}
+
+pub(super) fn valid(run: &Named<'_>) -> String {
+    match run.validity().mark() {
+        "" => "yes".to_owned(),
+        mark => mark.to_owned(),
+    }
+}
+
+/// A row a thread.
+pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
+    let mut table = Table::new(
+        "Every thread, latencies in µs",
+        &[
+            "<Run",
+            "Thread",
+            "<Kind",
+            "CPU",
+            "<Policy",
+            "Interval ms",
+            "Samples",
+            "Min",
+            "Mean",
+            "± mean",
+            "p50",
+            "p99",
+            "p99.9",
+            "Max",
+            "Deviation",
+            "Overruns",
+            "Lost",
+            "Clamped",
+        ],
+    );
+    for run in runs {
+        let record = run.record();
+        let total =
+            (record.series.len() != 1 && record.total.mean_ns.is_some()).then_some(&record.total);
+        for series in record.series.iter().chain(total) {
+            let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), micros);
+            let quantile = |name: &str| {
+                let value = match record.origin {
+                    Some(_) => series.quantiles_ns.get(name).copied().flatten(),
+                    None => bounded_quantile(series, name),
+                };
+                time(value.map(|ns| ns as f64))
+            };
+            let half = series
+                .mean_interval_ns
+                .zip(series.mean_ns)
+                .map(|(i, mean)| (i.high - mean).max(mean - i.low));
+            let count = |n: Option<u64>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
+            table.rows.push(vec![
+                run.name.to_owned(),
+                series
+                    .thread
+                    .map_or_else(|| "all".to_owned(), |n| n.to_string()),
+                series.context.clone().unwrap_or_default(),
+                series.cpu.map_or_else(String::new, |n| n.to_string()),
+                series
+                    .policy
+                    .as_deref()
+                    .map_or_else(String::new, crate::text::policy),
+                series
+                    .interval_ns
+                    .map_or_else(String::new, |ns| crate::text::digits(ns.get() as f64 / 1e6)),
+                series.count.to_string(),
+                time(series.min_ns.map(|ns| ns as f64)),
+                time(series.mean_ns),
+                time(half),
+                quantile("p50"),
+                quantile("p99"),
+                quantile("p99.9"),
+                time(series.max_ns.map(|ns| ns as f64)),
+                time(series.stddev_ns),
+                count(series.overruns),
+                count(series.lost),
+                count(series.clamped),
+            ]);
+        }
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    table.notes.push(
+        "± mean: half of the 95 % interval of the mean, dependence of the samples taken into account. -: too few samples for a figure with an interval.".to_owned(),
+    );
+    Some(table.without_empty_columns())
+}
+
+/// The largest samples over time.
+pub(super) fn maxima(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
+    let many: usize = runs.iter().map(|r| r.item.maxima.len()).sum();
+    let most = if many > FINE { FEW_MOMENTS } else { MOMENTS };
+    let mut series = Vec::new();
+    let mut marks = Vec::new();
+    let mut of: Vec<&str> = Vec::new();
+    for run in runs {
+        let threads = run.item.maxima.len();
+        for maxima in &run.item.maxima {
+            if maxima.points.is_empty() {
+                continue;
+            }
+            let each = maxima.points.len().div_ceil(most).max(1);
+            let points = maxima.points.chunks(each).filter_map(|some| {
+                let (t, ns) = some.iter().max_by_key(|(_, ns)| *ns)?;
+                Some(Point::at(*t, *ns as f64 / 1e3))
+            });
+            let known = run
+                .record()
+                .series
+                .iter()
+                .find(|s| s.thread == maxima.thread);
+            let part = thread(known, maxima.thread);
+            series.push(chart::Series {
+                name: format!("{}, {part}", run.name),
+                counted: counted(maxima.points.len() as u64, "stretch")
+                    .replace("stretchs", "stretches"),
+                shape: Shape::Step,
+                points: points.collect(),
+                validity: run.validity(),
+                shown: many <= FINE || maxima.thread.is_none() || threads == 1,
+            });
+            if !of.contains(&run.item.maxima_of.as_str()) {
+                of.push(&run.item.maxima_of);
+            }
+        }
+        if let Some(hit) = &run.record().threshold {
+            marks.push(Mark {
+                name: format!("threshold passed, {}", run.name),
+                at: hit.sample.t_ns as f64 / 1e9,
+                upright: true,
+            });
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    if series.iter().all(|s| !s.shown) {
+        series.iter_mut().take(FINE).for_each(|s| s.shown = true);
+    }
+    let first = runs.first()?.record();
+    let values = series.iter().flat_map(|s| &s.points).map(|p| p.y);
+    let y = Axis::fitting(
+        format!("Largest {} in µs", quantity_of(first).to_lowercase()),
+        values,
+    );
+    let chart = Chart {
+        id: ids.make(&format!("{}-maxima", first.instrument)),
+        title: "Largest latency over time".to_owned(),
+        note: format!("Each step is the largest of {}.", of.join(", or of ")),
+        x: Axis::linear("Time since the start in s"),
+        y,
+        series,
+        marks,
+    };
+    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
+}
+
+/// Deadlines that were missed.
+pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
+    let mut table = Table::new(
+        "Wake-ups later than a deadline",
+        &[
+            "<Run",
+            "<Valid",
+            "<Deadline",
+            "Thread",
+            "Later samples",
+            "Later overruns",
+            "Of wake-ups",
+            "<Share",
+        ],
+    );
+    for run in runs {
+        let record = run.record();
+        let total = (record.series.len() != 1).then_some(&record.total);
+        for series in record.series.iter().chain(total) {
+            let all = series.count + series.overruns.unwrap_or(0);
+            for misses in &series.misses {
+                table.rows.push(vec![
+                    run.name.to_owned(),
+                    valid(run),
+                    span(misses.deadline_ns),
+                    series
+                        .thread
+                        .map_or_else(|| "all".to_owned(), |n| n.to_string()),
+                    misses.count.to_string(),
+                    misses.overruns.to_string(),
+                    all.to_string(),
+                    share(misses.all(), all).unwrap_or_default(),
+                ]);
+            }
+        }
+    }
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Draws the charts of a report from the values in the page. No request is made; nothing is stored.
+(() => {
+'use strict';
+const DATA = JSON.parse(document.getElementById('data').textContent);
+const NS = 'http://www.w3.org/2000/svg';
+const DASH = ['', '6 3', '2 3', '8 3 2 3'];
+const MARK = {valid: '', invalid: 'INVALID', imported: 'not checked'};
+const VIEWS = {histogram: ['Histogram', 'Samples in the bin', 'log', 'log'], head: ['Head', 'Share of the samples per µs', 'lin', 'lin'],
+  tail: ['Tail', 'Samples in the bin', 'log', 'log'], cdf: ['CDF', 'Share at or below', 'log', 'lin'],
+  ccdf: ['CCDF', 'Share above', 'log', 'log'], pdf: ['PDF', 'Share of the samples per µs', 'log', 'log']};
+const MANY = 24;
+
+const el = (name, attributes, ...inside) => {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) key === 'onclick' ? node.addEventListener('click', value) : node.setAttribute(key, value);
+  node.append(...inside);
+  return node;
+};
+const shape = (parent, name, attributes, text) => {
+  const node = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== '' && value !== null) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  parent.appendChild(node);
+  return node;
+};
+// Figures as the file writes them: a point, and no more digits than are of use.
+const figure = (v, step) => {
+  if (v === 0) return '0';
+  const size = Math.abs(v);
+  if (size < 1e-4 || size >= 1e6) return v.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(Math.abs(step)) + 1e-9)));
+  const text = v.toFixed(decimals);
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+};
+const read = v => v === 0 ? '0' : Math.abs(v) < 1e-4 || Math.abs(v) >= 1e7 ? v.toExponential(3) : String(Number(v.toPrecision(Math.abs(v) >= 1000 ? 7 : 4)));
+const grouped = n => n < 10000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+
+const ticks = (low, high, log, most) => {
+  const out = [];
+  if (!(high > low)) return out;
+  if (!log) {
+    const rough = (high - low) / Math.max(2, most), size = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map(n => n * size).find(s => s >= rough * 0.999) || size * 10;
+    for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-12) && out.length < 100; n++) out.push([n * step, figure(n * step, step)]);
+    return out;
+  }
+  const decades = Math.log10(high / low), room = most / decades, every = Math.max(1, Math.ceil(decades / most));
+  const written = room >= 9 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : room >= 3 ? [1, 2, 5] : [1];
+  if (decades < 0.35) return ticks(low, high, false, most);
+  for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) && out.length < 400; e++)
+    for (let n = 1; n < 10; n++) {
+      const at = n * 10 ** e;
+      if (at >= low && at <= high) out.push([at, written.includes(n) && e % every === 0 ? figure(at, at) : '']);
+    }
+  return out;
+};
+const fit = (values, log) => {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) if (Number.isFinite(v) && (!log || v > 0)) { if (v < low) low = v; if (v > high) high = v; }
+  if (low > high) return log ? [1, 10] : [0, 1];
+  if (log) return [low / 1.15, high * 1.25];
+  if (low > 0 && low < 0.7 * high) low = 0;
+  const gap = (high - low) * 0.06 || Math.max(Math.abs(high), 1) * 0.1;
+  return [low === 0 ? 0 : low - gap, high + gap];
+};
+
+// The steps of a distribution, in µs; as the crate's own `points`.
+const steps = (s, view, split) => {
+  const out = [];
+  let below = 0, end = null;
+  if (view === 'ccdf' && s.bins.length) out.push([Math.max(1, s.bins[0][0]) / 1e3, 1]);
+  for (const [from, to, count] of s.bins) {
+    if (view === 'cdf') { below += count; out.push([to / 1e3, below / s.n]); }
+    else if (view === 'ccdf') {
+      below += count;
+      out.push(s.n - below > 0 ? [to / 1e3, (s.n - below) / s.n] : [Math.max(s.max ?? to, from) / 1e3, 0]);
+    } else {
+      if (view === 'head' && from >= split || view === 'tail' && to <= split) continue;
+      if (end !== null && end < from) out.push([end / 1e3, 0]);
+      out.push([from / 1e3, view === 'histogram' || view === 'tail' ? count : count / s.n / ((to - from) / 1e3)]);
+      end = to;
+    }
+  }
+  if (end !== null && view !== 'cdf' && view !== 'ccdf') out.push([end / 1e3, 0]);
+  return out;
+};
+const unpack = flat => {
+  const bins = [];
+  for (let i = 0, at = 0; i < flat.length; i += 3) { const from = at + flat[i], to = from + flat[i + 1]; bins.push([from, to, flat[i + 2]]); at = to; }
+  return bins;
+};
+
+const cell = value => {
+  const text = String(value ?? '');
+  // A spreadsheet would take such a text for a formula.
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]/.test(text) ? "'" + text : text;
+  return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+};
+const download = (name, rows) => {
+  const url = URL.createObjectURL(new Blob([rows.map(r => r.map(cell).join(',')).join('\n') + '\n'], {type: 'text/csv'}));
+  const link = el('a', {href: url, download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+};
+
+class Plot {
+  constructor(figureNode, data) {
+    this.node = figureNode; this.data = data; this.title = figureNode.querySelector('h3').textContent;
+    this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keys = figureNode.querySelector('.keylist');
+    this.dist = data.k === 'dist';
+    this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + ' samples', shape: 'step'}
+      : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.n, w: 1});
+    this.runs = [...new Set(this.all.map(s => s.r))];
+    const seen = {};
+    this.all.forEach((s, i) => {
+      const run = this.runs.indexOf(s.r), part = seen[s.r] = (seen[s.r] ?? -1) + 1;
+      const n = this.runs.length > 1 && this.dist ? run : i;
+      s.colour = n % 8;
+      s.dash = s.v !== 'valid' ? '1.5 2.5' : this.runs.length > 1 && this.dist ? DASH[(part + Math.floor(run / 8)) % 4] : DASH[Math.floor(n / 8) % 4];
+    });
+    this.on = this.all.map(s => s.on === 1);
+    this.view = this.dist ? 'histogram' : null; this.mode = 'whole'; this.zoom = null; this.cursor = null;
+    this.reset();
+    this.controls();
+    this.legend();
+    this.listen();
+    this.draw();
+  }
+  reset() {
+    this.zoom = null;
+    const axis = this.dist ? [VIEWS[this.view][2], VIEWS[this.view][3]] : [this.data.x.s, this.data.y.s];
+    [this.sx, this.sy] = axis;
+  }
+  label(which) {
+    if (this.dist) return which === 'x' ? this.data.q + ' in µs' : VIEWS[this.view][1];
+    return this.data[which].l;
+  }
+  points(s) { return this.dist ? (s.cache && s.cache.view === this.view ? s.cache.points : (s.cache = {view: this.view, points: steps(s, this.view, this.data.split)}).points) : s.p; }
+  controls() {
+    const t = this.tools, button = (text, act, attributes) => { const b = el('button', {type: 'button', ...attributes, onclick: act}, text); t.append(b); return b; };
+    if (this.dist) {
+      this.tabs = Object.keys(VIEWS).map(view => button(VIEWS[view][0], () => { this.view = view; this.reset(); this.draw(); this.sync(); }, {'aria-pressed': view === this.view, 'data-view': view}));
+      t.append(el('span', {class: 'gap'}));
+    }
+    if (this.sx !== 'names') this.logx = button('log x', () => { this.sx = this.sx === 'log' ? 'lin' : 'log'; this.zoom = null; this.draw(); this.sync(); }, {'aria-pressed': 'false'});
+    if (this.sy !== 'names') this.logy = button('log y', () => { this.sy = this.sy === 'log' ? 'lin' : 'log'; this.draw(); this.sync(); }, {'aria-pressed': 'false'});
+    button('+', () => this.scale(0.5), {'aria-label': 'Zoom in', title: 'Zoom in (+)'});
+    button('−', () => this.scale(2), {'aria-label': 'Zoom out', title: 'Zoom out (-)'});
+    this.whole = button('Reset', () => { this.zoom = null; this.draw(); this.sync(); }, {title: 'Show all (0)'});
+    button('CSV', () => this.csv(), {title: 'Download the values of this chart', 'aria-label': 'CSV of ' + this.title});
+    this.sync();
+  }
+  sync() {
+    if (this.tabs) for (const b of this.tabs) b.setAttribute('aria-pressed', b.dataset.view === this.view);
+    if (this.logx) this.logx.setAttribute('aria-pressed', this.sx === 'log');
+    if (this.logy) this.logy.setAttribute('aria-pressed', this.sy === 'log');
+    this.whole.disabled = !this.zoom;
+  }
+  // One switch a series; a switch a run where there are many. Further switches for threads and kernels.
+  legend() {
+    const many = this.dist && this.all.length > MANY;
+    const entries = many ? this.runs.map(r => [r, this.all.flatMap((s, i) => s.r === r ? [i] : [])]) : this.all.map((s, i) => [s.name, [i]]);
+    const eligible = i => !many || this.mode === 'both' || (this.mode === 'whole') === (this.all[i].w === 1);
+    this.keys.replaceChildren();
+    this.switches = entries.map(([name, of]) => {
+      const first = this.all[of[0]];
+      const key = document.createElementNS(NS, 'svg');
+      key.setAttribute('viewBox', '0 0 24 8'); key.setAttribute('aria-hidden', 'true');
+      shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': many && first.v === 'valid' ? '' : first.dash});
+      const b = el('button', {type: 'button', onclick: () => {
+        const on = !of.some(i => this.on[i]);
+        for (const i of of) this.on[i] = on && eligible(i);
+        this.draw(); press();
+      }}, key, name + ' ');
+      if (first.v !== 'valid') b.append(el('em', {}, MARK[first.v]), ' ');
+      b.append(el('span', {class: 'n'}, many ? grouped(of.filter(i => this.all[i].w === 1).reduce((n, i) => n + this.all[i].n, 0)) + ' samples' : first.counted));
+      const light = state => () => { for (const i of of) this.drawn[i]?.classList.toggle('hi', state); };
+      b.addEventListener('pointerenter', light(true)); b.addEventListener('pointerleave', light(false));
+      b.addEventListener('focus', light(true)); b.addEventListener('blur', light(false));
+      this.keys.append(b);
+      return [b, of];
+    });
+    const press = () => {
+      for (const [b, of] of this.switches) b.setAttribute('aria-pressed', of.some(i => this.on[i]));
+      for (const [b, test] of this.sets) b.setAttribute('aria-pressed', test());
+    };
+    this.sets = [];
+    const extra = (text, test, act) => {
+      const b = el('button', {type: 'button', onclick: () => { act(); this.draw(); press(); }}, text);
+      this.sets.push([b, test]); this.tools.append(b);
+    };
+    if (this.all.length > 1) {
+      extra('All', () => this.all.every((_, i) => !eligible(i) || this.on[i]), () => { const on = !this.all.every((_, i) => !eligible(i) || this.on[i]); this.on = this.all.map((_, i) => on && eligible(i)); });
+    }
+    if (this.dist && this.all.some(s => !s.w)) {
+      const each = () => this.all.some((s, i) => !s.w && this.on[i]);
+      extra('Each thread', each, () => {
+        const threads = !each(), runs = new Set(this.all.filter((_, i) => this.on[i]).map(s => s.r));
+        this.mode = threads ? 'parts' : 'whole';
+        // A run of one thread is the same either way.
+        const split = new Set(this.all.filter(s => !s.w).map(s => s.r));
+        this.on = this.all.map(s => runs.has(s.r) && (threads && split.has(s.r) ? !s.w : s.w === 1));
+      });
+    }
+    const kernels = this.dist ? [...new Set(this.all.map(s => s.kn).filter(Boolean))] : [];
+    if (kernels.length > 1) for (const kernel of kernels) {
+      const of = s => s.kn === kernel;
+      extra(kernel, () => this.all.some((s, i) => of(s) && this.on[i]), () => { const on = !this.all.some((s, i) => of(s) && this.on[i]); this.all.forEach((s, i) => { if (of(s)) this.on[i] = on && eligible(i); }); });
+    }
+    press();
+  }
+  shown() { return this.all.map((s, i) => [s, i]).filter(([, i]) => this.on[i]); }
+  draw() {
+    const w = this.width = Math.max(300, this.fixed || this.plot.clientWidth), names = this.sy === 'names' ? this.data.y.names : null;
+    const left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
+    const top = 10, right = w - 10, room = names ? Math.max(70, names.length * 28) : w < 560 ? 250 : 330, bottom = top + room, h = bottom + 40;
+    const shown = this.shown(), log = {x: this.sx === 'log', y: this.sy === 'log'};
+    const marks = (this.dist ? this.data.m.map(([n, ns]) => [n, ns / 1e3, 1]) : this.data.m)
+      .filter(m => this.view === 'head' ? m[1] <= this.data.split / 1e3 : this.view === 'tail' ? m[1] >= this.data.split / 1e3 : true);
+    const xs = [], ys = [];
+    for (const m of marks) (m[2] ? xs : ys).push(m[1]);
+    for (const [s] of shown) for (const p of this.points(s)) { xs.push(p[0]); if (names && p[2] != null) xs.push(p[2], p[3]); }
+    const wide = this.sx === 'names' ? [-0.5, this.data.x.names.length - 0.5] : fit(xs, log.x);
+    const [x0, x1] = this.zoom || wide;
+    this.full = wide;
+    for (const [s] of shown) {
+      const ps = this.points(s);
+      ps.forEach((p, i) => {
+        const next = ps[i + 1];
+        if (p[0] > x1 || (s.shape === 'step' && next ? next[0] : p[0]) < x0) return;
+        ys.push(p[1]); if (!names && p[2] != null) ys.push(p[2], p[3]);
+      });
+    }
+    const [y0, y1] = names ? [-0.5, names.length - 0.5] : fit(ys, log.y);
+    const t = (v, a, b, lg) => lg ? (v > 0 ? (Math.log(v) - Math.log(a)) / (Math.log(b) - Math.log(a)) : null) : (v - a) / (b - a);
+    const X = v => { const s = t(v, x0, x1, log.x); return s === null ? null : left + (right - left) * s; };
+    const Y = v => { const s = t(v, y0, y1, log.y); return s === null ? null : names ? top + room * s : bottom - room * s; };
+    Object.assign(this, {X, Y, left, right, top, bottom, x0, x1, names, log, h});
+    this.invert = px => { const s = (px - left) / (right - left); return log.x ? Math.exp(Math.log(x0) + s * (Math.log(x1) - Math.log(x0))) : x0 + s * (x1 - x0); };
+    const svg = document.createElementNS(NS, 'svg');
+    svg.setAttribute('viewBox', `0 0 ${w} ${h}`);
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', `${this.title}${this.view ? ', ' + VIEWS[this.view][0] : ''}: ${shown.length} of ${this.all.length} series drawn. ${this.label('x')} across${this.label('y') ? ', ' + this.label('y') + ' upwards' : ''}. The values are in the table and in the CSV.`);
+    const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
+    const xt = this.sx === 'names' ? this.data.x.names.map((n, i) => [i, n]) : ticks(x0, x1, log.x, (right - left) / 75);
+    for (const [at, text] of xt) {
+      const px = X(at);
+      shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${px.toFixed(1)} ${top}V${bottom}`});
+      if (text) shape(svg, 'text', {x: px.toFixed(1), y: bottom + 16, 'text-anchor': 'middle'}, cut(text, 14));
+    }
+    const yt = names ? names.map((n, i) => [i, n]) : ticks(y0, y1, log.y, room / 42);
+    for (const [at, text] of yt) {
+      const py = Y(at);
+      shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${left} ${py.toFixed(1)}H${right}`});
+      if (text) { const node = shape(svg, 'text', {x: left - 7, y: (py + 4).toFixed(1), 'text-anchor': 'end'}, cut(text, Math.floor((left - 10) / 6.2))); if (names) shape(node, 'title', {}, text); }
+    }
+    shape(svg, 'path', {class: 'a', d: `M${left} ${top}V${bottom}H${right}`});
+    shape(svg, 'text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, this.label('x'));
+    if (!names) shape(svg, 'text', {transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, this.label('y'));
+    const clip = 'clip-' + this.data.id, defs = shape(svg, 'clipPath', {id: clip});
+    shape(defs, 'rect', {x: left, y: top - 5, width: right - left, height: room + 6});
+    const area = shape(svg, 'g', {'clip-path': `url(#${clip})`});
+    this.drawn = {};
+    const thin = shown.length > 8;
+    shown.forEach(([s, i], order) => {
+      const g = shape(area, 'g', {class: 'c' + s.colour});
+      const ps = this.points(s);
+      if (s.shape !== 'points') {
+        let d = '', py = null;
+        for (const p of ps) {
+          const x = X(p[0]), y = Y(p[1]) ?? bottom;
+          if (x === null) continue;
+          d += py === null ? `M${x.toFixed(1)} ${y.toFixed(1)}` : s.shape === 'step' ? (Math.abs(y - py) < 0.05 ? `H${x.toFixed(1)}` : `H${x.toFixed(1)}V${y.toFixed(1)}`) : `L${x.toFixed(1)} ${y.toFixed(1)}`;
+          py = y;
+        }
+        this.drawn[i] = shape(g, 'path', {class: 'l', d, 'stroke-width': thin ? 1 : 1.6, 'stroke-dasharray': s.dash, opacity: thin ? 0.75 : ''});
+      }
+      if (s.shape === 'points' || s.shape === 'dots') for (const p of ps) {
+        const x = X(p[0]);
+        let y = Y(p[1]);
+        if (x === null || y === null) continue;
+        if (names && shown.length > 1) y += (order - (shown.length - 1) / 2) * Math.min(7, 16 / shown.length);
+        if (p[2] != null) {
+          const [a, b] = names ? [X(p[2]), X(p[3])] : [Y(p[2]), Y(p[3])];
+          if (a !== null && b !== null) shape(g, 'path', {class: 'l', 'stroke-width': 1.6, d: names ? `M${a.toFixed(1)} ${y - 4}v8m0 -4H${b.toFixed(1)}m0 -4v8` : `M${x - 4} ${a.toFixed(1)}h8m-4 0V${b.toFixed(1)}m-4 0h8`});
+        }
+        shape(g, 'circle', {class: s.v === 'valid' ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
+      }
+    });
+    marks.forEach(([name, at, up], n) => {
+      const p = up ? X(at) : Y(at);
+      if (p === null || (up ? p < left - 1 || p > right + 1 : p < top - 1 || p > bottom + 1)) return;
+      shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${top}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
+      const end = p > (left + right) / 2;
+      shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? top + 13 + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
+    });
+    const bad = ['invalid', 'imported'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
+    bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: bottom - 10 - 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}: ${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
+    if (!shown.length) shape(svg, 'text', {x: (left + right) / 2, y: (top + bottom) / 2, 'text-anchor': 'middle'}, 'No series is switched on');
+    this.line = shape(svg, 'path', {class: 'cur', d: ''});
+    this.band = shape(svg, 'rect', {class: 'sel', y: top, height: room, width: 0, x: left});
+    this.svg = svg;
+    this.plot.replaceChildren(svg, this.tip || (this.tip = el('div', {class: 'tip', hidden: ''})));
+    if (this.cursor !== null) this.look(this.cursor, null);
+  }
+  scale(factor) {
+    if (this.sx === 'names') return;
+    const lg = this.log.x, a = lg ? Math.log(this.x0) : this.x0, b = lg ? Math.log(this.x1) : this.x1;
+    const at = this.cursor !== null ? (lg ? Math.log(this.invert(this.cursor)) : this.invert(this.cursor)) : (a + b) / 2;
+    this.range(at - (at - a) * factor, at + (b - at) * factor);
+  }
+  range(a, b) {
+    const lg = this.log.x, [f0, f1] = this.full.map(v => lg ? Math.log(v) : v);
+    [a, b] = [Math.max(a, f0), Math.min(b, f1)];
+    if (!(b - a > (f1 - f0) * 1e-5)) return;
+    this.zoom = a <= f0 + 1e-12 && b >= f1 - 1e-12 ? null : [a, b].map(v => lg ? Math.exp(v) : v);
+    this.draw(); this.sync();
+  }
+  // Values at a place across, the nearest to the pointer first; points by their distance.
+  look(px, py) {
+    const lines = [], x = this.invert(px), unit = (this.label('x').match(/ in (\S+)$/) || ['', ''])[1], yUnit = (this.label('y').match(/ in (\S+)$/) || ['', ''])[1];
+    this.cursor = px;
+    const found = [];
+    this.shown().forEach(([s], order) => {
+      const ps = this.points(s);
+      if (s.shape === 'step' || s.shape === 'line') {
+        let lo = 0, hi = ps.length;
+        while (lo < hi) { const mid = (lo + hi) >> 1; ps[mid][0] <= x ? lo = mid + 1 : hi = mid; }
+        if (!lo) return;
+        const p = ps[lo - 1], y = this.Y(p[1]) ?? this.bottom;
+        found.push([py === null ? 0 : Math.abs(y - py), s, `${read(p[1])}${yUnit ? ' ' + yUnit : ''}`]);
+      } else {
+        for (const p of ps) {
+          const X = this.X(p[0]), Y = this.Y(p[1]);
+          if (X === null || Y === null) continue;
+          const d = Math.hypot(X - px, py === null ? 0 : Y - py);
+          const v = this.names ? p[0] : p[1], u = this.names ? unit : yUnit;
+          const where = this.names ? this.names[Math.round(p[1])] || '' : `${read(p[0])}${unit ? ' ' + unit : ''}`;
+          found.push([d, s, `${where ? where + ': ' : ''}${read(v)}${u ? ' ' + u : ''}${p[2] != null ? ` (${read(p[2])} .. ${read(p[3])})` : ''}${p[4] != null ? `, n = ${grouped(p[4])}` : ''}${p[5] ? ', ' + p[5] : ''}`]);
+        }
+      }
+    });
+    found.sort((a, b) => a[0] - b[0]);
+    const most = found.slice(0, this.names || !found.some(f => f[1].shape === 'step' || f[1].shape === 'line') ? 3 : 8);
+    if (!this.names) lines.push(el('b', {}, `${read(x)}${unit ? ' ' + unit : ''}`));
+    for (const [, s, text] of most) {
+      const row = el('div', {}, Object.assign(el('i', {}), {style: `color:var(--s${s.colour})`}), `${s.name}${MARK[s.v] ? ' (' + MARK[s.v] + ')' : ''}: `);
+      row.append(el('b', {}, text));
+      lines.push(row);
+    }
+    if (found.length > most.length && most.length === 8) lines.push(el('div', {}, `${found.length - 8} more`));
+    if (!most.length) { this.leave(); return; }
+    this.line.setAttribute('d', `M${px.toFixed(1)} ${this.top}V${this.bottom}`);
+    this.tip.hidden = false;
+    this.tip.replaceChildren(...lines);
+    const share = px / this.width, room = this.plot.clientWidth;
+    this.tip.style.left = share < 0.5 ? Math.min(room - this.tip.offsetWidth, room * share + 14) + 'px' : Math.max(0, room * share - this.tip.offsetWidth - 14) + 'px';
+    this.tip.style.top = '14px';
+    return most.length ? `${lines[0].textContent}. ` + most.slice(0, 4).map(([, s, text]) => `${s.name}: ${text}`).join('; ') : '';
+  }
+  leave() { this.cursor = null; if (this.line) this.line.setAttribute('d', ''); this.tip.hidden = true; }
+  listen() {
+    const p = this.plot;
+    p.tabIndex = 0; p.setAttribute('role', 'group');
+    p.setAttribute('aria-label', `${this.title}: arrow keys read values, plus and minus zoom, 0 shows all`);
+    const say = el('div', {class: 'sr', 'aria-live': 'polite'});
+    p.after(say);
+    const at = e => { const box = p.getBoundingClientRect(), k = this.width / box.width; return [Math.min(this.right, Math.max(this.left, (e.clientX - box.left) * k)), (e.clientY - box.top) * k]; };
+    let from = null;
+    p.addEventListener('pointerdown', e => { if (e.button === 0 && e.pointerType !== 'touch') { from = at(e)[0]; p.setPointerCapture(e.pointerId); } });
+    p.addEventListener('pointermove', e => {
+      const [x, y] = at(e);
+      if (from !== null && Math.abs(x - from) > 4) { this.band.setAttribute('x', Math.min(x, from)); this.band.setAttribute('width', Math.abs(x - from)); this.tip.hidden = true; }
+      else this.look(x, y);
+    });
+    p.addEventListener('pointerup', e => {
+      const x = at(e)[0];
+      if (from !== null && Math.abs(x - from) > 6) { const [a, b] = [this.invert(Math.min(x, from)), this.invert(Math.max(x, from))]; this.cursor = null; this.range(...(this.log.x ? [Math.log(a), Math.log(b)] : [a, b])); }
+      from = null; this.band.setAttribute('width', 0);
+    });
+    p.addEventListener('pointercancel', () => { from = null; this.band.setAttribute('width', 0); });
+    p.addEventListener('pointerleave', () => this.leave());
+    p.addEventListener('dblclick', () => { this.zoom = null; this.draw(); this.sync(); });
+    p.addEventListener('blur', () => this.leave());
+    p.addEventListener('keydown', e => {
+      const step = (this.right - this.left) / (e.shiftKey ? 10 : 60), mid = (this.left + this.right) / 2;
+      const move = {ArrowRight: step, ArrowLeft: -step}[e.key];
+      if (move) say.textContent = this.look(Math.min(this.right, Math.max(this.left, (this.cursor ?? mid) + move)), null) || '';
+      else if (e.key === 'Home') say.textContent = this.look(this.left, null) || '';
+      else if (e.key === 'End') say.textContent = this.look(this.right, null) || '';
+      else if (e.key === '+' || e.key === '=') this.scale(0.5);
+      else if (e.key === '-') this.scale(2);
+      else if (e.key === '0') { this.zoom = null; this.draw(); this.sync(); }
+      else if (e.key === 'Escape') this.leave();
+      else return;
+      e.preventDefault();
+    });
+  }
+  rows() {
+    const valid = s => MARK[s.v] || 'valid';
+    if (this.dist) return [['run', 'kernel', 'part', 'validity', 'samples', 'clamped', 'from_ns', 'below_ns', 'count'], ...this.all.flatMap(s => s.bins.map(b => [s.r, s.kn || '', s.p, valid(s), s.n, s.c, ...b]))];
+    const name = (axis, value) => axis.s === 'names' ? axis.names[Math.round(value)] ?? '' : value;
+    return [['series', 'validity', this.data.x.l || 'x', this.data.y.l || 'of', 'low', 'high', 'count', 'label'],
+      ...this.all.flatMap(s => s.p.map(p => [s.name, valid(s), name(this.data.x, p[0]), name(this.data.y, p[1]), p[2] ?? '', p[3] ?? '', p[4] ?? '', p[5] ?? '']))];
+  }
+  csv() { download(this.data.id + '.csv', this.rows()); }
+  // The drawn values as a table, made when somebody opens it.
+  table(details) {
+    const rows = this.rows(), most = 2000;
+    const table = el('table', {}, el('thead', {}, el('tr', {}, ...rows[0].map(h => el('th', {scope: 'col'}, String(h))))));
+    table.append(el('tbody', {}, ...rows.slice(1, most + 1).map(r => el('tr', {}, ...r.map(v => el('td', typeof v === 'number' ? {class: 'f'} : {}, typeof v === 'number' ? String(Number(v.toPrecision(12))) : String(v)))))));
+    const box = el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Values of ' + this.title}, table);
+    details.append(box);
+    if (rows.length - 1 > most) details.append(el('p', {class: 'notes'}, `The first ${most} of ${rows.length - 1} rows; the CSV has all.`));
+  }
+}
+
+const plots = [];
+for (const node of document.querySelectorAll('figure[data-chart]')) {
+  const start = () => {
+    if (node.plot) return;
+    node.plot = new Plot(node, DATA[Number(node.dataset.chart)]);
+    plots.push(node.plot);
+  };
+  const values = node.querySelector('details.data');
+  if (values) values.addEventListener('toggle', () => { if (values.open && values.children.length === 1) { start(); node.plot.table(values); } });
+  // Inside of something closed there is no width to draw for.
+  const fold = node.closest('details.fold');
+  if (fold && !fold.open) fold.addEventListener('toggle', start, {once: true}); else start();
+}
+let waiting = null;
+new ResizeObserver(() => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => { for (const p of plots) if (!p.fixed && Math.abs(p.plot.clientWidth - p.width) > 1 && p.plot.clientWidth > 0) p.draw(); }); }).observe(document.body);
+addEventListener('beforeprint', () => { for (const p of plots) { p.fixed = 700; p.leave(); p.draw(); } });
+addEventListener('afterprint', () => { for (const p of plots) { p.fixed = 0; p.draw(); } });
+for (const button of document.querySelectorAll('button.csv')) {
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    const table = button.parentElement.querySelector('table');
+    download(button.dataset.name + '.csv', [...table.rows].map(r => [...r.cells].map(c => c.textContent)));
+  });
+}
+const theme = document.querySelector('button.theme');
+theme.hidden = false;
+theme.addEventListener('click', () => {
+  const dark = matchMedia('(prefers-color-scheme:dark)').matches, now = document.documentElement.dataset.theme || (dark ? 'dark' : 'light');
+  document.documentElement.dataset.theme = now === 'dark' ? 'light' : 'dark';
+});
+})();

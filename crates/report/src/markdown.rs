@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A report as Markdown, for mail and pull requests: answers, tables, and charts as lines of characters.
+//!
+//! Tables are those of GitHub's and GitLab's dialect. A chart is a sparkline for values over time and a histogram of
+//! bars for a distribution; others are their table.
+
+use std::fmt::Write as _;
+
+use crate::chart::scale::grouped;
+use crate::chart::{Chart, Distribution, Drawing, Scale, Shape, spark};
+use crate::document::{Answer, Block, Document, Table, Tone};
+use crate::escape::Markdown;
+use crate::text::span;
+
+/// Characters of a sparkline.
+const SPARK: usize = 60;
+/// Rows of a histogram, about.
+const ROWS: usize = 14;
+/// Series that are drawn as characters; the tables have all.
+const DRAWN: usize = 6;
+/// Values of a chart without a table that are listed.
+const LISTED: usize = 60;
+
+/// Writes a report as Markdown.
+pub fn page(document: &Document) -> String {
+    let mut out = format!("# {}\n\n", Markdown(&document.title));
+    for answer in &document.answers {
+        out += &self::answer(answer);
+    }
+    for section in &document.sections {
+        out += &format!("## {}\n\n", Markdown(&section.title));
+        for block in &section.blocks {
+            out += &self::block(block);
+        }
+    }
+    out + &format!("---\n{}\n", Markdown(&document.made))
+}
+
+fn answer(answer: &Answer) -> String {
+    let sign = match answer.tone {
+        Tone::Bad => "⛔ ",
+        Tone::Doubtful => "⚠️ ",
+        Tone::Good => "✅ ",
+        Tone::Plain => "",
+    };
+    let mut out = format!(
+        "{sign}**{}** — {}\n\n",
+        Markdown(&answer.word),
+        Markdown(&answer.sentence)
+    );
+    if !answer.figures.is_empty() {
+        out += "| Figure | Value | |\n|---|---:|---|\n";
+        for figure in &answer.figures {
+            // Writing to a string cannot fail.
+            let _written = writeln!(
+                out,
+                "| {} | {} | {} |",
+                Markdown(&figure.name),
+                Markdown(&figure.value),
+                Markdown(&figure.detail)
+            );
+        }
+        out.push('\n');
+    }
+    for line in &answer.validity {
+        let _written = writeln!(out, "- {}", Markdown(line));
+    }
+    out + "\n"
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Text(text) => format!("{}\n\n", Markdown(text)),
+        Block::Facts(facts) => {
+            let mut out = "| | |\n|---|---|\n".to_owned();
+            for (name, value) in facts {
+                let _written = writeln!(out, "| {} | {} |", Markdown(name), Markdown(value));
+            }
+            out + "\n"
+        }
+        Block::Table(table) => self::table(table),
+        Block::Items(items) => {
+            let mut out = String::new();
+            for (mark, text) in items {
+                let _written = writeln!(out, "- **{}** {}", Markdown(mark), Markdown(text));
+            }
+            out + "\n"
+        }
+        Block::Fold(title, blocks) => {
+            let inside: String = blocks.iter().map(self::block).collect();
+            format!(
+                "<details><summary>{}</summary>\n\n{inside}</details>\n\n",
+                Markdown(title)
+            )
+        }
+        Block::Drawing(drawing, table) => {
+            let mut out = format!("### {}\n\n", Markdown(drawing.title()));
+            for warning in drawing.warnings() {
+                out += &format!("**{}**\n\n", Markdown(&warning));
+            }
+            out += &format!("{}\n\n", Markdown(drawing.note()));
+            let drawn = match drawing.as_ref() {
+                Drawing::Distribution(distribution) => bars(distribution),
+                Drawing::Chart(chart) => lines(chart),
+                Drawing::Heat(heat) => self::table(&crate::html::heat_table(heat)),
+            };
+            out += &drawn;
+            match (table, drawing.as_ref()) {
+                (Some(table), _) => out += &self::table(table),
+                (None, Drawing::Chart(chart)) if drawn.is_empty() => {
+                    out += &self::table(&values(chart))
+                }
+                _ => {}
+            }
+            out
+        }
+    }
+}
+
+fn table(table: &Table) -> String {
+    let mut out = format!("**{}**\n\n|", Markdown(&table.caption));
+    for column in &table.columns {
+        out += &format!(" {} |", Markdown(&column.name));
+    }
+    out += "\n|";
+    for column in &table.columns {
+        out += if column.figures { "---:|" } else { "---|" };
+    }
+    out.push('\n');
+    for row in &table.rows {
+        out.push('|');
+        for cell in row {
+            let _written = write!(out, " {} |", Markdown(cell));
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+    for note in &table.notes {
+        out += &format!("{}\n\n", Markdown(note));
+    }
+    out
+}
+
+/// A block of characters; a fence longer than any that a name could close.
+fn characters(text: &str) -> String {
+    let clean: String = text
+        .chars()
+        .map(|c| if c == '`' { '\'' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect();
+    format!("```text\n{clean}```\n\n")
+}
+
+fn bars(distribution: &Distribution) -> String {
+    let mut out = String::new();
+    let shown: Vec<_> = distribution.series.iter().filter(|s| s.shown).collect();
+    for series in shown.iter().take(DRAWN) {
+        out += &format!(
+            "{}: {} samples\n",
+            series.name().replace('\n', " "),
+            grouped(series.count)
+        );
+        out += &histogram(&series.bins);
+        out.push('\n');
+    }
+    let more = shown.len().saturating_sub(DRAWN);
+    if more > 0 {
+        out += &format!("{more} more are in the table\n");
+    }
+    characters(&out)
+}
+
+/// A histogram as lines of text, about `ROWS` of them.
+pub(crate) fn histogram(bins: &[crate::chart::Bin]) -> String {
+    let mut out = String::new();
+    for row in spark::histogram(bins, ROWS, 40) {
+        let from = span(punctual_model::Nanos::new(row.from_ns));
+        let _written = writeln!(
+            out,
+            "{}",
+            format!("{from:>9} {:>12} {}", grouped(row.count), row.bar).trim_end()
+        );
+    }
+    out
+}
+
+fn lines(chart: &Chart) -> String {
+    if chart.series.iter().any(|s| s.shape != Shape::Step)
+        || matches!(chart.y.scale, Scale::Names(_))
+    {
+        return String::new();
+    }
+    let mut out = String::new();
+    let shown: Vec<_> = chart.series.iter().filter(|s| s.shown).collect();
+    for series in shown.iter().take(DRAWN) {
+        let values: Vec<Option<f64>> = series.points.iter().map(|p| Some(p.y)).collect();
+        if let Some(line) = spark::line(&spark::largest(&values, SPARK)) {
+            let ends = values.iter().flatten();
+            let low = ends.clone().copied().fold(f64::INFINITY, f64::min);
+            let high = ends.copied().fold(0.0, f64::max);
+            let of = format!("{line}  {low:.1} .. {high:.1} µs  {}", series.name);
+            out += &format!("{}\n", of.replace('\n', " "));
+        }
+    }
+    let more = shown.len().saturating_sub(DRAWN);
+    if more > 0 {
+        out += &format!("{more} more are not drawn here\n");
+    }
+    if out.is_empty() {
+        return out;
+    }
+    characters(&out)
+}
+
+/// The values of a chart that has no table.
+fn values(chart: &Chart) -> Table {
+    let name = |label: &str, or: &str| {
+        let label = if label.is_empty() { or } else { label };
+        format!("<{label}")
+    };
+    let (x, y) = (name(&chart.x.label, "x"), name(&chart.y.label, "Of"));
+    let mut table = Table::new(
+        "Values",
+        &["<Series", "<Valid", &x, &y, "Low", "High", "Count"],
+    );
+    let place = |scale: &Scale, value: f64| match scale {
+        Scale::Names(names) => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a whole number from 0"
+            )]
+            let at = value.round().max(0.0) as usize;
+            names.get(at).cloned().unwrap_or_default()
+        }
+        _ => crate::text::digits(value),
+    };
+    let all: usize = chart.series.iter().map(|s| s.points.len()).sum();
+    for series in &chart.series {
+        for point in &series.points {
+            if table.rows.len() == LISTED {
+                break;
+            }
+            let end = |pick: fn((f64, f64)) -> f64| {
+                point
+                    .interval
+                    .map_or_else(String::new, |i| crate::text::digits(pick(i)))
+            };
+            let valid = match series.validity.mark() {
+                "" => "yes",
+                mark => mark,
+            };
+            table.rows.push(vec![
+                series.name.clone(),
+                valid.to_owned(),
+                place(&chart.x.scale, point.x),
+                place(&chart.y.scale, point.y),
+                end(|i| i.0),
+                end(|i| i.1),
+                point.count.map_or_else(String::new, |n| n.to_string()),
+            ]);
+        }
+    }
+    if all > LISTED {
+        table
+            .notes
+            .push(format!("The first {LISTED} of {all} values."));
+    }
+    table.without_empty_columns()
+}
