@@ -16,8 +16,15 @@ use crate::error::LabError;
 
 const FORMAT: &str = "punctual.study/1";
 
-/// The studies that come with the program: name, text, and the texts of their experiments by name.
-const BUILT_IN: [(&str, &str, &[(&str, &str)]); 5] = [
+/// Name, text, and the texts of the experiments by name.
+type BuiltIn = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+/// The studies that come with the program.
+const BUILT_IN: [BuiltIn; 5] = [
     (
         "raju2015",
         include_str!("study/raju2015.toml"),

@@ -263,8 +263,8 @@ fn enough(samples: &[f64], horizon: f64) -> Result<(), TailRefusal> {
         return Err(TailRefusal::TooFew { samples: n, needed });
     }
     let factor = horizon / n as f64;
-    // Not the other way round: a horizon that is no number is refused too.
-    if !(factor > 1.0) {
+    // A horizon that is no number is refused too.
+    if factor.is_nan() || factor <= 1.0 {
         return Err(TailRefusal::TooNear);
     }
     if factor > FARTHEST {

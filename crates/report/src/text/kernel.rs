@@ -302,12 +302,9 @@ pub fn config_difference(diff: &ConfigDiff) -> String {
         ("A", Column::Text),
         ("B", Column::Text),
     ];
-    text += &format!(
-        "{} options differ; n is off, or not there\n\n",
-        diff.changed.len()
-    );
-    text.push_str(&table(&header, rows.collect()));
-    text
+    let count = diff.changed.len();
+    let table = table(&header, rows.collect());
+    text + &format!("{count} options differ; n is off, or not there\n\n{table}")
 }
 
 /// Says what was built.
