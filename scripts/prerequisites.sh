@@ -4,7 +4,7 @@
 #
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, fio, stress-ng, gnuplot, OpenBLAS or scipy the tests that need them skip, unless
+# without cyclictest, fio, stress-ng, gnuplot, OpenBLAS, QEMU, kernel images or scipy the tests that need them skip, unless
 # PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
@@ -87,6 +87,17 @@ check_fio() {
         without fio "no fio, so no storage is measured. Install it: sudo apt-get install fio"
 }
 
+check_qemu() {
+    command -v qemu-system-x86_64 >/dev/null || apt qemu-system-x86 ||
+        without qemu-system-x86_64 "no QEMU, so no guest is tried. Install it: sudo apt-get install qemu-system-x86"
+}
+
+# Debian's images, unpacked below target/ and not installed: any user can.
+check_kernels() {
+    scripts/kernel-images.sh || { [ "$(id -u)" = 0 ] && apt-get update -qq </dev/null && scripts/kernel-images.sh; } ||
+        without kernels "no kernel images, so no guest is tried. On Debian: apt-get update, then scripts/kernel-images.sh"
+}
+
 # The libraries that the dynamic linker knows; where ldconfig lies is not in every user's path.
 has_openblas() {
     PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep libopenblas.so.0 >/dev/null
@@ -134,6 +145,8 @@ test)
     check_stress_ng
     check_gnuplot
     check_openblas
+    check_qemu
+    check_kernels
     check_python
     ;;
 bench)

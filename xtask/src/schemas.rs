@@ -25,6 +25,11 @@ fn table() -> Vec<(&'static str, Schema)> {
             "extrapolation.schema",
             schema_for!(punctual_model::Extrapolation),
         ),
+        ("guest-boot.schema", schema_for!(punctual_model::GuestBoot)),
+        (
+            "latency-test.schema",
+            schema_for!(punctual_model::LatencyTest),
+        ),
         ("loads.schema", schema_for!(punctual_model::LoadReport)),
         ("plan.schema", schema_for!(punctual_model::Plan)),
         ("trial.schema", schema_for!(punctual_model::TrialReport)),

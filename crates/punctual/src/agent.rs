@@ -79,6 +79,8 @@ pub(crate) fn main() -> ! {
 fn work(sys: &SysRoot) -> Result<(), Failure> {
     let not_mounted = mount_all();
     let job: Job = serde_json::from_slice(&fs::read(JOB_FILE)?)?;
+    // A load may make processes that are the first of a PID name space: they are not wanted here.
+    fs::remove_file(JOB_FILE)?;
     if job.format != JOB_FORMAT {
         return Err(format!("the job's format is {}, not {JOB_FORMAT}", job.format).into());
     }

@@ -124,7 +124,10 @@ fn line(row: RunRow) -> ListLine {
         figures: row.figures.map(|f| ListFigures {
             started: f.started,
             name: f.name,
-            instrument: f.instrument,
+            instrument: match f.tags.get("time").is_some_and(|time| time == "virtual") {
+                true => format!("{} (virtual time)", f.instrument),
+                false => f.instrument,
+            },
             count: f.count,
             p50_ns: f.p50_ns,
             p99_ns: f.p99_ns,

@@ -142,8 +142,13 @@ pub(crate) fn measure_args(args: &str) -> Vec<&str> {
 
 /// Runs `command` to its end.
 pub(crate) fn finish(command: Command) -> Answer {
+    finish_within(PATIENCE, command)
+}
+
+/// Runs a `command` that takes its time to its end.
+pub(crate) fn finish_within(patience: Duration, command: Command) -> Answer {
     let output = assert_cmd::Command::from_std(command)
-        .timeout(PATIENCE)
+        .timeout(patience)
         .output()
         .unwrap();
     Answer::of(output)

@@ -20,6 +20,7 @@ mod every_load;
 mod experiment;
 mod extrapolate;
 mod figures;
+mod guests;
 mod ipc;
 mod irq;
 mod kernel_source;

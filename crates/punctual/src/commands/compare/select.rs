@@ -158,6 +158,7 @@ pub(super) fn read(
         sources.push(found);
     }
     in_one_group_each(wanted, &sources)?;
+    of_one_time(sources.iter().flatten().map(Source::record))?;
     // Only now is it known whether histograms have to be read, which takes longer than the rest.
     let records = || sources.iter().flatten().map(Source::record);
     let metrics = match chosen.metrics.is_empty() {
@@ -168,6 +169,22 @@ pub(super) fn read(
     groups
         .map(|(group, sources)| input(&group.name, sources, &metrics, chosen))
         .collect()
+}
+
+/// Refuses instruction counts beside latencies: they have a unit in common, and nothing else.
+pub(crate) fn of_one_time<'a>(
+    records: impl Iterator<Item = &'a RunRecord>,
+) -> Result<(), CliError> {
+    let (counted, real): (Vec<_>, Vec<_>) = records.partition(|record| record.is_virtual());
+    match (counted.first(), real.first()) {
+        (Some(counted), Some(real)) => Err(CliError::usage(format!(
+            "compare: run {} is in virtual time (instruction counts), run {} in real time: they \
+             cannot be compared",
+            counted.id, real.id
+        ))
+        .hint("compare runs in virtual time with one another")),
+        _ => Ok(()),
+    }
 }
 
 fn in_one_group_each(wanted: &[Wanted], sources: &[Vec<Source>]) -> Result<(), CliError> {

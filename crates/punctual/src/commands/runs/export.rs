@@ -45,6 +45,23 @@ pub(super) fn run(
         }
         (Some(_), _) => return Err(CliError::usage("--bin: only with --data distribution")),
     };
+    if run.record().is_virtual() {
+        let foreign = matches!(
+            format,
+            ExportFormat::CyclictestHist
+                | ExportFormat::CyclictestJson
+                | ExportFormat::Jitterdebugger
+                | ExportFormat::Rteval
+        );
+        if foreign {
+            return Err(CliError::usage(format!(
+                "--format {}: it has no place to say that the run is in virtual time, and that its \
+                 times are instruction counts",
+                name(&format)
+            )));
+        }
+        remark("This run is in virtual time: its times are instruction counts, no latencies.");
+    }
     let mut target = Target::open(output, force)?;
     if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
         remark("No samples are stored: this is the summary of each thread.");

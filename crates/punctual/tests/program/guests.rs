@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Kernels in QEMU. In virtual time, so that nothing here depends on how fast this machine is.
+//!
+//! The images are those that `scripts/kernel-images.sh` puts below `target/kernels`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Answer, Home, Running, finish_within, machine, wait_until};
+use crate::schema::{assert_valid, schema};
+
+/// A boot takes some ten seconds, and several times that beside other tests.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A kernel that takes its preemption model at the boot, and one with PREEMPT_RT.
+struct Images {
+    dynamic: PathBuf,
+    rt: PathBuf,
+}
+
+fn images() -> Option<Images> {
+    if !machine::has_tool("qemu-system-x86_64") {
+        return None;
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let image = |name: &str| target.join("kernels").join(name);
+    let images = Images {
+        dynamic: image("vmlinuz-dynamic"),
+        rt: image("vmlinuz-rt"),
+    };
+    if images.dynamic.is_file() && images.rt.is_file() {
+        return Some(images);
+    }
+    machine::skip("kernels", "no kernel images: run scripts/kernel-images.sh");
+    None
+}
+
+fn run(home: &Home, args: &[&str]) -> Answer {
+    finish_within(PATIENCE, home.command(args))
+}
+
+fn boot(home: &Home, image: &Path, args: &[&str]) -> Answer {
+    let fixed = ["kernel", "boot", image.to_str().unwrap(), "--virtual-time"];
+    run(home, &[&fixed, args].concat())
+}
+
+fn check<'a>(document: &'a Value, id: &str) -> &'a Value {
+    let checks = document["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["id"] == id).unwrap()
+}
+
+/// Numbers of the QEMU processes that `parent` has started.
+fn guests_of(parent: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task"))
+        .into_iter()
+        .flatten();
+    let children = tasks.filter_map(|task| fs::read(task.ok()?.path().join("children")).ok());
+    children
+        .flat_map(|list| {
+            let list = String::from_utf8(list).unwrap();
+            list.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+#[test]
+fn guest_says_which_model_runs_and_another_one_is_refused() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let log = home.dir().join("log");
+    let answer = boot(
+        &home,
+        &images.dynamic,
+        &[
+            "--append=preempt=full",
+            "--json",
+            "--log",
+            log.to_str().unwrap(),
+        ],
+    );
+    let found = answer.fine().json();
+    assert_valid(&schema("guest-boot.schema.json"), &found);
+    assert_eq!(found["machine"], "virtual-time");
+    assert_eq!(check(&found, "guest-timers")["status"], "pass");
+    let model = check(&found, "guest-model")["detail"].as_str().unwrap();
+    assert!(
+        model.contains("full by debugfs; full was asked for"),
+        "{model}"
+    );
+    assert!(String::from_utf8_lossy(&fs::read(&log).unwrap()).contains("Restarting system"));
+    // PREEMPT_RT is built in: the argument asks for what is not there.
+    let answer = boot(&home, &images.rt, &["--append=preempt=full", "--json"]);
+    let found = answer.json();
+    assert_eq!((answer.code(), &found["valid"]), (1, &Value::Bool(false)));
+    assert_eq!(check(&found, "guest-model")["status"], "fail");
+}
+
+#[test]
+fn guest_that_panics_hangs_or_stops_is_an_error_with_its_last_lines() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    boot(&home, &images.dynamic, &["--fault=panic"]).error(
+        1,
+        &[
+            "Kernel panic - not syncing: sysrq triggered crash",
+            "last lines of its log",
+            "Call Trace",
+        ],
+    );
+    boot(&home, &images.dynamic, &["--append=rdinit=/none"])
+        .error(1, &["Kernel panic - not syncing", "last lines of its log"]);
+    boot(
+        &home,
+        &images.dynamic,
+        &["--fault=hang", "--time-limit=40s"],
+    )
+    .error(1, &["come to its end within 40 s"])
+    .hinted();
+    boot(&home, &images.dynamic, &["--fault=restart"]).error(
+        1,
+        &["the guest ended after frame hello, before it was done"],
+    );
+}
+
+#[test]
+fn guest_ends_with_the_program_however_that_ends() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    for signal in ["KILL", "TERM"] {
+        let image = images.dynamic.to_str().unwrap();
+        let args = ["kernel", "boot", image, "--virtual-time", "--fault=hang"];
+        let running: Running = home.start(args);
+        let program = running.id();
+        assert!(wait_until(PATIENCE, || !guests_of(program).is_empty()));
+        let guests = guests_of(program);
+        running.signal(signal);
+        let gone = || {
+            guests
+                .iter()
+                .all(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+        };
+        assert!(
+            wait_until(Duration::from_secs(20), gone),
+            "{signal}: {guests:?}"
+        );
+        if signal == "TERM" {
+            running.wait().error(1, &["interrupted"]);
+        }
+    }
+}
+
+#[test]
+fn guest_without_high_resolution_timers_makes_an_invalid_run_that_says_why() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let target = format!(
+        "guest:{},virtual-time,append=highres=off",
+        images.dynamic.display()
+    );
+    let args = [
+        "measure",
+        "wakeup",
+        "--json",
+        "--samples=20",
+        "--interval=1ms",
+        "--target",
+    ];
+    let answer = run(&home, &[&args[..], &[target.as_str()]].concat());
+    let record = answer.record();
+    assert_eq!(record["valid"], false);
+    let timers = check(&record, "guest-timers");
+    assert_eq!(timers["status"], "fail");
+    let detail = timers["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("on 0 of 1 CPUs") && detail.contains("highres=off"),
+        "{detail}"
+    );
+    assert!(answer.stderr.contains("guest-timers"), "{answer:?}");
+}
+
+#[test]
+fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let target = format!("guest:{},virtual-time", images.rt.display());
+    let args = [
+        "measure",
+        "--target",
+        &target,
+        "wakeup",
+        "--samples=50",
+        "--interval=1ms",
+    ];
+    let answer = run(
+        &home,
+        &[&args[..], &["--load=fork", "--name=here", "-q"]].concat(),
+    );
+    let text = &answer.fine().stdout;
+    assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
+    assert!(
+        text.contains("instruction counts, 8 ns each, no latency of any hardware"),
+        "{text}"
+    );
+    let record = home.run(["runs", "show", "here", "--json"]).json();
+    assert_valid(&schema("run.schema.json"), &record);
+    assert_eq!(record["format"], "punctual.run/3");
+    assert_eq!(record["guest"]["time"], "virtual");
+    assert_eq!(
+        (&record["total"]["count"], &record["valid"]),
+        (&50.into(), &true.into())
+    );
+    assert!(record["loads"][0]["work"].as_f64().unwrap() > 0.0);
+    let console = home
+        .runs_dir()
+        .join(record["id"].as_str().unwrap())
+        .join("console.log");
+    assert!(String::from_utf8_lossy(&fs::read(console).unwrap()).contains("Restarting system"));
+    let list = home.run(["runs", "list"]);
+    assert!(list.fine().stdout.contains("virtual time"), "{list:?}");
+    let export = ["runs", "export", "here", "--format=cyclictest-hist"];
+    home.run(export).error(2, &["instruction counts"]);
+    home.quick(&["--name=there"]);
+    home.run(["compare", "here", "there"]).error(
+        2,
+        &["virtual time (instruction counts)", "cannot be compared"],
+    );
+    home.run(["compare", "there", "here"])
+        .error(2, &["cannot be compared"]);
+}
+
+#[test]
+fn guest_measurements_that_make_no_run_say_why() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let target = format!("guest:{},virtual-time", images.rt.display());
+    let args = ["measure", "wakeup", "--cpus=7", "--target", &target];
+    run(&home, &args).error(2, &["CPU 7 is not online"]);
+    assert!(home.list().is_empty());
+}
+
+#[test]
+fn latency_test_orders_the_models_and_repeats_to_the_byte_also_under_load() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let test = |name: &str, baseline: &str, more: &[&str]| {
+        let file = home.dir().join(name);
+        let image = |path: &Path| path.to_str().unwrap().to_owned();
+        let args = [
+            "kernel".to_owned(),
+            "latency-test".to_owned(),
+            format!("dyn={}", image(&images.dynamic)),
+            format!("rt={}", image(&images.rt)),
+            "--seeds=2".to_owned(),
+            "--samples=300".to_owned(),
+            format!("--baseline={baseline}"),
+            format!("--output={}", file.display()),
+        ];
+        let mut command: Command = home.command(args);
+        command.args(more);
+        (finish_within(PATIENCE, command), fs::read(&file).unwrap())
+    };
+    let junit = home.dir().join("junit.xml");
+    let junit_option = format!("--junit={}", junit.display());
+    let (answer, first) = test("first", "rt", &["--fail-on=worse", &junit_option]);
+    assert_eq!(answer.code(), 3, "{answer:?}");
+    assert!(
+        answer.stdout.contains("virtual µs: instruction counts"),
+        "{answer:?}"
+    );
+    let result: Value = serde_json::from_slice(&first).unwrap();
+    assert_valid(&schema("latency-test.schema.json"), &result);
+    assert_eq!(
+        (&result["valid"], &result["time"]),
+        (&true.into(), &"virtual-time".into())
+    );
+    // Four models beside three loads.
+    assert_eq!(result["cells"].as_array().unwrap().len(), 12);
+    let verdict = |model: &str, load: &str| {
+        let all = result["comparisons"].as_array().unwrap().iter();
+        let is =
+            |of: &&Value| of["model"] == model && of["load"] == load && of["figure"] == "mean_ns";
+        all.clone().find(is).unwrap()["verdict"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    for load in ["printk:1000", "fork"] {
+        assert_eq!(verdict("none", load), "worse", "{load}");
+    }
+    let xml = String::from_utf8(fs::read(&junit).unwrap()).unwrap();
+    assert!(xml.contains("<failure message=\"worse than rt rt"), "{xml}");
+    // What else this machine does is no part of the result.
+    let _load = home.start(["load", "cpu", "--duration=290s", "--quiet"]);
+    let (_, second) = test("second", "rt", &["--quiet", "--jobs=2"]);
+    assert!(first == second, "the results differ");
+}
+
+#[test]
+fn guests_that_cannot_be_are_refused_before_anything_starts() {
+    let home = Home::new();
+    let file = home.dir().join("image");
+    fs::write(&file, "no kernel").unwrap();
+    let image = file.to_str().unwrap();
+    let measure = |target: &str| home.run(["measure", "wakeup", "--target", target]);
+    measure("here").error(2, &["guest:KERNEL"]);
+    measure("guest:K,virtual-tme").error(2, &["`virtual-tme` is no option"]);
+    measure("guest:K,virtual-time,cpus=2").error(2, &["virtual time has one CPU"]);
+    let test = |args: &[&str]| home.run([&["kernel", "latency-test", image], args].concat());
+    test(&["--baseline=other"]).error(2, &["baseline other is not tested", "image:as built"]);
+    test(&["--fail-on=worse"]).error(2, &["--baseline"]);
+    test(&["--model=rt"]).error(2, &["nothing of its model"]);
+    test(&["--load=fork,fork"]).error(2, &["given twice"]);
+    test(&["--interval=1us"]).error(2, &["at least 100us"]);
+    test(&["--output=/no/such/dir/file"]).error(1, &["write /no/such/dir/file"]);
+    home.run(["kernel", "latency-test", "/no/such/image"])
+        .error(1, &["read kernel image /no/such/image"]);
+    let mut command = home.command(["kernel", "boot", image, "--virtual-time"]);
+    command.env("PUNCTUAL_QEMU", "/no/such/qemu");
+    finish_within(PATIENCE, command)
+        .error(5, &["start /no/such/qemu: not installed"])
+        .hinted();
+    let out = home.dir().join("initramfs");
+    let write = ["kernel", "initramfs", "-o", out.to_str().unwrap()];
+    home.run(write).fine();
+    home.run(write).error(1, &["--force"]);
+    // gzip's first bytes (RFC 1952).
+    assert_eq!(fs::read(&out).unwrap()[..3], [0x1f, 0x8b, 8]);
+}
