@@ -185,8 +185,8 @@ fn rounds(
     #[expect(clippy::cast_precision_loss, reason = "for display")]
     let all = places.len() as f64 * (f64::from(what.repeats) + 1.0);
     let mut done = 0.0;
-    // The first observation was slower than all that follow, by a tenth for reads at random places, by inference: page tables, those
-    // of a hypervisor too, are in no cache yet. So the first round is in no figure.
+    // The first observation was slower than all that follow, by a tenth for reads at random places. By inference: page
+    // tables, those of a hypervisor too, are in no cache yet. So the first round is in no figure.
     for round in 0..=what.repeats {
         for (at, place, bank) in &places {
             let (kernel, cpu_node, memory_node) = *place;
