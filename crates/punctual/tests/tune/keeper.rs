@@ -137,7 +137,8 @@ fn time_reverts_also_where_the_journal_is_named_from_here() {
     let tree = Tree::new();
     let mut command =
         tree.command("apply --set vm.swappiness=10 --for 300ms --state journals/here");
-    finish(command.current_dir(tree.root())).fine();
+    command.current_dir(tree.root());
+    finish(command).fine();
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
     let back = || tree.read("proc/sys/vm/swappiness") == "60";
     assert!(wait_until(Duration::from_secs(20), back));
