@@ -4689,7 +4689,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune__subcmd__trial)
-            opts="-c -D -q -h -V --isolate --cpus --set --only --skip --blocks --duration --measure --load --ping-to --ping-rate --allow-console --seed --yes --json --quiet --state --root --home --help --version"
+            opts="-c -D -q -h -V --isolate --cpus --set --only --skip --blocks --duration --effect --measure --load --ping-to --ping-rate --allow-console --seed --yes --json --quiet --state --root --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4728,6 +4728,10 @@ _punctual() {
                     return 0
                     ;;
                 -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --effect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

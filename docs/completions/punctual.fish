@@ -663,6 +663,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l skip -d 'Not these knobs of the profile (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l blocks -d 'Try each knob so many times' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s D -l duration -d 'Measure the latency for this time in each run, and work for half of it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l effect -d 'The smallest change that matters: one that could not have been found gives "too few blocks"' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l measure -d 'CPUs to measure [default: those for real-time work, else all that are allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r

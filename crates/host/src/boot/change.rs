@@ -3,6 +3,7 @@
 
 //! Writes files of the boot loader, and takes that back.
 
+use std::error::Error as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -245,8 +246,11 @@ fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError
 
 /// Returns where a file is, unless a symbolic link of a captured tree leads out of that.
 fn inside(sys: &SysRoot, path: &str) -> Result<PathBuf, BootError> {
-    sys.within(path)
-        .map_err(|err| failed("find", &sys.full(path), io::Error::other(err.to_string())))
+    sys.within(path).map_err(|err| {
+        let why = err.source().map(ToString::to_string);
+        let why = io::Error::other(why.unwrap_or_default());
+        failed("find", &sys.full(path), why)
+    })
 }
 
 fn sync_above(full: &Path) -> Result<(), BootError> {

@@ -282,6 +282,9 @@ fn a_profile_of_ones_own_stands_on_another() {
             .all(|s| s["knob"].as_str().unwrap().starts_with("vm."))
     );
     let printed = tree.tune("profiles isolate").fine().stdout.clone();
-    assert!(printed.contains("base = \"latency\""), "{printed}");
+    assert!(
+        printed.contains("irq.affinity = \"housekeeping\""),
+        "{printed}"
+    );
     assert!(tree.tune("profiles").fine().stdout.contains("throughput"));
 }
