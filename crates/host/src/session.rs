@@ -132,7 +132,12 @@ impl Tuner {
         Ok(match Journal::find(dir)? {
             Found::Nothing | Found::Empty(_) => Left::Nothing,
             Found::Session(journal) if journal.session().boot_id == self.boot_id => {
-                Left::Changes(journal)
+                // Killed before it did anything, and nobody will.
+                if is_untouched(&journal) && self.at_work()?.is_none() {
+                    Left::Nothing
+                } else {
+                    Left::Changes(journal)
+                }
             }
             Found::Session(journal) => Left::OtherBoot(journal),
         })
@@ -163,7 +168,9 @@ impl Tuner {
         match Journal::find(PrivateDir::create(&self.dir)?)? {
             Found::Nothing => {}
             Found::Empty(dir) => discard_empty(&dir)?,
-            Found::Session(journal) if journal.session().boot_id != self.boot_id => {
+            Found::Session(journal)
+                if journal.session().boot_id != self.boot_id || is_untouched(&journal) =>
+            {
                 journal.close()?;
             }
             Found::Session(journal) => {
@@ -296,6 +303,12 @@ impl Tuner {
         }
         Ok(locks)
     }
+}
+
+/// Whether a session had not changed anything yet: it has neither begun a write nor a keeper.
+fn is_untouched(journal: &Journal) -> bool {
+    let begun = journal.entries().iter().any(|(_, progress)| progress.begun);
+    !begun && !journal.is_complete() && journal.keeper().is_none()
 }
 
 /// Changes that are being made, with the locks held.

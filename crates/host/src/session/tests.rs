@@ -159,3 +159,22 @@ fn time_since_boot_is_counted_in_ticks() {
     assert_eq!(ticks_now(bench.tuner.sys()), 1_234);
     assert!(ticks_now(&SysRoot::live()) > 0);
 }
+
+#[test]
+fn a_session_that_was_killed_before_it_did_anything_is_no_hindrance() {
+    let bench = Bench::new();
+    let session = bench.begin().unwrap();
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
+    drop(session);
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+    // With a keeper somebody is still at it.
+    let mut session = bench.begin().unwrap();
+    let keeper = Keeper {
+        pid: 1,
+        started_ticks: 1,
+    };
+    session.kept_by(keeper).unwrap();
+    drop(session);
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
+    assert!(matches!(bench.begin(), Err(SessionError::Unreverted(_))));
+}
