@@ -535,6 +535,27 @@ mod tests {
     }
 
     #[test]
+    fn a_level_sets_or_removes_a_variable_of_the_environment() {
+        let third = "[[factor]]\nname = \"arenas\"\nenv = \"MALLOC_ARENA_MAX\"\n\
+                     levels = [\"unset\", \"1\"]\n[stop]";
+        let text = TEXT.replace("[stop]", third).replace(
+            "instrument = \"wakeup\"",
+            "instrument = \"wakeup\"\nenv = { MALLOC_ARENA_MAX = \"8\", LC_ALL = \"C\" }",
+        );
+        let (experiment, plan) = planned(&text);
+        assert_eq!(plan.cells.len(), 8);
+        let mut seen = Vec::new();
+        for cell in &plan.cells {
+            let what = invocation(&experiment, cell, 0).unwrap();
+            assert_eq!(what.env["LC_ALL"], "C");
+            seen.push(what.env.get("MALLOC_ARENA_MAX").cloned());
+        }
+        seen.sort();
+        assert_eq!(seen[..4], [const { None }; 4]);
+        assert!(seen[4..].iter().all(|value| value.as_deref() == Some("1")));
+    }
+
+    #[test]
     fn left_out_combinations_are_left_out() {
         let text = TEXT.replace(
             "[stop]",

@@ -51,6 +51,7 @@ struct Fake<'a> {
     cut: Option<(u32, Cut)>,
     done: u32,
     stop: &'a Cell<bool>,
+    rested: u32,
 }
 
 impl Runner for Fake<'_> {
@@ -78,7 +79,10 @@ impl Runner for Fake<'_> {
         self.store.get(&run).map(|(end, _)| (*end, None))
     }
 
-    fn rest(&mut self, _: Nanos) {}
+    fn rest(&mut self, time: Nanos) {
+        assert_eq!(time, Nanos::from_secs(1));
+        self.rested += 1;
+    }
 
     fn is_stopped(&self) -> bool {
         self.stop.get()
@@ -119,6 +123,7 @@ fn experiment(home: &Path, cuts: &[(u32, Cut)]) -> Done {
             cut,
             done: 0,
             stop: &stop,
+            rested: 0,
         };
         let ended = catch_unwind(AssertUnwindSafe(|| {
             carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap()
@@ -178,8 +183,45 @@ fn a_stopped_experiment_goes_on_where_it_was() {
         cut: None,
         done: 0,
         stop: &stop,
+        rested: 0,
     };
     let ending = carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap();
     assert_eq!(ending, Ending::Stopped);
     assert!(state.attempts().is_empty() && state.finished().is_none());
+}
+
+/// Carries an experiment of 12 runs a block out, and says how it ended, after how many runs and rests.
+fn carried_out(text: &str) -> (Ending, usize, u32, Option<String>) {
+    let experiment = Experiment::parse("x", text).unwrap();
+    let dir = home();
+    let plan = Plan::of("x", &experiment, 3).unwrap();
+    let mut state = State::create(&dir.path().join("x"), &plan, text).unwrap();
+    let (mut store, stop) = (BTreeMap::new(), Cell::new(false));
+    let mut fake = Fake {
+        store: &mut store,
+        cut: None,
+        done: 0,
+        stop: &stop,
+        rested: 0,
+    };
+    let ending = carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap();
+    let rested = fake.rested;
+    let finished = state.finished().map(ToOwned::to_owned);
+    (ending, state.attempts().len(), rested, finished)
+}
+
+#[test]
+fn a_block_that_does_not_fit_into_the_time_is_not_begun_and_each_run_is_rested_from() {
+    // 12 runs and one that is repeated: 13 rests of a second a block. The runs themselves take no time.
+    let text = TEXT
+        .replace("warm-up-blocks = 1", "cool-down = \"1s\"")
+        .replace("blocks = 4", "blocks = 4\ntime = \"30s\"");
+    let (ending, runs, rested, finished) = carried_out(&text);
+    assert_eq!(ending, Ending::Time);
+    assert_eq!(finished.as_deref(), Some("the time is over"));
+    // Two blocks are 26 s, three would be 39.
+    assert_eq!((runs, rested), (26, 26));
+    // With the time for it, all four.
+    let (ending, all, _, _) = carried_out(&text.replace("30s", "10m"));
+    assert_eq!((ending, all), (Ending::Completed, 52));
 }

@@ -4,7 +4,8 @@
 //! How often verdicts are wrong and intervals miss, counted over thousands of made-up experiments,
 //! and what other comparisons say of the same data.
 //!
-//! `make calibrate`, or `cargo run --release -p punctual-stats --example calibrate -- [EXPERIMENTS]`.
+//! `make calibrate`, or `cargo run --release -p punctual-stats --example calibrate -- [EXPERIMENTS]
+//! [SECTION...]`.
 //! Every number follows from the seeds, on any number of processors. Exits 1 if a share is out of
 //! its bounds by more than three standard errors of its own.
 
@@ -25,6 +26,7 @@ use punctual_stats::runs::{
     compare_all,
 };
 use punctual_stats::sequential::{Looks, Spending};
+use punctual_stats::tail::extrapolate;
 use simulate::{FIGURES, P50, P99, Run, World, column, figures, with_blocks};
 
 const METHODS: [(&str, IntervalMethod); 4] = [
@@ -34,19 +36,39 @@ const METHODS: [(&str, IntervalMethod); 4] = [
     ("Welch", IntervalMethod::Welch),
 ];
 
+/// What is counted, each by the name by which it can be asked for alone.
+const SECTIONS: [(&str, fn(u32, &mut Bounds)); 8] = [
+    ("verdicts", wrong_verdicts),
+    ("intervals", coverage),
+    ("inside", inside),
+    ("together", together),
+    ("sequential", sequential),
+    ("equivalence", equivalence),
+    ("tails", tails),
+    ("others", |experiments, bounds| {
+        beside_others((experiments / 5).max(100), bounds);
+    }),
+];
+
 fn main() -> ExitCode {
-    let experiments = std::env::args()
-        .nth(1)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(2_000);
+    let (mut experiments, mut sections) = (2_000, Vec::new());
+    for argument in std::env::args().skip(1) {
+        match argument.parse() {
+            Ok(n) if n > 0 => experiments = n,
+            _ if SECTIONS.iter().any(|(name, _)| *name == argument) => sections.push(argument),
+            _ => {
+                let names: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+                println!("usage: calibrate [EXPERIMENTS] [{}]", names.join("|"));
+                return ExitCode::from(2);
+            }
+        }
+    }
     let mut bounds = Bounds::default();
-    wrong_verdicts(experiments, &mut bounds);
-    coverage(experiments, &mut bounds);
-    inside(experiments, &mut bounds);
-    together(experiments, &mut bounds);
-    sequential(experiments, &mut bounds);
-    equivalence(experiments, &mut bounds);
-    beside_others((experiments / 5).max(100), &mut bounds);
+    for (name, section) in SECTIONS {
+        if sections.is_empty() || sections.iter().any(|asked| asked == name) {
+            section(experiments, &mut bounds);
+        }
+    }
     bounds.report()
 }
 
@@ -415,6 +437,65 @@ fn equivalence(experiments: u32, bounds: &mut Bounds) {
             format!("{:>12}", percent(shown, experiments))
         });
         println!("{name:<28}{}", cells.concat());
+    }
+}
+
+/// Extrapolations of known tails to a hundred times the samples, at most.
+fn tails(experiments: u32, bounds: &mut Bounds) {
+    const FAR: f64 = 1e6;
+    type Draw = fn(&mut Source) -> f64;
+    let known: [(&str, Draw, f64); 4] = [
+        ("exponential", |s| -s.uniform().ln(), FAR.ln()),
+        ("Pareto, index 5", |s| s.uniform().powf(-0.2), FAR.powf(0.2)),
+        (
+            "Pareto, index 3",
+            |s| s.uniform().powf(-1.0 / 3.0),
+            FAR.powf(1.0 / 3.0),
+        ),
+        (
+            "ends at 1",
+            |s| 1.0 - s.uniform().powf(0.25),
+            1.0 - FAR.powf(-0.25),
+        ),
+    ];
+    let experiments = (experiments / 2).max(50);
+    println!(
+        "\nExtrapolation to what one sample in {FAR:.0} is above, % of {experiments} experiments of 20000 samples\n"
+    );
+    println!(
+        "{:<28}{:>22}{:>22}",
+        "", "block maxima", "peaks over threshold"
+    );
+    println!("{:<28}{}", "", "   answered   covered".repeat(2));
+    for (name, draw, truth) in known {
+        let counted = count(experiments, |source| {
+            let samples: Vec<f64> = (0..20_000).map(|_| draw(source)).collect();
+            let mut counts = [0; 4];
+            for (at, fit) in extrapolate(&samples, FAR, 0.95, 1).iter().enumerate() {
+                if let Ok(fit) = fit {
+                    counts[2 * at] = 1;
+                    counts[2 * at + 1] = u32::from(fit.low <= truth && truth <= fit.high);
+                }
+            }
+            counts
+        });
+        let mut cells = String::new();
+        for at in [0, 2] {
+            let [answered, covered] = [counted[at], counted[at + 1]];
+            cells += &format!(
+                "{:>11}{:>11}",
+                percent(answered, experiments),
+                percent(covered, answered.max(1))
+            );
+            bounds.check(
+                &format!("tail, {name}"),
+                covered,
+                answered.max(1),
+                0.85,
+                0.98,
+            );
+        }
+        println!("{name:<28}{cells}");
     }
 }
 

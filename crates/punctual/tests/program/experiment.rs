@@ -71,23 +71,27 @@ fn slots(status: &Value) -> Vec<[u64; 3]> {
 
 #[test]
 fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
+    let kills = std::env::var("PUNCTUAL_TEST_KILLS");
+    let asked: Option<u64> = kills.ok().and_then(|n| n.parse().ok());
+    let kills = asked.unwrap_or(KILLS);
+    // Long enough for that many.
+    let blocks = kills.div_ceil(2);
+    let text = FAST.replace("blocks = 3", &format!("blocks = {blocks}"));
     let whole = Home::new();
-    let path = file(&whole, FAST);
+    let path = file(&whole, &text);
     whole
         .run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()])
         .fine();
     let expected = status(&whole);
     let order = slots(&expected);
     assert_eq!(
-        order.len(),
-        24,
-        "six cells, three blocks and one of warm-up"
+        order.len() as u64,
+        6 * (blocks + 1),
+        "six cells, and a block of warm-up"
     );
 
     let home = Home::new();
-    let path = file(&home, FAST);
-    let kills = std::env::var("PUNCTUAL_TEST_KILLS");
-    let kills = kills.ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
+    let path = file(&home, &text);
     let mut moment = 0x2545_f491_4f6c_dd1d_u64;
     let mut killed = 0;
     for _ in 0..kills * 4 {
@@ -118,6 +122,9 @@ fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
         }
     }
     assert!(killed > 0, "it was never caught at work");
+    // Who names a number wants no fewer.
+    assert!(asked.is_none_or(|asked| killed == asked), "{killed} kills");
+    println!("{killed} kills, {} runs", order.len());
     home.run(["experiment", "resume", "fast"]).fine();
     let resumed = status(&home);
     assert_eq!(resumed["plan"], expected["plan"]);
@@ -340,6 +347,45 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
         "--fail-on=too-few-runs",
     ];
     assert_eq!(home.run(gate).code(), 3);
+    // A requirement is asked of every cell: ten samples of three blocks are enough for one in two.
+    let require = |requirement: &str| {
+        let requirement = format!("--require={requirement}");
+        home.run([
+            "experiment",
+            "results",
+            "fast",
+            "--allow-invalid",
+            "--json",
+            &requirement,
+        ])
+    };
+    for (requirement, code, ruling) in [
+        ("no sample > 100s in 2", 0, "pass"),
+        ("p50 <= 1ns", 3, "fail"),
+        ("p99.99 <= 100s", 3, "unclaimed"),
+    ] {
+        let answer = require(requirement);
+        assert_eq!(answer.code(), code, "{requirement}: {answer:#?}");
+        let ruled = answer.json()["measurements"][0]["comparison"]["requirements"].clone();
+        let ruled = ruled.as_array().unwrap();
+        assert_eq!(ruled.len(), 6);
+        assert!(
+            ruled.iter().all(|of| of["result"]["ruling"] == ruling),
+            "{requirement}: {ruled:#?}"
+        );
+    }
+    let text = home.run([
+        "experiment",
+        "results",
+        "fast",
+        "--allow-invalid",
+        "--require=p99.99 <= 100s",
+    ]);
+    let said = text.stdout.replace("\n ", " ");
+    assert!(
+        said.contains("p99.99 <= 100s") && said.contains("29956"),
+        "{said}"
+    );
     let tagged = home.run(["runs", "list", "--tag", "mlock=on", "--json"]);
     let tagged = tagged.fine().json()["runs"].as_array().unwrap().len();
     assert!(
