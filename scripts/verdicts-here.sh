@@ -41,19 +41,26 @@ TOML
             "$program" --home "$home" experiment resume "$name" --quiet >> "$home/$name.log" 2>&1
     fi
     "$program" --home "$home" experiment results "$name" --json > "$home/$name.json"
-    python3 - "$name" "$home/$name.json" <<'PYTHON'
-import json, sys
-name, path = sys.argv[1:]
+    python3 - "$name" "$home/$name.json" "$home/runs" <<'PYTHON'
+import json, re, statistics, sys
+name, path, store = sys.argv[1:]
 results = json.load(open(path))
 comparison = results["measurements"][0]["comparison"]
 runs = [len(group["runs"]) for group in comparison["groups"]]
 refused = sum(len(group.get("refused", [])) for group in comparison["groups"])
+# How busy the measured CPU was, by the check of each run: where it never idles, there is no idle state to leave.
+busy = []
+for run in (run for group in comparison["groups"] for run in group["runs"]):
+    record = json.load(open("%s/%s/run.json" % (store, run["id"])))
+    found = [re.search(r"at most (\d+) % busy", check["detail"]) for check in record["checks"]]
+    busy += [int(share[1]) for share in found if share]
 said = []
 for result in comparison["results"]:
     ratio = result["ratio"]
     said.append("%s ratio %.3f (%.3f .. %.3f) p %.4f %s" % (
         result["figure"], ratio["estimate"], ratio["interval"]["low"], ratio["interval"]["high"],
         result["adjusted_p"], result["verdict"]))
-print("%s: %d and %d runs, %d refused; %s" % (name, *runs, refused, "; ".join(said)))
+print("%s: %d and %d runs, %d refused, CPU %.0f %% busy; %s" % (
+    name, *runs, refused, statistics.median(busy) if busy else float("nan"), "; ".join(said)))
 PYTHON
 done

@@ -75,7 +75,7 @@ fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
     let asked: Option<u64> = kills.ok().and_then(|n| n.parse().ok());
     let kills = asked.unwrap_or(KILLS);
     // Long enough for that many.
-    let blocks = kills.div_ceil(2);
+    let blocks = kills;
     let text = FAST.replace("blocks = 3", &format!("blocks = {blocks}"));
     let whole = Home::new();
     let path = file(&whole, &text);
@@ -113,8 +113,8 @@ fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
         std::thread::sleep(Duration::from_millis(5 + moment % 250));
         if running.is_alive() {
             killed += 1;
+            running.signal("KILL");
         }
-        running.signal("KILL");
         drop(running);
         let begun = home.store().join("experiments/fast").exists();
         if begun && !status(&home)["finished"].is_null() {
