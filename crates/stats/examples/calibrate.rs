@@ -479,14 +479,14 @@ fn tails(experiments: u32, bounds: &mut Bounds) {
             }
             counts
         });
-        let mut cells = String::new();
+        let mut cells = Vec::new();
         for at in [0, 2] {
             let [answered, covered] = [counted[at], counted[at + 1]];
-            cells += &format!(
-                "{:>11}{:>11}",
+            let (share, of_them) = (
                 percent(answered, experiments),
-                percent(covered, answered.max(1))
+                percent(covered, answered.max(1)),
             );
+            cells.push(format!("{share:>11}{of_them:>11}"));
             bounds.check(
                 &format!("tail, {name}"),
                 covered,
@@ -495,7 +495,7 @@ fn tails(experiments: u32, bounds: &mut Bounds) {
                 0.98,
             );
         }
-        println!("{name:<28}{cells}");
+        println!("{name:<28}{}", cells.concat());
     }
 }
 
