@@ -36,8 +36,11 @@ const METHODS: [(&str, IntervalMethod); 4] = [
     ("Welch", IntervalMethod::Welch),
 ];
 
+/// Counts over so many experiments.
+type Section = fn(u32, &mut Bounds);
+
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, fn(u32, &mut Bounds)); 8] = [
+const SECTIONS: [(&str, Section); 8] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
