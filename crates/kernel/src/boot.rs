@@ -14,7 +14,7 @@ mod program;
 
 pub use archive::{Archive, Node};
 pub use image::Image;
-pub use initramfs::{Compression, INITRAMFS_LIMIT, Initramfs};
+pub use initramfs::{Compression, Initramfs};
 pub use launch::{Boot, BootError, Booted};
 pub use log::tail;
 pub use machine::{APPEND, CLOCK_BASE, Design, Files, Machine, SHIFT};

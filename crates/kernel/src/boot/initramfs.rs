@@ -10,9 +10,6 @@ use flate2::write::GzEncoder;
 use super::archive::{Archive, Node};
 use super::program::Program;
 
-/// What the initial RAM file system of the released program stays below, in bytes.
-pub const INITRAMFS_LIMIT: usize = 3_000_000;
-
 /// The console: major and minor number of its device (Documentation/admin-guide/devices.txt).
 const CONSOLE: Node<'static> = Node::CharacterDevice(5, 1);
 

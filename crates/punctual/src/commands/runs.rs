@@ -125,7 +125,7 @@ fn line(row: RunRow) -> ListLine {
             started: f.started,
             name: f.name,
             instrument: match f.tags.get("time").is_some_and(|time| time == "virtual") {
-                true => format!("{} (virtual time)", f.instrument),
+                true => format!("{} (virtual)", f.instrument),
                 false => f.instrument,
             },
             count: f.count,
