@@ -3,7 +3,7 @@
 
 //! Kernels compared in virtual time.
 
-use punctual_model::{Band, BandVerdict, LatencyCell, LatencyTest};
+use punctual_model::{Band, BandVerdict, LatencyTest};
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 
@@ -37,25 +37,18 @@ fn cells(test: &LatencyTest) -> String {
         ("Kernel", Column::Left),
         ("Model", Column::Left),
         ("Load", Column::Left),
-        ("Samples", Column::Right),
         ("Mean", Column::Right),
         ("Max", Column::Right),
     ];
     let compared = !test.comparisons.is_empty();
     if compared {
-        header.extend([
-            ("Baseline", Column::Left),
-            ("Mean is", Column::Left),
-            ("Max is", Column::Left),
-        ]);
+        header.extend([("Mean is", Column::Left), ("Max is", Column::Left)]);
     }
     let rows = test.cells.iter().map(|cell| {
-        let samples: u64 = cell.runs.iter().map(|run| run.samples).sum();
         let mut row = vec![
             clean(&cell.kernel).into_owned(),
             clean(&cell.model).into_owned(),
             clean(&cell.load).into_owned(),
-            format!("{}×{}", cell.runs.len(), samples / count(cell)),
             band(cell.mean_ns),
             band(cell.max_ns),
         ];
@@ -67,22 +60,24 @@ fn cells(test: &LatencyTest) -> String {
                 let mut found = of.clone().filter(|of| of.figure == figure);
                 found.next().map_or("-", |of| word(of.verdict)).to_owned()
             };
-            let baseline = of.clone().next().map_or_else(
-                || "-".to_owned(),
-                |of| match of.baseline == cell.kernel {
-                    true => clean(&of.baseline_model).into_owned(),
-                    false => clean(&format!("{} {}", of.baseline, of.baseline_model)).into_owned(),
-                },
-            );
-            row.extend([baseline, verdict("mean_ns"), verdict("max_ns")]);
+            row.extend([verdict("mean_ns"), verdict("max_ns")]);
         }
         row
     });
     table(&header, rows.collect())
 }
 
-fn count(cell: &LatencyCell) -> u64 {
-    u64::try_from(cell.runs.len()).unwrap_or(1).max(1)
+/// Says what cells are compared with.
+fn baseline(test: &LatencyTest) -> Option<String> {
+    let first = test.comparisons.first()?;
+    let one = test
+        .comparisons
+        .iter()
+        .all(|of| of.baseline_model == first.baseline_model);
+    Some(match one {
+        true => format!("{} {}", first.baseline, first.baseline_model),
+        false => format!("{}, each model with the same one", first.baseline),
+    })
 }
 
 const fn word(verdict: BandVerdict) -> &'static str {
@@ -105,10 +100,11 @@ fn bands(test: &LatencyTest) -> String {
         "from the smallest to the largest value of {} seeds, a boot each, {} samples a boot and load",
         test.seeds, test.samples
     );
-    if !test.comparisons.is_empty() {
+    if let Some(baseline) = baseline(test) {
         text += &format!(
-            "; better or worse: the bands lie apart, by more than {:.1} % of the baseline. The bands of \
+            "; better or worse than {}: the bands lie apart, by more than {:.1} % of the baseline. The bands of \
              two equal kernels do so by chance in {:.2} % of comparisons; here are {}",
+            clean(&baseline),
             test.tolerance * 100.0,
             test.chance * 100.0,
             test.comparisons.len()
