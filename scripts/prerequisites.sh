@@ -108,6 +108,16 @@ check_openblas() {
         without openblas "no OpenBLAS, so LINPACK is tried only with our own solver. Install it: sudo apt-get install libopenblas0"
 }
 
+# What the kernel verbs drive; their tests do not skip.
+check_kernel_tools() {
+    for tool in git make patch tar pgrep; do
+        package=$tool
+        [ "$tool" != pgrep ] || package=procps
+        command -v "$tool" >/dev/null || apt "$package" ||
+            stop "$tool is missing, which tests of \`punctual kernel\` need. Install it: sudo apt-get install $package"
+    done
+}
+
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
         "$venv/bin/python" -c 'import numpy, pandas, pyarrow, scipy' 2>/dev/null
@@ -147,6 +157,7 @@ test)
     check_openblas
     check_qemu
     check_kernels
+    check_kernel_tools
     check_python
     ;;
 bench)

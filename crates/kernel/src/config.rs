@@ -16,7 +16,6 @@ mod kconfig;
 mod values;
 
 pub use check::check;
-pub(crate) use configure::hex;
 pub use configure::{Base, ConfigError, Configured, Wish, configure, read_file, running};
 pub(crate) use configure::{hex, joined};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};

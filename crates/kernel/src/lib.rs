@@ -19,10 +19,6 @@ pub mod build;
 pub mod config;
 pub mod guest;
 pub mod latency_test;
-
-mod target;
-
-pub use target::{GuestTarget, ParseTargetError};
 pub mod patch;
 pub mod rebase;
 pub mod source;

@@ -36,12 +36,12 @@ pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
 pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
+pub(crate) use figures::bounded_quantile;
 pub use guest::guest_boot;
-pub use latency_test::latency_test;
 pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
-pub(crate) use figures::bounded_quantile;
+pub use latency_test::latency_test;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{percent, policy, share, span};

@@ -322,11 +322,9 @@ pub fn kernel_builds(report: &BuildReport) -> String {
         ));
     }
     for build in report.builds.iter().filter(|build| !build.unmet.is_empty()) {
-        text.push_str(&wrapped(
-            "",
-            0,
-            &clean(&format!("\nOptions of {}:", build.name)),
-        ));
+        let line = format!("Options of {}:", build.name);
+        text.push('\n');
+        text.push_str(&wrapped("", 0, &clean(&line)));
         text.push_str(&unmet(&build.unmet));
     }
     for build in report.builds.iter().filter(|b| !b.packages.is_empty()) {
