@@ -91,6 +91,7 @@ pub(crate) fn of_groups(store: &Store, groups: &[String]) -> Result<Comparison, 
         metrics: &[],
         requirements: &[],
         allow_invalid: false,
+        in_blocks: false,
     };
     let asked = Asked {
         metrics: Vec::new(),
