@@ -5,6 +5,7 @@
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
 # without cyclictest, fio, stress-ng, gnuplot, OpenBLAS, QEMU, kernel images or scipy the tests that need them skip, unless
+# without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS or scipy the tests that need them skip, unless
 # PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
@@ -72,6 +73,11 @@ check_cyclictest() {
         without cyclictest "no cyclictest, so nothing is compared with it. Install it: sudo apt-get install rt-tests"
 }
 
+check_chromium() {
+    command -v chromium >/dev/null || apt chromium ||
+        without chromium "no Chromium, so no report is looked at in a browser. Install it: sudo apt-get install chromium"
+}
+
 check_gnuplot() {
     command -v gnuplot >/dev/null || apt gnuplot-nox ||
         without gnuplot "no gnuplot, so no script that plots is tried. Install it: sudo apt-get install gnuplot-nox"
@@ -120,7 +126,7 @@ check_kernel_tools() {
 
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
-        "$venv/bin/python" -c 'import numpy, pandas, pyarrow, scipy' 2>/dev/null
+        "$venv/bin/python" -c 'import axe_playwright_python, numpy, pandas, PIL, playwright, pyarrow, scipy' 2>/dev/null
 }
 
 can_make_venv() {
@@ -154,6 +160,7 @@ test)
     check_fio
     check_stress_ng
     check_gnuplot
+    check_chromium
     check_openblas
     check_qemu
     check_kernels

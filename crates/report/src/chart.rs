@@ -7,6 +7,7 @@
 //! read-out, [`spark`] makes a line of text. A drawing decides nothing: what is missing here is missing in all of them.
 
 pub mod distribution;
+pub mod png;
 
 pub mod scale;
 pub mod spark;

@@ -44,7 +44,7 @@ pub fn page(document: &Document) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline';base-uri 'none';form-action 'none'\">\
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline';img-src data:;base-uri 'none';form-action 'none'\">\
 <meta name=\"referrer\" content=\"no-referrer\"><link rel=\"icon\" href=\"data:,\"><title>{title}</title>\n<style>{STYLE}</style></head>\n\
 <body><div class=\"wrap\"><header><div class=\"row\"><h1>{title}</h1>\
 <button type=\"button\" class=\"theme\" hidden>Light / dark</button></div><p class=\"made\">{made}</p></header>\n<main>{body}</main>\n\
@@ -301,8 +301,13 @@ fn table(table: &Table) -> String {
         })
         .collect();
     let caption = Xml(&table.caption);
+    let wide = if table.columns.len() > 11 {
+        " wide"
+    } else {
+        ""
+    };
     let mut out = format!(
-        "<div><div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>"
+        "<div><div class=\"table{wide}\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>"
     );
     for column in &table.columns {
         let class = if column.figures { " class=\"f\"" } else { "" };

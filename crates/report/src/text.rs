@@ -12,6 +12,7 @@ mod diagnosis;
 mod experiment;
 mod extrapolation;
 mod figures;
+mod glance;
 mod guest;
 mod kernel;
 mod latency_test;
@@ -42,6 +43,7 @@ pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
 pub use latency_test::latency_test;
+pub use glance::glance;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{percent, policy, share, span};

@@ -14,6 +14,7 @@ mod doctor;
 mod keep_up;
 mod locked_memory;
 mod many_runs;
+mod page;
 mod program;
 mod raw_loss;
 mod report;
@@ -116,6 +117,13 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(100e6),
         needs: &[Need::Punctual],
         measure: many_runs::list,
+    },
+    Budget {
+        name: "report-100-runs",
+        unit: Unit::Nanos,
+        limit: Limit::Figure(1e9),
+        needs: &[Need::Punctual],
+        measure: page::measure,
     },
     Budget {
         name: "memory-copy",

@@ -13,6 +13,7 @@ use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigur
 use punctual_report::text::{self, ListFigures, ListLine};
 use punctual_store::{Filter, FindError, RunRow, Store, StoredRun};
 
+use super::compare::select;
 use crate::cli::RunsAction;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -144,6 +145,15 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
         output::write(|out| punctual_report::export::json_run(run.record(), out))?;
     } else {
         print(&text::run(run.record(), text::Detail::Full))?;
+        // A run whose histograms are damaged still shows what its record says.
+        match super::report::item(select::Source::Stored(run.clone())) {
+            Ok(item) => {
+                if let Some(drawn) = text::glance(&item) {
+                    print(&format!("\n{drawn}"))?;
+                }
+            }
+            Err(err) => remark(&format!("Not drawn: {}.", err.what())),
+        }
         let size = run
             .size_bytes()
             .map_or_else(|_| "?".to_owned(), |b| b.to_string());

@@ -31,6 +31,7 @@ mod options;
 mod output;
 mod pi;
 mod release;
+mod report;
 mod schema;
 mod system;
 mod threads;

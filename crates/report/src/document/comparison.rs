@@ -176,7 +176,10 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<String> {
 /// The parts of a comparison; `of` begins the names of its charts.
 pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.push(Block::Text(text::method(comparison)));
+    blocks.push(Block::Text(format!(
+        "Method: {}.",
+        text::method(comparison)
+    )));
     blocks.extend(ratios(ids, comparison, of));
     blocks.extend(differences(comparison));
     blocks.extend(points(ids, comparison, of));
@@ -277,7 +280,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
         id: ids.make(&format!("{of}-ratios")),
         title: "Ratio to the first group".to_owned(),
         note: format!(
-            "Each dot is the ratio of two groups of runs; bars are {confidence} intervals between runs. An interval that holds 1 is no effect."
+            "Each dot is the ratio of two groups of runs; bars are {confidence} intervals between runs, each by itself. The verdicts count all tests together, so that one may be open where a bar does not reach 1."
         ),
         x: Axis::log("Ratio (1: no change)"),
         y: Axis::names("", names),

@@ -266,7 +266,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
             id: ids.make(&format!("{of}-effects")),
             title: "Effects of the factors".to_owned(),
             note: format!(
-                "What a change of level multiplies the figure with; bars are {} intervals over blocks. An interval that holds 1 is no effect.",
+                "What a change of level multiplies the figure with; bars are {} intervals over blocks, each by itself. What was found counts all tests together.",
                 percent(measurement.comparison.method.confidence)
             ),
             x: Axis::log("Ratio (1: no change)"),

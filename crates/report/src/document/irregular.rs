@@ -5,6 +5,8 @@
 //!
 //! Of different kinds there is no common distribution: each is a row and a series of its own.
 
+use punctual_model::{Interval, Series};
+
 use super::named::counted;
 use super::runs::Named;
 use super::series::{self, one, split, thread, whole};
@@ -40,6 +42,56 @@ fn contexts(run: &Named<'_>) -> Vec<String> {
     contexts
 }
 
+/// The figures of one kind: those of the record where it has them together, else of the histograms.
+struct Figures {
+    count: u64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    p50: Option<(u64, Option<Interval>)>,
+    p99: Option<(u64, Option<Interval>)>,
+}
+
+fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
+    let of: Vec<&Series> = run
+        .record()
+        .series
+        .iter()
+        .filter(|s| s.context.as_deref() == Some(context))
+        .collect();
+    let stated = match of.as_slice() {
+        [one] => Some(*one),
+        several => several.iter().copied().find(|s| s.thread.is_none()),
+    };
+    if let Some(series) = stated {
+        let quantile = |name: &str| {
+            let value = series.quantiles_ns.get(name).copied().flatten()?;
+            let interval = series.quantile_intervals_ns.get(name).copied().flatten();
+            Some((value, interval))
+        };
+        return Some(Figures {
+            count: series.count,
+            min_ns: series.min_ns,
+            max_ns: series.max_ns,
+            p50: quantile("p50"),
+            p99: quantile("p99"),
+        });
+    }
+    let all = whole(run.item, Some(context))?;
+    // One sample beyond a quantile at least: else it is the largest.
+    let quantile = |q: f64| {
+        let beyond = all.count() as f64 * (1.0 - q) >= 1.0;
+        Some((all.quantile(q).filter(|_| beyond)?, None))
+    };
+    Some(Figures {
+        count: all.count(),
+        // Exact, where a histogram has the ends of its buckets.
+        min_ns: of.iter().filter_map(|s| s.min_ns).min(),
+        max_ns: of.iter().filter_map(|s| s.max_ns).max(),
+        p50: quantile(0.5),
+        p99: quantile(0.99),
+    })
+}
+
 /// Median, 99th percentile and largest sample of each kind.
 fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     let names = contexts(run);
@@ -49,38 +101,39 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     let mut max = Vec::new();
     let mut table = Table::new(
         format!("{quantity} of each kind, all threads together, in µs"),
-        &["<Kind", "Samples", "Min", "p50", "p99", "Max"],
+        &[
+            "<Kind", "Samples", "Min", "p50", "p50 low", "p50 high", "p99", "p99 low", "p99 high",
+            "Max",
+        ],
     );
-    let micros = |ns: u64| ns as f64 / 1e3;
     for (row, name) in names.iter().enumerate() {
-        let Some(all) = whole(run.item, Some(name)) else {
+        let Some(of) = figures(run, name) else {
             continue;
         };
-        let at = |ns: u64| Point::at(micros(ns), row as f64).of(all.count());
-        // One sample beyond a quantile at least: else it is the largest.
-        let beyond = |q: f64| {
-            all.quantile(q)
-                .filter(|_| all.count() as f64 * (1.0 - q) >= 1.0)
-        };
-        p50.extend(beyond(0.5).map(at));
-        p99.extend(beyond(0.99).map(at));
-        max.extend(all.max().map(at));
-        let cell = |ns: Option<u64>| {
-            ns.map_or_else(|| "-".to_owned(), |ns| super::named::micros(ns as f64))
-        };
-        table.rows.push(vec![
+        let at = |ns: u64| Point::at(ns as f64 / 1e3, row as f64).of(of.count);
+        let ends = |i: Option<Interval>| i.map(|i| (i.low / 1e3, i.high / 1e3));
+        p50.extend(of.p50.map(|(ns, i)| at(ns).within(ends(i))));
+        p99.extend(of.p99.map(|(ns, i)| at(ns).within(ends(i))));
+        max.extend(of.max_ns.map(at));
+        let cell = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), super::named::micros);
+        let mut cells = vec![
             name.clone(),
-            all.count().to_string(),
-            cell(all.min()),
-            cell(beyond(0.5)),
-            cell(beyond(0.99)),
-            cell(all.max()),
-        ]);
+            of.count.to_string(),
+            cell(of.min_ns.map(|ns| ns as f64)),
+        ];
+        for quantile in [of.p50, of.p99] {
+            let interval = quantile.and_then(|q| q.1);
+            cells.push(cell(quantile.map(|q| q.0 as f64)));
+            cells.push(cell(interval.map(|i| i.low)));
+            cells.push(cell(interval.map(|i| i.high)));
+        }
+        cells.push(cell(of.max_ns.map(|ns| ns as f64)));
+        table.rows.push(cells);
     }
-    table
-        .notes
-        .push("Quantiles of all threads together, without an interval; those of a thread, with theirs, are in the table of threads.".to_owned());
-    let samples: u64 = run.record().series.iter().map(|s| s.count).sum();
+    table.notes.push(
+        "Low, high: 95 % interval. -: the samples allow no quantile, or no interval.".to_owned(),
+    );
+    let samples: u64 = max.iter().filter_map(|p| p.count).sum();
     let values = p50.iter().chain(&max).map(|p| p.x).collect::<Vec<_>>();
     let series = [("p50", p50), ("p99", p99), ("max", max)].map(|(name, points)| chart::Series {
         name: name.to_owned(),
@@ -105,14 +158,8 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
         id: ids.make(&format!("{}-kinds-{}", run.record().instrument, run.name)),
         title,
         note: format!(
-            "{} of {} threads; each dot is a figure of all samples of its kind. The largest is the largest seen, no bound.",
-            counted(samples, "sample"),
-            run.record()
-                .series
-                .iter()
-                .filter_map(|s| s.thread)
-                .collect::<std::collections::BTreeSet<_>>()
-                .len()
+            "{}; each dot is a figure of all samples of its kind, bars are 95 % intervals. The largest is the largest seen, no bound.",
+            counted(samples, "sample")
         ),
         x: Axis::fitting(format!("{quantity} in µs"), values.into_iter()),
         y: Axis::names("", names),
@@ -132,7 +179,14 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     for run in runs {
         for context in contexts(run) {
             if let Some(histogram) = whole(run.item, Some(&context)).filter(|h| h.count() > 0) {
-                all.push(one(run, context.clone(), true, &histogram, BINS));
+                all.push(one(
+                    run,
+                    context.clone(),
+                    true,
+                    (Some(&context), None),
+                    &histogram,
+                    BINS,
+                ));
             }
             let parts =
                 run.item.parts.iter().filter(|part| {
@@ -144,7 +198,14 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             }
             for part in parts.iter().filter(|p| p.histogram.count() > 0) {
                 let name = format!("{context}, {}", thread(None, part.thread));
-                all.push(one(run, name, false, &part.histogram, BINS));
+                all.push(one(
+                    run,
+                    name,
+                    false,
+                    (Some(&context), part.thread),
+                    &part.histogram,
+                    BINS,
+                ));
             }
         }
     }

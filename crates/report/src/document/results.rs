@@ -166,6 +166,16 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     let units: BTreeSet<&str> = all().map(|f| f.unit.as_str()).collect();
     let count = |unit: &&str| all().filter(|f| f.unit == **unit).count();
     let unit = units.into_iter().max_by_key(count)?;
+    // What all figures have alike says nothing.
+    let alike = |label: &&String| {
+        let mut of = all()
+            .filter(|f| f.unit == unit)
+            .map(|f| f.labels.get(label.as_str()));
+        let first = of.next().flatten();
+        of.all(|value| value == first)
+    };
+    let labels: BTreeSet<&String> = all().flat_map(|f| f.labels.keys()).collect();
+    let constant: Vec<&String> = labels.into_iter().filter(alike).collect();
     let mut names: Vec<String> = Vec::new();
     let mut series = Vec::new();
     let mut observations = 0;
@@ -178,7 +188,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             .filter(has)
             .filter(|f| f.unit == unit)
         {
-            let name = figure_name(figure);
+            let name = figure_name(figure, &constant);
             let row = names.iter().position(|n| *n == name).unwrap_or_else(|| {
                 names.push(name);
                 names.len() - 1
@@ -223,10 +233,11 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
 }
 
-fn figure_name(figure: &Figure) -> String {
+fn figure_name(figure: &Figure, constant: &[&String]) -> String {
     let labels: Vec<String> = figure
         .labels
         .iter()
+        .filter(|(k, _)| !constant.contains(k))
         .map(|(k, v)| format!("{k} {v}"))
         .collect();
     match labels.is_empty() {

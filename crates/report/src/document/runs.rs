@@ -118,12 +118,19 @@ fn together(all: &[Named<'_>]) -> Answer {
     let with = |wanted| all.iter().filter(|run| run.validity() == wanted).count();
     let (invalid, imported) = (with(Validity::Invalid), with(Validity::Imported));
     let samples: u64 = all.iter().map(|run| run.record().total.count).sum();
+    let first = all.first().map(|run| run.record().instrument.as_str());
+    // Latencies, gaps and response times have no common largest.
+    let alike = all
+        .iter()
+        .all(|run| Some(run.record().instrument.as_str()) == first);
     let largest = all
         .iter()
+        .filter(|_| alike)
         .filter_map(|run| Some((run.record().total.max_ns?, run.name)))
         .max();
     let p99s: Vec<u64> = all
         .iter()
+        .filter(|_| alike)
         .filter_map(|run| bounded_quantile(&run.record().total, "p99"))
         .collect();
     let mut figures = vec![KeyFigure {

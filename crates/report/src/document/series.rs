@@ -69,14 +69,30 @@ pub(super) fn thread(series: Option<&Series>, number: Option<u32>) -> String {
     }
 }
 
-/// One distribution of a histogram.
+/// The extremes of what a histogram holds, exact where the record has them.
+fn extremes(
+    run: &Named<'_>,
+    (context, thread): (Option<&str>, Option<u32>),
+) -> (Option<u64>, Option<u64>) {
+    let of =
+        |s: &&Series| s.context.as_deref() == context && (thread.is_none() || s.thread == thread);
+    let series = || run.record().series.iter().filter(of);
+    (
+        series().filter_map(|s| s.min_ns).min(),
+        series().filter_map(|s| s.max_ns).max(),
+    )
+}
+
+/// One distribution of a histogram, of a kind of latency and a thread.
 pub(super) fn one(
     run: &Named<'_>,
     part: String,
     whole: bool,
+    of: (Option<&str>, Option<u32>),
     histogram: &punctual_stats::LatencyHistogram,
     bins_a_decade: u32,
 ) -> DistributionSeries {
+    let (min_ns, max_ns) = extremes(run, of);
     DistributionSeries {
         run: run.name.to_owned(),
         kernel: run.record().host.kernel_release.clone().unwrap_or_default(),
@@ -85,8 +101,8 @@ pub(super) fn one(
         bins: bins(histogram, bins_a_decade),
         count: histogram.count(),
         clamped: histogram.clamped(),
-        min_ns: histogram.min(),
-        max_ns: histogram.max(),
+        min_ns: min_ns.or_else(|| histogram.min()),
+        max_ns: max_ns.or_else(|| histogram.max()),
         validity: run.validity(),
         shown: whole,
     }
@@ -109,12 +125,19 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
             [only] => thread(of(run, only), only.thread),
             _ => "all threads".to_owned(),
         };
-        series.push(one(run, name, true, &all, bins_a_decade));
+        series.push(one(run, name, true, (None, None), &all, bins_a_decade));
         if threads.len() > 1 {
             let parts = threads.iter().filter(|part| part.histogram.count() > 0);
             series.extend(parts.map(|part| {
                 let name = thread(of(run, part), part.thread);
-                one(run, name, false, &part.histogram, bins_a_decade)
+                one(
+                    run,
+                    name,
+                    false,
+                    (None, part.thread),
+                    &part.histogram,
+                    bins_a_decade,
+                )
             }));
         }
     }

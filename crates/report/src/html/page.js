@@ -410,7 +410,7 @@ class Plot {
     const rows = this.rows(), most = 2000;
     const table = el('table', {}, el('thead', {}, el('tr', {}, ...rows[0].map(h => el('th', {scope: 'col'}, String(h))))));
     table.append(el('tbody', {}, ...rows.slice(1, most + 1).map(r => el('tr', {}, ...r.map(v => el('td', typeof v === 'number' ? {class: 'f'} : {}, typeof v === 'number' ? String(Number(v.toPrecision(12))) : String(v)))))));
-    const box = el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Values of ' + this.title}, table);
+    const box = el('div', {class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Values of ' + this.title}, table);
     details.append(box);
     if (rows.length - 1 > most) details.append(el('p', {class: 'notes'}, `The first ${most} of ${rows.length - 1} rows; the CSV has all.`));
   }

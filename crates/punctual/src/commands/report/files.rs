@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+use punctual_report::chart::png::Painter;
 use punctual_report::chart::{Drawing, View, svg};
 use punctual_report::document::Document;
 
@@ -43,6 +44,17 @@ pub(super) fn pictures(document: &Document, args: &ReportArgs) -> Result<(), Cli
             )?;
         }
         said(dir, drawings.len(), "SVG");
+    }
+    if let Some(dir) = &args.png {
+        make(dir)?;
+        let painter = Painter::default();
+        for (name, text) in &drawings {
+            let picture = painter
+                .paint(text)
+                .map_err(|err| CliError::failed_to(format!("make {name}.png")).because(err))?;
+            one(&dir.join(format!("{name}.png")), &picture, args.force)?;
+        }
+        said(dir, drawings.len(), "PNG");
     }
     Ok(())
 }

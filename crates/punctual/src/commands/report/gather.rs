@@ -159,7 +159,7 @@ fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, CliError> {
 }
 
 /// A run with its histograms and what it said over time.
-fn item(source: select::Source) -> Result<RunItem, CliError> {
+pub(crate) fn item(source: select::Source) -> Result<RunItem, CliError> {
     match source {
         select::Source::Record(record) => Ok(RunItem {
             record: *record,
@@ -181,7 +181,7 @@ fn item(source: select::Source) -> Result<RunItem, CliError> {
 }
 
 /// The histograms of a run; their tags are thread and kind: `0`, `0/handler`, `all/handler`.
-pub(crate) fn parts(run: &StoredRun) -> Result<Vec<Part>, CliError> {
+fn parts(run: &StoredRun) -> Result<Vec<Part>, CliError> {
     let failed = || CliError::failed_to(format!("read the histograms of run {}", run.record().id));
     let log = run
         .artifact(HISTOGRAM_LOG)

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Reports: what they are made of, what is refused, and the page in a browser.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::common::{Home, finish, machine};
+
+/// Puts `runs` copies of the last run into the store, under ids and names of their own.
+fn multiply(home: &Home, runs: u32, name: &str) {
+    let answer = home.run(["runs", "show", "last", "--json"]);
+    let mut record = answer.fine().json();
+    let from = home.runs_dir().join(record["id"].as_str().unwrap());
+    for number in 0..runs {
+        let id = format!("019aa0f0-1234-7abc-8def-{number:012x}");
+        let to = home.runs_dir().join(&id);
+        fs::create_dir(&to).unwrap();
+        for file in fs::read_dir(&from).unwrap() {
+            let file = file.unwrap().path();
+            fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+        }
+        record["id"] = id.into();
+        record["name"] = format!("{name}-{number}").into();
+        fs::write(to.join("run.json"), record.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn a_hundred_runs_of_four_threads_are_one_small_page() {
+    let home = Home::new();
+    home.run([
+        "measure",
+        "wakeup",
+        "--priority=o",
+        "--dma-latency=off",
+        "--pin=none",
+        "--threads=4",
+        "--interval=200us",
+        "--samples=5000",
+        "--quiet",
+        "--json",
+    ]);
+    multiply(&home, 100, "many");
+    let page = home.dir().join("many.html");
+    let begin = Instant::now();
+    let mut command = home.command(["report", "many-*", "-o"]);
+    command.arg(&page);
+    finish(command).fine();
+    let bytes = fs::metadata(&page).unwrap().len();
+    println!(
+        "100 runs of 4 threads: {bytes} bytes in {:.2} s",
+        begin.elapsed().as_secs_f64()
+    );
+    assert!(bytes < 2_000_000, "{bytes}");
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("many-0<") && text.contains("many-99<"));
+}
+
+#[test]
+fn what_exists_is_overwritten_only_when_asked() {
+    let home = Home::new();
+    home.quick(&["--name=a"]);
+    let page = home.dir().join("report.html");
+    let write = |more: &[&str]| {
+        let mut command = home.command(["report", "a", "-o"]);
+        command.arg(&page).args(more);
+        finish(command)
+    };
+    let first = write(&[]);
+    assert!(first.fine().stderr.contains("Wrote "), "{first:?}");
+    assert_eq!(first.stdout, "");
+    let before = fs::read(&page).unwrap();
+    write(&[]).error(1, &["report.html", "exists"]).hinted();
+    assert_eq!(fs::read(&page).unwrap(), before);
+    fs::write(&page, "old").unwrap();
+    write(&["--force"]).fine();
+    assert!(fs::read(&page).unwrap().starts_with(b"<!doctype html>"));
+    // No part of a file stays beside it.
+    let left = fs::read_dir(home.dir()).unwrap();
+    let parts = left.filter(|f| {
+        f.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains(".part")
+    });
+    assert_eq!(parts.count(), 0);
+}
+
+#[test]
+fn what_cannot_be_reported_is_one_error() {
+    let home = Home::new();
+    home.quick(&["--name=a"]);
+    home.run(["report"]).error(2, &["WHAT"]);
+    home.run(["report", "a"])
+        .error(2, &["nothing says where it goes"])
+        .hinted();
+    home.run(["report", "", "-o", "-"]).error(2, &["empty"]);
+    home.run(["report", "nobody", "-o", "-"])
+        .error(1, &["nobody"])
+        .hinted();
+    home.run(["report", "no-*", "-o", "-"])
+        .error(1, &["no-*"])
+        .hinted();
+    home.run(["report", "tag:x", "-o", "-"])
+        .error(2, &["tag:KEY=VALUE"]);
+    home.run(["report", "a", "-o", "/proc/none/report.html"])
+        .error(1, &["/proc/none/report.html"]);
+    home.run(["report", "a", "--svg", "/proc/none"])
+        .error(1, &["/proc/none"]);
+    home.run(["report", "a", "-o", "-", "--compare"])
+        .error(2, &["two groups"]);
+    let file = home.dir().join("other.json");
+    for (text, says) in [
+        ("{", "EOF"),
+        ("{\"format\": \"punctual.comparison/1\"}", "method"),
+        ("[]", "other.json"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let mut command = home.command(["report", "-o", "-"]);
+        command.arg(&file);
+        finish(command).error(1, &["other.json", says]);
+    }
+    let empty = Home::new();
+    empty.run(["report", "last", "-o", "-"]).error(1, &[]);
+}
+
+#[test]
+fn pictures_and_markdown_are_the_same_report() {
+    let home = Home::new();
+    home.quick(&["--name=a"]);
+    let (svg, png) = (home.dir().join("svg"), home.dir().join("png"));
+    let mut command = home.command(["report", "a"]);
+    command.arg("--svg").arg(&svg).arg("--png").arg(&png);
+    finish(command).fine();
+    let names = |dir: &Path| {
+        let mut names: Vec<String> = fs::read_dir(dir)
+            .unwrap()
+            .map(|f| {
+                f.unwrap()
+                    .path()
+                    .file_stem()
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&svg), names(&png));
+    assert!(names(&svg).contains(&"wakeup-distribution-ccdf".to_owned()));
+    for name in names(&svg) {
+        let text = fs::read_to_string(svg.join(format!("{name}.svg"))).unwrap();
+        assert!(
+            text.starts_with("<svg ") && text.contains("20 samples"),
+            "{name}"
+        );
+        let bytes = fs::read(png.join(format!("{name}.png"))).unwrap();
+        assert!(
+            bytes.starts_with(b"\x89PNG") && bytes.len() > 5_000,
+            "{name}"
+        );
+    }
+    let mut again = home.command(["report", "a", "--svg"]);
+    again.arg(&svg);
+    finish(again).error(1, &["exists"]).hinted();
+    let text = home.run(["report", "a", "--format", "md"]);
+    assert!(
+        text.fine().stdout.starts_with("# wakeup run a\n"),
+        "{}",
+        text.stdout
+    );
+    assert!(text.stdout.contains("| p50 |") && text.stdout.contains('█'));
+}
+
+#[test]
+fn a_run_is_drawn_in_characters() {
+    let home = Home::new();
+    home.quick(&["--name=a"]);
+    let answer = home.run(["runs", "show", "a"]);
+    let text = &answer.fine().stdout;
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with(" from ")).collect();
+    let count = |row: &&str| -> u64 {
+        row[15..]
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    assert_eq!(rows.iter().map(count).sum::<u64>(), 20, "{text}");
+    assert!(rows.iter().any(|row| row.contains('█')), "{text}");
+}
+
+/// The page in Debian's Chromium: scripts/browser.py has what is looked at. Its pictures stay in target/report.
+#[test]
+fn the_page_works_in_a_browser() {
+    if !machine::has_tool("chromium") {
+        return;
+    }
+    let Some(python) = machine::python() else {
+        return;
+    };
+    let home = Home::new();
+    for name in ["a-1", "a-2", "b-1", "b-2"] {
+        home.quick(&[
+            "--threads=2",
+            "--samples=500",
+            "--interval=200us",
+            "--pin=none",
+            &format!("--name={name}"),
+        ]);
+    }
+    home.quick(&["--threads=2", "--samples=100", "--name=</script><b>&"]);
+    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
+    fs::create_dir_all(&pages).unwrap();
+    let make = |file: &str, args: &[&str]| {
+        let mut command = home.command(["report", "--force", "-o"]);
+        command.arg(pages.join(file)).args(args);
+        finish(command).fine();
+    };
+    make("runs.html", &["a-1", "b-1", "</script><b>&"]);
+    make("compare.html", &["--compare", "a-*", "b-*"]);
+    multiply(&home, 100, "many");
+    make("many.html", &["many-*"]);
+    let mut command = Command::new(python);
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))
+        .arg(&pages)
+        .args(["runs.html", "compare.html", "many.html"].map(|f| pages.join(f)));
+    let answer = finish(command);
+    println!("{}", answer.stdout);
+    answer.fine();
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+"""browser.py DIR PAGE...: opens reports in Debian's Chromium and uses them; fails on the first thing that is wrong.
+
+Looked at, in a light and a dark theme, 1280 and 390 pixels wide: no message on the console, no request but the page itself,
+every chart drawn (pixels, not only elements), no sideways scrolling, no serious violation of accessibility rules (axe-core).
+Used: views, switches of series, zoom by pointer and keys, read-out with units, tables, CSV, print, theme. Pictures go to DIR.
+"""
+import io
+import pathlib
+import sys
+
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+
+def colours(page, selector="figure .plot >> nth=0"):
+    """Colours of the pixels of a chart, most frequent first, without those of its ground."""
+    picture = Image.open(io.BytesIO(page.locator(selector).screenshot())).convert("RGB")
+    counts = sorted(picture.getcolors(maxcolors=1 << 24), reverse=True)
+    return {colour: count for count, colour in counts[1:]}
+
+
+def coloured(pixels):
+    """Pixels that are no shade of grey: those of a curve."""
+    return sum(n for colour, n in pixels.items() if max(colour) - min(colour) > 60)
+
+
+def open_page(browser, path, width, theme, faults):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
+    page.on("console", lambda m: faults.append(f"console: {m.text}"))
+    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
+    page.on("request", lambda r: r.url != path.as_uri() and not r.url.startswith(("blob:", "data:"))
+            and faults.append(f"request: {r.url}"))
+    page.goto(path.as_uri())
+    page.wait_for_selector("figure .plot svg path")
+    return page
+
+
+def looks(browser, path, out):
+    for width in (1280, 390):
+        for theme in ("light", "dark"):
+            faults = []
+            page = open_page(browser, path, width, theme, faults)
+            for number in range(page.locator("figure").count()):
+                if page.locator("figure").nth(number).is_visible():
+                    seen = coloured(colours(page, f"figure .plot >> nth={number}"))
+                    assert seen > 40, f"{path.name} {width} {theme}: chart {number} has {seen} coloured pixels"
+            sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert sideways <= 0, f"{path.name} {width}: {sideways} pixels too wide"
+            found = Axe().run(page).response["violations"]
+            bad = [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")]
+            assert not bad, f"{path.name} {width} {theme}: axe {bad}"
+            ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            dark = int(ground.split("(")[1].split(",")[0]) < 80
+            assert dark == (theme == "dark"), f"{path.name}: {ground} in the {theme} theme"
+            page.screenshot(path=out / f"{path.stem}-{width}-{theme}.png", full_page=width == 1280)
+            assert not faults, f"{path.name} {width} {theme}: {faults}"
+            page.close()
+
+
+def use(browser, path, out):
+    faults = []
+    page = open_page(browser, path, 1280, "light", faults)
+    figure = page.locator("figure[data-chart]:has(button[data-view])").first
+    index = page.locator("figure[data-chart]").evaluate_all("(all, one) => all.indexOf(one)", figure.element_handle())
+    plot = figure.locator(".plot")
+    here = f"figure[data-chart] .plot >> nth={index}"
+    axis = lambda: figure.locator("svg text").all_text_contents()
+    plot.scroll_into_view_if_needed()
+    # Each view is another picture, with its own axis.
+    labels = set()
+    for view in figure.locator("button[data-view]").all():
+        view.click()
+        assert view.get_attribute("aria-pressed") == "true"
+        assert coloured(colours(page, here)) > 40, f"view {view.text_content()}"
+        labels.add(tuple(axis()))
+    assert len(labels) == figure.locator("button[data-view]").count(), "two views look alike"
+    figure.locator("button[data-view=histogram]").click()
+    # A switch takes the curves away and brings them back.
+    before = coloured(colours(page, here))
+    pressed = figure.locator(".keylist button[aria-pressed=true]")
+    count = pressed.count()
+    for _ in range(count):
+        pressed.first.click()
+    assert figure.locator("svg path.l").count() == 0, "a series that is switched off is drawn"
+    assert "No series is switched on" in " ".join(axis())
+    figure.get_by_role("button", name="All", exact=True).click()
+    page.mouse.move(0, 0)
+    assert coloured(colours(page, here)) >= before * 0.8, "the series did not come back"
+    # Zoom by dragging, by keys, and back.
+    whole = axis()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 120, steps=5)
+    page.mouse.up()
+    assert axis() != whole, "dragging does not zoom"
+    figure.get_by_role("button", name="Reset").click()
+    assert axis() == whole, "the zoom is not taken back"
+    plot.focus()
+    page.keyboard.press("+")
+    assert axis() != whole, "the key + does not zoom"
+    page.keyboard.press("0")
+    assert axis() == whole
+    # Logarithmic and even axes.
+    figure.get_by_role("button", name="log x").click()
+    assert axis() != whole
+    figure.get_by_role("button", name="log x").click()
+    # Values with their unit, by pointer and by keys, also for who listens.
+    page.mouse.move(box["x"] + box["width"] * 0.35, box["y"] + 150)
+    assert "µs" in figure.locator(".tip").text_content()
+    page.screenshot(path=out / f"{path.stem}-tip.png")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    assert "µs" in figure.locator("[aria-live]").text_content()
+    page.keyboard.press("Escape")
+    assert figure.locator(".tip").is_hidden()
+    # The values as a table and as a file.
+    figure.locator("details.data summary").click()
+    assert figure.locator("details.data td").count() > 20
+    with page.expect_download() as download:
+        figure.get_by_role("button", name="CSV of").first.click()
+    text = pathlib.Path(download.value.path()).read_text()
+    head, first = text.splitlines()[:2]
+    assert head == "run,kernel,part,validity,samples,clamped,from_ns,below_ns,count", head
+    assert len(first.split(",")) >= 9
+    # Theme, and paper.
+    page.get_by_role("button", name="Light / dark").click()
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert int(ground.split("(")[1].split(",")[0]) < 80, f"the switch leaves the ground {ground}"
+    page.emulate_media(media="print")
+    assert page.locator(".tools").first.is_hidden()
+    page.pdf(path=out / f"{path.stem}.pdf", print_background=True)
+    assert not faults, faults
+    page.close()
+
+
+def main():
+    out, pages = pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(p).resolve() for p in sys.argv[2:]]
+    with sync_playwright() as playwright:
+        # Tests run as root in a container, where Chromium has no sandbox.
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        for path in pages:
+            looks(browser, path, out)
+            use(browser, path, out)
+            print(f"{path.name}: looked at and used")
+        browser.close()
+
+
+main()
