@@ -46,7 +46,7 @@ fn item(number: u64, threads: u32) -> RunItem {
     });
     let maxima = (0..threads).map(|thread| Maxima {
         thread: Some(thread),
-        points: (0..600)
+        points: (0..600_u32)
             .map(|n| {
                 (
                     f64::from(n),

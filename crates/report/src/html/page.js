@@ -329,7 +329,8 @@ class Plot {
         while (lo < hi) { const mid = (lo + hi) >> 1; ps[mid][0] <= x ? lo = mid + 1 : hi = mid; }
         if (!lo) return;
         const p = ps[lo - 1], y = this.Y(p[1]) ?? this.bottom;
-        found.push([py === null ? 0 : Math.abs(y - py), s, `${read(p[1])}${yUnit ? ' ' + yUnit : ''}`]);
+        const of = this.dist ? {histogram: p[1] === 1 ? ' sample' : ' samples', tail: p[1] === 1 ? ' sample' : ' samples', head: ' per µs', pdf: ' per µs'}[this.view] || '' : yUnit ? ' ' + yUnit : '';
+        found.push([py === null ? 0 : Math.abs(y - py), s, read(p[1]) + of]);
       } else {
         for (const p of ps) {
           const X = this.X(p[0]), Y = this.Y(p[1]);
