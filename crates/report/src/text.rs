@@ -38,12 +38,12 @@ pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
 pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
+pub use glance::glance;
 pub use guest::guest_boot;
 pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
 pub use latency_test::latency_test;
-pub use glance::glance;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{percent, policy, share, span};
