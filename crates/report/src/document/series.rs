@@ -173,10 +173,15 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
         id: ids.make(&format!("{}-distribution", first.record().instrument)),
         title: quantity.clone(),
         note: format!(
-            "{} of {}, in {bins_a_decade} bins a factor of ten ({} % wide). Each step is a bin; the tables have the exact figures.",
+            "{} of {}, in {bins_a_decade} bins a factor of ten ({} % wide). Each step is a bin; the tables have the exact figures.{}",
             counted(samples, "sample"),
             counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
-            if bins_a_decade == 100 { "2.3" } else { "5.9" }
+            if bins_a_decade == 100 { "2.3" } else { "5.9" },
+            match runs.iter().any(|run| run.record().origin.is_some()) {
+                true =>
+                    " Samples of an imported run are drawn at the upper end of the bucket that its source put them in.",
+                false => "",
+            }
         ),
         quantity,
         bins_a_decade,
