@@ -2,6 +2,10 @@
 // Copyright (c) The Punctual developers
 
 //! What a run says in a sentence, the figures that carry it, and whether it may be believed.
+#![expect(
+    clippy::format_push_string,
+    reason = "the other way has an error to handle that a string never gives"
+)]
 
 use punctual_model::{CheckStatus, Figure, RequirementRuling, RunRecord};
 

@@ -2,6 +2,10 @@
 // Copyright (c) The Punctual developers
 
 //! A comparison: the verdicts in words, ratios with their intervals, the runs behind them as points.
+#![expect(
+    clippy::format_push_string,
+    reason = "the other way has an error to handle that a string never gives"
+)]
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,

@@ -2,6 +2,10 @@
 // Copyright (c) The Punctual developers
 
 //! An experiment: each cell against the first, the effects of factors, the sweep of a factor, the front.
+#![expect(
+    clippy::format_push_string,
+    reason = "the other way has an error to handle that a string never gives"
+)]
 
 use punctual_model::{
     ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,

@@ -2,6 +2,10 @@
 // Copyright (c) The Punctual developers
 
 //! The machines and kernels that runs were made on, how they were measured, and what `doctor` found.
+#![expect(
+    clippy::format_push_string,
+    reason = "the other way has an error to handle that a string never gives"
+)]
 
 use punctual_model::{Diagnosis, HostFacts, RuleOutcome, RunRecord};
 
