@@ -339,13 +339,16 @@ fn clock_steps(e: &Evidence<'_>) -> Check {
     if matches!(e.asked.clock, Clock::Monotonic | Clock::Boottime) {
         return Check::pass(id, format!("nobody can set clock {}", e.asked.clock));
     }
-    let step = e.watch.largest_step();
+    clock_steps_check(e.asked.clock, e.watch.largest_step())
+}
+
+/// Judges the largest `step` of a clock that can be set.
+pub(crate) fn clock_steps_check(clock: Clock, step: Nanos) -> Check {
     Check::of(
-        id,
+        "clock-steps",
         step <= STEP_LIMIT,
         format!(
-            "clock {} moved by at most {step} against the monotonic one between two looks, ten a second",
-            e.asked.clock
+            "clock {clock} moved by at most {step} against the monotonic one between two looks, ten a second"
         ),
     )
 }
@@ -353,9 +356,12 @@ fn clock_steps(e: &Evidence<'_>) -> Check {
 /// When everything stood still, the recorder and a measuring thread alike, it was not the machine
 /// that was late: the program was stopped, or the virtual machine was.
 fn pauses(e: &Evidence<'_>) -> Check {
-    let pause = e.watch.longest_pause();
-    let worst = e.rt_load.worst.map_or(0, Nanos::get);
-    let stood_still = pause >= PAUSE_LIMIT && worst >= pause.get() / 2;
+    pauses_check(e.watch.longest_pause(), e.rt_load.worst.unwrap_or_default())
+}
+
+/// Judges the longest `pause` between two looks of the recorder, by the `worst` sample.
+pub(crate) fn pauses_check(pause: Nanos, worst: Nanos) -> Check {
+    let stood_still = pause >= PAUSE_LIMIT && worst.get() >= pause.get() / 2;
     Check::of(
         "pauses",
         !stood_still,

@@ -32,6 +32,7 @@ use crate::error::MeasureError;
 use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::loads::LoadProcess;
 use crate::sink::{Sink, SinkError};
+use crate::standing::standing;
 use crate::throttling::{self, RtLoad};
 use crate::watch::Watch;
 
@@ -127,6 +128,7 @@ pub struct Frame<'a> {
     setup: Setup,
     control: &'a Control,
     sink: &'a mut dyn Sink,
+    load: Option<&'a mut LoadProcess>,
     refused: Option<SinkError>,
     original: CpuSet,
     lock: Option<LockedMemory>,
@@ -217,6 +219,11 @@ impl Frame<'_> {
             progress.done = Some(progress.done.unwrap_or(done).min(1.0));
             progress.left_ns = progress.left_ns.or(Some(duration - now));
         }
+        if let Some(load) = &mut self.load {
+            progress.loads = load.progress();
+        }
+        let (series, loads) = (&progress.series, &progress.loads);
+        progress.checks = standing(series, loads, &self.watch, Clock::Monotonic);
         self.say(&Event::Progress(progress));
     }
 
@@ -313,6 +320,7 @@ pub fn run(
         setup,
         control,
         sink,
+        load,
         refused: None,
         original,
         lock,
@@ -339,7 +347,7 @@ pub fn run(
         return Err(MeasureError::Sink(err));
     }
     let (setup, watch) = (frame.setup, frame.watch);
-    let loads = load.map(LoadProcess::evidence).unwrap_or_default();
+    let loads = frame.load.map(LoadProcess::evidence).unwrap_or_default();
     let (threads, found) = take_threads(found);
     let rt_load = RtLoad {
         bandwidth: [before.rt_bandwidth, after.rt_bandwidth],

@@ -19,6 +19,7 @@ pub mod noise;
 pub mod pacing;
 pub mod pi;
 pub mod release;
+mod standing;
 pub mod stream;
 pub mod wakeup;
 

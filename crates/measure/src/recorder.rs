@@ -24,6 +24,7 @@ use rtrb::Consumer;
 use crate::cyclic::Shared;
 use crate::pacing::{EndWith, Pacing};
 use crate::series::ThreadStats;
+use crate::standing::standing;
 use crate::watch::Watch;
 use crate::worker::Finished;
 
@@ -136,7 +137,7 @@ impl Recorder {
             if now >= next_progress {
                 // Late looks do not pile up.
                 next_progress = now + self.progress_every;
-                self.say_progress(now);
+                self.say_progress(now, &watch);
             }
             let hurried = ending || last_call.is_some();
             let tick = self.pacing.tick;
@@ -170,18 +171,17 @@ impl Recorder {
         }
     }
 
-    fn say_progress(&mut self, now: Nanos) {
+    fn say_progress(&mut self, now: Nanos, watch: &Watch) {
         let (done, left) = self.done(now);
         let precision = self.precision();
+        let sources = self.sources.iter_mut();
+        let series: Vec<_> = sources.map(|s| s.stats.progress()).collect();
         let progress = Progress {
             t_ns: now,
             done,
             left_ns: left,
-            series: self
-                .sources
-                .iter_mut()
-                .map(|s| s.stats.progress())
-                .collect(),
+            checks: standing(&series, &[], watch, self.spec.clock),
+            series,
             precision,
             ..Progress::default()
         };

@@ -221,6 +221,8 @@ impl ThreadStats {
                 p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
                 max_ns: window.max,
             }),
+            recent_max_ns: self.tally.recent_max(),
+            steps: self.tally.steps(),
         }
     }
 

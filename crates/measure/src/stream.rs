@@ -154,6 +154,8 @@ impl Stream {
             overruns: self.counts.overruns.load(Ordering::Relaxed),
             lost: self.lost(),
             window: None,
+            recent_max_ns: self.tally.recent_max(),
+            steps: self.tally.steps(),
         }
     }
 

@@ -3,9 +3,12 @@
 
 //! Latencies in, figures with intervals out: what every series of every instrument is made with.
 
-use punctual_model::{Interval, Series};
+use std::cell::Cell;
+
+use punctual_model::{Interval, LatencyStep, Series};
 use punctual_stats::{
-    BatchMeans, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval, quantile_interval,
+    BatchMeans, Bucket, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval,
+    quantile_interval,
 };
 
 /// Confidence of every interval that is shown.
@@ -38,6 +41,7 @@ pub struct Tally {
     histogram: LatencyHistogram,
     batches: BatchMeans,
     exceedances: Vec<Exceedances>,
+    recent_max: Cell<Option<u64>>,
 }
 
 impl Default for Tally {
@@ -63,6 +67,7 @@ impl Tally {
                 .iter()
                 .map(|(_, p)| Exceedances::of_quantile(*p))
                 .collect(),
+            recent_max: Cell::new(None),
         }
     }
 
@@ -83,6 +88,8 @@ impl Tally {
     /// Takes one block in, as integers and as floating-point numbers.
     pub(crate) fn take(&mut self, ns: &[u64], values: &[f64]) {
         self.histogram.record_slice(ns);
+        let recent = ns.iter().copied().max();
+        self.recent_max.set(self.recent_max.get().max(recent));
         self.moments.extend_from_slice(values);
         self.psquare.extend_from_slice(values);
         self.batches.extend_from_slice(values);
@@ -94,6 +101,21 @@ impl Tally {
     /// Returns the histogram.
     pub const fn histogram(&self) -> &LatencyHistogram {
         &self.histogram
+    }
+
+    /// Returns the coarse histogram that goes with progress.
+    pub fn steps(&self) -> Vec<LatencyStep> {
+        let steps = self.histogram.steps();
+        let step = |bucket: &Bucket| LatencyStep {
+            to_ns: bucket.to_ns,
+            count: bucket.count,
+        };
+        steps.iter().map(step).collect()
+    }
+
+    /// Returns the largest latency since the last call.
+    pub fn recent_max(&self) -> Option<u64> {
+        self.recent_max.take()
     }
 
     /// Returns count, mean and the higher moments.

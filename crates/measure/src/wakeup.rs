@@ -29,6 +29,7 @@ use crate::loads::LoadProcess;
 use crate::pacing::Pacing;
 use crate::recorder::{Message, Recorder};
 use crate::sink::{Sink, SinkError};
+use crate::standing::loads_check;
 use crate::team::Team;
 use crate::throttling;
 use crate::worker::Start;
@@ -92,7 +93,7 @@ pub fn run(
     sys: &SysRoot,
     spec: &RunSpec,
     options: &Options,
-    load: Option<&mut LoadProcess>,
+    mut load: Option<&mut LoadProcess>,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, MeasureError> {
     let targets = targets(spec)?;
@@ -148,7 +149,7 @@ pub fn run(
     let listened = sink
         .event(&started)
         .and_then(|()| sink.begun(&tids, origin))
-        .and_then(|()| listen(&messages, sink));
+        .and_then(|()| listen(&messages, load.as_deref_mut(), sink));
     if listened.is_err() {
         options.stop.store(true, Ordering::Relaxed);
     }
@@ -171,10 +172,20 @@ pub fn run(
 }
 
 /// Passes what the recorder says on to the listener, until the recorder is done.
-fn listen(messages: &Receiver<Message>, sink: &mut dyn Sink) -> Result<(), SinkError> {
+fn listen(
+    messages: &Receiver<Message>,
+    mut load: Option<&mut LoadProcess>,
+    sink: &mut dyn Sink,
+) -> Result<(), SinkError> {
     for message in messages {
         match message {
-            Message::Event(event) => sink.event(&event)?,
+            Message::Event(mut event) => {
+                if let (Event::Progress(progress), Some(load)) = (&mut event, load.as_deref_mut()) {
+                    progress.loads = load.progress();
+                    progress.checks.push(loads_check(&progress.loads));
+                }
+                sink.event(&event)?;
+            }
             Message::Samples(thread, samples) => sink.samples(thread, &samples)?,
             Message::Tick => sink.tick()?,
         }

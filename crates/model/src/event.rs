@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::Check;
 use crate::figure::Figure;
 use crate::run::{Ended, PrecisionState, ThresholdHit};
 use crate::units::Nanos;
@@ -57,6 +58,13 @@ pub struct Progress {
     /// Results up to now that are no latencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
+    /// What each load has done up to now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<LoadProgress>,
+    /// The validity checks that can be judged while the run goes on, as they stand. All others are
+    /// judged at its end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
 }
 
 impl Progress {
@@ -101,6 +109,39 @@ pub struct SeriesProgress {
     pub lost: u64,
     /// The figures of the latest samples alone.
     pub window: Option<WindowFigures>,
+    /// Largest sample since the progress before; of a stored event, since the one stored before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent_max_ns: Option<u64>,
+    /// All samples, counted in four steps to each power of two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<LatencyStep>,
+}
+
+/// Samples of one step of a coarse histogram. Steps end below 4, 5, 6 and 7 times a power of two;
+/// those without samples are left out.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyStep {
+    /// The highest latency of the step.
+    pub to_ns: u64,
+    /// Samples above the step before and up to this.
+    pub count: u64,
+}
+
+/// What a load has done up to now.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadProgress {
+    /// The load as it was asked for.
+    pub load: String,
+    /// What its work is counted in.
+    pub unit: String,
+    /// Work since the first report.
+    pub work: f64,
+    /// Work per second between the latest two looks; null where fewer than two reports came.
+    pub per_second: Option<f64>,
+    /// Why it ended by itself, if it did.
+    pub fault: Option<String>,
 }
 
 /// Figures of a moving window.

@@ -47,7 +47,7 @@ pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use diagnosis::{
     CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
 };
-pub use event::{Event, Progress, SeriesProgress, WindowFigures};
+pub use event::{Event, LatencyStep, LoadProgress, Progress, SeriesProgress, WindowFigures};
 pub use experiment::{
     EXPERIMENT_RESULTS_FORMAT, ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect,
     LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,

@@ -233,6 +233,25 @@ impl LatencyHistogram {
         })
     }
 
+    /// The buckets that hold values, put together to four steps to each power of two, in ascending
+    /// order: they end below 4, 5, 6 and 7 times a power of two, where buckets end too, so that
+    /// each value is in the step it belongs to. Up to 7 ns each value is a step.
+    pub fn steps(&self) -> Vec<Bucket> {
+        let mut steps: Vec<Bucket> = Vec::new();
+        for bucket in self.buckets() {
+            let (from_ns, to_ns) = step_of(bucket.from_ns);
+            match steps.last_mut() {
+                Some(last) if last.to_ns == to_ns => last.count += bucket.count,
+                _ => steps.push(Bucket {
+                    from_ns,
+                    to_ns,
+                    count: bucket.count,
+                }),
+            }
+        }
+        steps
+    }
+
     /// The buckets that hold values up to `upto_ns`.
     pub fn head(&self, upto_ns: u64) -> View<'_> {
         View::new(self, 0, upto_ns)
@@ -310,9 +329,33 @@ fn bounds_of(index: usize) -> (u64, u64) {
     (from, from + ((1 << shift) - 1))
 }
 
+/// The lowest and highest value of the step that `value` is in.
+const fn step_of(value: u64) -> (u64, u64) {
+    let bits = u64::BITS - (value | 1).leading_zeros();
+    let shift = bits.saturating_sub(3);
+    let from = (value >> shift) << shift;
+    (from, from + ((1 << shift) - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_count_every_value_where_it_belongs() {
+        let mut histogram = LatencyHistogram::default();
+        let values = [0, 3, 4, 7, 8, 1023, 1024, 1279, 1280, 5_000_000, 1 << 39];
+        values.iter().for_each(|value| histogram.record(*value));
+        for step in histogram.steps() {
+            let inside = |v: &&u64| (step.from_ns..=step.to_ns).contains(*v);
+            let inside = values.iter().filter(inside).count();
+            assert_eq!(step.count, inside as u64, "{step:?}");
+        }
+        let ends: Vec<u64> = histogram.steps().iter().map(|step| step.to_ns).collect();
+        assert_eq!(&ends[..7], [0, 3, 4, 7, 9, 1023, 1279]);
+        let all: u64 = histogram.steps().iter().map(|step| step.count).sum();
+        assert_eq!(all, histogram.count());
+    }
 
     #[test]
     fn buckets_tile_the_range_without_gap_or_overlap() {

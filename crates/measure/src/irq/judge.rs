@@ -187,6 +187,8 @@ impl Judge {
                 p99_ns: histogram.quantile(0.99),
                 max_ns: histogram.max(),
                 overruns: thread.overruns.iter().sum(),
+                recent_max_ns: tally.recent_max(),
+                steps: tally.steps(),
                 ..SeriesProgress::default()
             }
         });

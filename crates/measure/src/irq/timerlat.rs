@@ -395,6 +395,8 @@ impl Rows {
                 mean_ns: row.tally.moments().mean(),
                 p99_ns: histogram.quantile(0.99),
                 max_ns: histogram.max(),
+                recent_max_ns: row.tally.recent_max(),
+                steps: row.tally.steps(),
                 ..SeriesProgress::default()
             }
         });

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use punctual_model::LoadRecord;
+use punctual_model::{LoadProgress, LoadRecord};
 use punctual_sys::process;
 
 use super::ledger::Ledger;
@@ -22,6 +22,9 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// What loads that are programs have to end by themselves.
 const GRACE: Duration = Duration::from_secs(4);
+
+/// The rate that goes with progress is that of so long.
+const RATE_OVER: Duration = Duration::from_secs(1);
 
 const _: () = assert!(SHORT_SILENCE.as_millis() >= 5 * REPORT_EVERY.as_millis());
 
@@ -36,6 +39,16 @@ pub struct LoadProcess {
     count: usize,
     /// Whether some of the loads are programs.
     has_programs: bool,
+    /// Whether its output was found closed.
+    gone: bool,
+    /// For each load, the look that the next rate is taken from, and the latest rate.
+    rates: Vec<Rate>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    from: Option<(f64, Instant)>,
+    per_second: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -74,6 +87,8 @@ impl LoadProcess {
             ledger: Ledger::open(Vec::new(), Instant::now()),
             count,
             has_programs: loads.iter().any(LoadSpec::is_program),
+            gone: false,
+            rates: vec![Rate::default(); count],
         };
         match process.messages.recv_timeout(READY_WITHIN) {
             Ok(Message::Report(Report::Ready, at)) => {
@@ -96,10 +111,34 @@ impl LoadProcess {
         }
     }
 
+    /// Returns what each load has done up to now.
+    pub fn progress(&mut self) -> Vec<LoadProgress> {
+        while let Ok(message) = self.messages.try_recv() {
+            match message {
+                Message::Report(report, at) => {
+                    self.ledger.note(&report, at, at);
+                }
+                Message::Gone => {
+                    self.gone = true;
+                    self.ledger.note_gone();
+                }
+            }
+        }
+        let now = Instant::now();
+        let mut loads: Vec<LoadProgress> = self.ledger.progress();
+        for ((place, load), rate) in loads.iter_mut().enumerate().zip(&mut self.rates) {
+            if let Some(at) = self.ledger.last_report(place) {
+                rate.take(load.work, at, now);
+            }
+            load.per_second = rate.per_second;
+        }
+        loads
+    }
+
     /// Judges each load by its reports from its start up to now.
     pub fn evidence(&mut self) -> Vec<LoadRecord> {
         let end = Instant::now();
-        let mut gone = false;
+        let mut gone = self.gone;
         // Every load must show work after the end: one that stands still then is told by the wait.
         let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.patience();
         let mut due: Vec<usize> = (0..self.count).collect();
@@ -125,6 +164,30 @@ impl LoadProcess {
             self.ledger.note_gone();
         }
         self.ledger.judge(end, Instant::now())
+    }
+}
+
+impl Rate {
+    /// Takes the `work` reported `at`, where a second has passed since the work before.
+    fn take(&mut self, work: f64, at: Instant, now: Instant) {
+        match self.from {
+            // The work is counted anew, in another unit.
+            Some((before, _)) if work < before => {
+                *self = Self {
+                    from: Some((work, at)),
+                    per_second: None,
+                }
+            }
+            Some((before, since)) if at >= since + RATE_OVER => {
+                let span = at.saturating_duration_since(since).as_secs_f64();
+                self.per_second = Some((work - before) / span);
+                self.from = Some((work, at));
+            }
+            // No report since: it stands still.
+            Some(_) if now >= at + RATE_OVER => self.per_second = Some(0.0),
+            Some(_) => {}
+            None => self.from = Some((work, at)),
+        }
     }
 }
 
@@ -182,6 +245,35 @@ mod tests {
             (&*evidence[0].load, &*evidence[0].unit),
             ("cpu", "additions")
         );
+    }
+
+    #[test]
+    fn progress_tells_the_rate_of_the_last_second_and_takes_nothing_from_the_evidence() {
+        let script =
+            "echo ready; n=1; while :; do echo work 0 ${n}00 $n; n=$((n+1)); sleep 0.05; done";
+        let mut load = shell(script).unwrap();
+        let begun = Instant::now();
+        let mut said = load.progress();
+        while said[0].per_second.is_none() && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(50));
+            said = load.progress();
+        }
+        assert!(said[0].per_second.unwrap() > 0.0, "{said:?}");
+        assert!(said[0].work > 0.0 && said[0].fault.is_none(), "{said:?}");
+        let evidence = load.evidence();
+        assert_eq!(evidence[0].fault, None);
+        assert!(evidence[0].work >= said[0].work, "{evidence:?}");
+    }
+
+    #[test]
+    fn progress_and_evidence_both_tell_of_a_load_that_died() {
+        let mut load = shell("echo ready; echo work 0 5 1").unwrap();
+        let begun = Instant::now();
+        while load.progress()[0].fault.is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(load.evidence()[0].fault.is_some());
     }
 
     #[test]

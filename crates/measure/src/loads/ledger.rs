@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use punctual_model::LoadRecord;
+use punctual_model::{LoadProgress, LoadRecord};
 
 use super::report::Report;
 use super::spec::LoadSpec;
@@ -84,6 +84,24 @@ impl Ledger {
     pub(super) fn patience(&self) -> Duration {
         let each = self.loads.iter().map(|load| load.patience(self.turn));
         each.max().unwrap_or_default()
+    }
+
+    /// Returns what each load has done up to now, without rates.
+    pub(super) fn progress(&self) -> Vec<LoadProgress> {
+        let progress = |(place, (load, track)): (usize, (&LoadSpec, &Track))| LoadProgress {
+            load: load.to_string(),
+            unit: self.unit(place).to_owned(),
+            work: track.work_done(),
+            per_second: None,
+            fault: track.died.clone(),
+        };
+        let tracks = self.loads.iter().zip(&self.tracks);
+        tracks.enumerate().map(progress).collect()
+    }
+
+    /// Returns when the load at `place` last reported.
+    pub(super) fn last_report(&self, place: usize) -> Option<Instant> {
+        self.tracks.get(place)?.last_report()
     }
 
     /// Judges each load in a run that ended at `end`, by what came up to when it was `looked` at.

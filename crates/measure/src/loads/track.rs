@@ -99,6 +99,17 @@ impl Track {
         worked
     }
 
+    /// Returns the work since the first report.
+    pub(super) fn work_done(&self) -> f64 {
+        let done = |work: &Work| float(work.last.saturating_sub(work.first));
+        self.work.as_ref().map_or(0.0, done)
+    }
+
+    /// Returns when the latest report came.
+    pub(super) fn last_report(&self) -> Option<Instant> {
+        self.work.as_ref().map(|work| work.last_at)
+    }
+
     /// Forgets the work so far: from now on it is counted in `unit`.
     pub(super) fn count_in(&mut self, unit: &str, at: Instant) {
         self.unit = Some(unit.to_owned());

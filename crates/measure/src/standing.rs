@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What can be judged of a run while it goes on: for the live view and for whoever watches from afar.
+//!
+//! A check that stands well may still fail later, and most are judged only at the end.
+
+use punctual_model::{Check, Clock, LoadProgress, Nanos, SeriesProgress};
+
+use crate::checks::{clock_steps_check, pauses_check};
+use crate::watch::Watch;
+
+/// Judges what is known up to now of a run on `clock`.
+pub(crate) fn standing(
+    series: &[SeriesProgress],
+    loads: &[LoadProgress],
+    watch: &Watch,
+    clock: Clock,
+) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if !series.is_empty() {
+        let lost: u64 = series.iter().map(|s| s.lost).sum();
+        let count: u64 = series.iter().map(|s| s.count).sum();
+        checks.push(lost_check(count, lost));
+    }
+    let worst = series.iter().filter_map(|s| s.max_ns).max();
+    checks.push(pauses_check(
+        watch.longest_pause(),
+        Nanos::new(worst.unwrap_or(0)),
+    ));
+    if !matches!(clock, Clock::Monotonic | Clock::Boottime) {
+        checks.push(clock_steps_check(clock, watch.largest_step()));
+    }
+    if !loads.is_empty() {
+        checks.push(loads_check(loads));
+    }
+    checks
+}
+
+fn lost_check(count: u64, lost: u64) -> Check {
+    let detail = format!(
+        "{lost} of {} samples found the ring full",
+        count.saturating_add(lost)
+    );
+    Check::of("lost-samples", lost == 0, detail)
+}
+
+/// Judges the loads up to now.
+pub(crate) fn loads_check(loads: &[LoadProgress]) -> Check {
+    let fault = |load: &LoadProgress| Some(format!("{}: {}", load.load, load.fault.as_ref()?));
+    let faults: Vec<String> = loads.iter().filter_map(fault).collect();
+    let detail = match faults.as_slice() {
+        [] => format!("{} of {} have not ended", loads.len(), loads.len()),
+        faults => faults.join("; "),
+    };
+    Check::of("loads", faults.is_empty(), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(lost: u64) -> SeriesProgress {
+        SeriesProgress {
+            count: 10,
+            lost,
+            ..SeriesProgress::default()
+        }
+    }
+
+    #[test]
+    fn what_goes_wrong_during_a_run_shows_at_once() {
+        let watch = Watch::new(Clock::Monotonic, punctual_sys::clock::monotonic());
+        let ok = |s: &[SeriesProgress], l: &[LoadProgress]| -> Vec<(String, bool)> {
+            let checks = standing(s, l, &watch, Clock::Monotonic);
+            checks
+                .into_iter()
+                .map(|c| (c.id.clone(), c.passed()))
+                .collect()
+        };
+        let named = |id: &str, passed| (id.to_owned(), passed);
+        assert_eq!(
+            ok(&[series(0)], &[]),
+            [named("lost-samples", true), named("pauses", true)]
+        );
+        assert_eq!(ok(&[series(1)], &[])[0], named("lost-samples", false));
+        let dead = LoadProgress {
+            fault: Some("was killed".to_owned()),
+            ..LoadProgress::default()
+        };
+        assert_eq!(ok(&[], &[dead])[1], named("loads", false));
+        assert_eq!(ok(&[], &[LoadProgress::default()])[1], named("loads", true));
+    }
+}
