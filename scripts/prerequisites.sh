@@ -127,6 +127,7 @@ check_kernel_tools() {
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
         "$venv/bin/python" -c 'import axe_playwright_python, numpy, pandas, PIL, playwright, pyarrow, scipy' 2>/dev/null
+        "$venv/bin/python" -c 'import numpy, pandas, prometheus_client, pyarrow, scipy' 2>/dev/null
 }
 
 can_make_venv() {
@@ -148,7 +149,7 @@ check_python() {
             -r scripts/requirements.txt </dev/null; then
         cp scripts/requirements.txt "$venv/requirements.txt"
     else
-        without scipy "pip could not install numpy, pandas, pyarrow and scipy in $venv, so nothing is compared with scipy. Is PyPI reachable?"
+        without scipy "pip could not install numpy, pandas, prometheus-client, pyarrow and scipy in $venv, so nothing is compared with scipy. Is PyPI reachable?"
     fi
 }
 

@@ -23,6 +23,7 @@ mod throughput;
 mod tune;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub use self::compare::{
@@ -44,7 +45,9 @@ pub use self::kernel_source::{
     KernelConfigWish, KernelFetchArgs, KernelPatchArgs, KernelRebaseArgs, KernelSourceAction,
 };
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
-pub use self::measure::{CommonArgs, DeadlineArgs, Instrument, NoiseArgs, ReleaseArgs, WakeupArgs};
+pub use self::measure::{
+    CommonArgs, DeadlineArgs, Instrument, MetricsArgs, NoiseArgs, ReleaseArgs, WakeupArgs,
+};
 pub use self::pi::PiArgs;
 pub use self::report::{ReportArgs, ReportFormat};
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
@@ -127,6 +130,8 @@ pub enum Command {
     Tune(TuneArgs),
     /// Make a report of runs, comparisons and experiments: one page, pictures, or Markdown
     Report(ReportArgs),
+    /// Show the store in a browser: list, overlay and compare runs; nothing is written
+    Serve(ServeArgs),
     /// List, show, import, export and remove recorded runs
     Runs {
         /// What to do with them
@@ -208,6 +213,23 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
+/// Options of `serve`
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Address and port; one that other machines reach needs a token, and gets a new one where none
+    /// is given
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9465")]
+    pub listen: SocketAddr,
+
+    /// Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub token_file: Option<PathBuf>,
+
+    /// A name that this machine is asked by, beside its addresses and localhost (can be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+}
+
 /// Options of `cyclictest`
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -259,6 +281,15 @@ pub enum RunsAction {
         /// Print the run record as JSON
         #[arg(long)]
         json: bool,
+
+        /// Show the run as it went on, from the progress that was stored, before its figures
+        #[arg(long, conflicts_with = "json")]
+        live: bool,
+
+        /// How much faster than it went on
+        #[arg(long, value_name = "FACTOR", default_value = "1", requires = "live",
+              value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        speed: u32,
     },
     /// Write a run's samples, histograms or record in another format
     Export {

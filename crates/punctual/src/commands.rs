@@ -12,6 +12,7 @@ pub(crate) mod load;
 pub(crate) mod measure;
 mod report;
 mod runs;
+mod serve;
 mod tune;
 
 use crate::cli::{Cli, Command};
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Tune(args) => tune::run(home, &args),
         Command::Report(args) => report::run(home, &args),
         Command::Runs { action } => runs::run(home, action),
+        Command::Serve(args) => serve::run(home, &args),
     }
 }
 
@@ -56,7 +58,11 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,
-        Command::Compare(_) | Command::Report(_) | Command::Runs { .. } | Command::Doctor(_)
+        Command::Compare(_)
+            | Command::Report(_)
+            | Command::Runs { .. }
+            | Command::Doctor(_)
+            | Command::Serve(_)
     );
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(

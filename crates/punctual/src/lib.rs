@@ -14,6 +14,8 @@ mod error;
 mod exit;
 mod guests;
 mod home;
+mod http;
+mod metrics;
 mod output;
 mod recording;
 mod signals;

@@ -11,6 +11,7 @@ use std::iter::{once, successors};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -19,7 +20,8 @@ use punctual_measure::pacing::Pacing;
 use punctual_measure::wakeup::{self, Options, Outcome};
 use punctual_measure::{MeasureError, Sink, SinkError};
 use punctual_model::{
-    Check, Event, HostFacts, Nanos, RUN_FORMAT, RequirementResult, RunRecord, RunSpec, Sample,
+    Check, Event, HostFacts, Nanos, Progress, RUN_FORMAT, RequirementResult, RunRecord, RunSpec,
+    Sample,
 };
 use punctual_report::comparison::require;
 use punctual_stats::requirement::Requirement;
@@ -30,6 +32,7 @@ use punctual_sys::thread::Tid;
 use uuid::Uuid;
 
 use crate::error::CliError;
+use crate::metrics::Metrics;
 use crate::signals::StopRequest;
 use crate::view::View;
 
@@ -86,6 +89,8 @@ pub(crate) struct Job {
     pub(crate) tags: BTreeMap<String, String>,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) loads: Vec<LoadSpec>,
+    /// Who else learns how it goes.
+    pub(crate) metrics: Option<Arc<Metrics>>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
     /// Whether the user asked for the bound in so many words.
@@ -167,7 +172,7 @@ pub(crate) fn record(
     store: &Store,
     job: &Job,
     stop: &StopRequest,
-    view: View,
+    view: &mut View,
 ) -> Result<Recorded, CliError> {
     record_for(sys, store, job, stop, view, None)
 }
@@ -189,16 +194,17 @@ pub(crate) fn record_beside<S: Sink>(
 ) -> Result<Recorded, CliError> {
     let pacing = beside.pacing;
     let sink: &mut dyn Sink = &mut beside.sink;
-    record_for(sys, store, job, stop, View::Quiet, Some((sink, pacing)))
+    let asked = Some((sink, pacing));
+    record_for(sys, store, job, stop, &mut View::Quiet, asked)
 }
 
-fn record_for(
+fn record_for<'a>(
     sys: &SysRoot,
     store: &Store,
     job: &Job,
     stop: &StopRequest,
-    view: View,
-    beside: Option<(&mut dyn Sink, Pacing)>,
+    view: &'a mut View,
+    beside: Option<(&'a mut dyn Sink, Pacing)>,
 ) -> Result<Recorded, CliError> {
     let id = run_id()?;
     let keep_samples = job.spec.raw && beside.is_none();
@@ -211,9 +217,10 @@ fn record_for(
         progress_every: view.every(),
         writer: store.begin(id, raw)?,
         view,
-        next_stored: Nanos::ZERO,
+        gap: Gap::default(),
         keep_samples,
         beside,
+        metrics: job.metrics.clone(),
     };
     let mut load = start_load(&job.loads)?;
     let options = Options {
@@ -227,7 +234,7 @@ fn record_for(
     let started = SystemTime::now();
     let outcome = wakeup::run(sys, &job.spec, &options, load.as_mut(), &mut listener);
     drop(load);
-    listener.view.clear();
+    listener.view.pause();
     let mut outcome = outcome?;
     outcome.spec.raw = keep_samples;
     let host = crate::tuning::host_facts(sys);
@@ -349,30 +356,61 @@ fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, Stor
     Ok(log)
 }
 
+/// Progress is stored more rarely than it is shown; the maxima in between go along with what is stored.
+#[derive(Debug, Default)]
+struct Gap {
+    next_stored: Nanos,
+    maxima: Vec<Option<u64>>,
+}
+
+impl Gap {
+    /// Returns what is to be stored in place of `progress`, if it is time to.
+    fn bridge(&mut self, progress: &Progress) -> Option<Progress> {
+        let series = progress.series.iter();
+        self.maxima.resize(progress.series.len(), None);
+        for (max, series) in self.maxima.iter_mut().zip(series) {
+            *max = (*max).max(series.recent_max_ns);
+        }
+        if progress.t_ns < self.next_stored {
+            return None;
+        }
+        // A little early, so that progress of four times a second is stored every fourth time.
+        self.next_stored = progress.t_ns + STORE_PROGRESS_EVERY - Nanos::from_millis(50);
+        let mut stored = progress.clone();
+        for (series, max) in stored.series.iter_mut().zip(self.maxima.drain(..)) {
+            series.recent_max_ns = max;
+        }
+        Some(stored)
+    }
+}
+
 /// Passes what a run says to the store and to the view.
 struct Listener<'a> {
     writer: RunWriter,
-    view: View,
+    view: &'a mut View,
     progress_every: Nanos,
-    next_stored: Nanos,
+    gap: Gap,
     keep_samples: bool,
     beside: Option<&'a mut dyn Sink>,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Sink for Listener<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.view.event(event);
+        if let Some(metrics) = &self.metrics {
+            metrics.event(event);
+        }
         if let Some(beside) = &mut self.beside {
             beside.event(event)?;
         }
-        if let Event::Progress(progress) = event {
-            if progress.t_ns < self.next_stored {
-                return Ok(());
-            }
-            // A little early, so that progress of four times a second is stored every fourth time.
-            self.next_stored = progress.t_ns + STORE_PROGRESS_EVERY - Nanos::from_millis(50);
+        let Event::Progress(progress) = event else {
+            return Ok(self.writer.event(event)?);
+        };
+        match self.gap.bridge(progress) {
+            Some(progress) => Ok(self.writer.event(&Event::Progress(progress))?),
+            None => Ok(()),
         }
-        Ok(self.writer.event(event)?)
     }
 
     fn samples(&mut self, thread: u32, samples: &[Sample]) -> Result<(), SinkError> {
@@ -397,5 +435,31 @@ impl Sink for Listener<'_> {
             Some(beside) => beside.tick(),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::SeriesProgress;
+
+    use super::*;
+
+    #[test]
+    fn what_is_stored_has_the_maxima_of_what_was_only_shown() {
+        let mut gap = Gap::default();
+        let mut stored = Vec::new();
+        for (quarter, max) in (1..=9).zip([5, 9, 1, 1, 2, 7, 3, 1, 4]) {
+            let progress = Progress {
+                t_ns: Nanos::from_millis(250 * quarter),
+                series: vec![SeriesProgress {
+                    recent_max_ns: Some(max),
+                    ..SeriesProgress::default()
+                }],
+                ..Progress::default()
+            };
+            let kept = gap.bridge(&progress);
+            stored.extend(kept.and_then(|p| Some((quarter, p.series[0].recent_max_ns?))));
+        }
+        assert_eq!(stored, [(1, 5), (5, 9), (9, 7)]);
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use punctual_sys::SysRoot;
+use punctual_sys::{SysRoot, terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -28,7 +28,9 @@ impl StopRequest {
                 continue;
             }
             // The order matters: a set flag of the first signal arms the second.
-            flag::register_conditional_default(signal, Arc::clone(&stop))
+            // Before that one ends the program, the terminal is as it was.
+            terminal::give_back_on_signal(signal, Arc::clone(&stop))
+                .and_then(|()| flag::register_conditional_default(signal, Arc::clone(&stop)))
                 .and_then(|_| flag::register(signal, Arc::clone(&stop)))
                 .map_err(|err| CliError::failed_to("take signals").because(err))?;
         }
@@ -50,6 +52,11 @@ impl StopRequest {
     /// Returns the flag itself.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
+    }
+
+    /// Asks for the end, as the first signal does.
+    pub(crate) fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether the end was asked for.

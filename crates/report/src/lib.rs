@@ -16,6 +16,7 @@ pub mod export;
 pub mod extrapolation;
 pub mod html;
 pub mod markdown;
+pub mod openmetrics;
 mod order;
 pub mod rules;
 pub mod text;

@@ -1,12 +1,182 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The terminal.
+//! The terminal: its size, and a whole screen on it that is given back however the program ends.
+//!
+//! [`Screen`] takes the alternate screen, hides the cursor, and turns off line editing, echo, and the
+//! keys that would stop or kill the program without a word (Ctrl-Z, Ctrl-\, Ctrl-S). Ctrl-C still sends
+//! SIGINT. [`give_back`] undoes that once, whoever calls it first: the guard's drop, a panic's hook or
+//! a signal's handler. After SIGKILL nobody calls it, and the terminal stays as it is: `reset` mends it.
 
-use rustix::termios::tcgetwinsize;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, OnceLock};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
+    tcsetattr,
+};
+
+/// Alternate screen, cleared; cursor hidden (xterm's DECSET 1049 and 25).
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
+
+/// Attributes off, cursor shown, main screen.
+const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/// The modes of the terminal as it was found first.
+static ORIGINAL: OnceLock<libc::termios> = OnceLock::new();
+
+/// Whether the screen is taken.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The value of a special character that disables it (`_POSIX_VDISABLE`, termios(3)).
+const DISABLED: u8 = 0;
 
 /// Returns columns and rows of the terminal on standard error, if it is one that says.
 pub fn size() -> Option<(u16, u16)> {
     let size = tcgetwinsize(rustix::stdio::stderr()).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// Whether standard error is a terminal that this process may change and read: a process in the
+/// background is stopped when it tries (SIGTTOU, SIGTTIN).
+pub fn is_ours() -> bool {
+    tcgetpgrp(rustix::stdio::stderr()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+/// The whole screen of the terminal on standard error. Given back when this is dropped.
+#[derive(Debug)]
+pub struct Screen(());
+
+impl Screen {
+    /// Takes the screen.
+    ///
+    /// # Errors
+    ///
+    /// `ENOTTY` where standard error is no terminal, `EIO` where the terminal is gone, `EBUSY` where
+    /// it is taken already or this process is in the background.
+    pub fn take() -> io::Result<Self> {
+        if !is_ours() || TAKEN.load(Ordering::Acquire) {
+            return Err(rustix::io::Errno::BUSY.into());
+        }
+        let stderr = rustix::stdio::stderr();
+        let original = read_modes(stderr.as_raw_fd())?;
+        ORIGINAL.get_or_init(|| original);
+        give_back_on_panic();
+        let mut modes = tcgetattr(stderr)?;
+        modes.local_modes &= !(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHONL);
+        modes.input_modes &= !rustix::termios::InputModes::IXON;
+        modes.special_codes[SpecialCodeIndex::VSUSP] = DISABLED;
+        modes.special_codes[SpecialCodeIndex::VQUIT] = DISABLED;
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        TAKEN.store(true, Ordering::Release);
+        let screen = Self(());
+        tcsetattr(stderr, OptionalActions::Now, &modes)?;
+        write_raw(stderr.as_raw_fd(), ENTER);
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Gives the screen back if it is taken, with the modes that the terminal had. Safe in a signal's
+/// handler: it calls tcsetattr(3), tcflow(3) and write(2) alone (signal-safety(7)).
+pub fn give_back() {
+    if !TAKEN.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let fd = libc::STDERR_FILENO;
+    if let Some(original) = ORIGINAL.get() {
+        // SAFETY: `original` is a whole termios that lives as long as the program.
+        let _: libc::c_int = unsafe { libc::tcsetattr(fd, libc::TCSANOW, original) };
+        // Output that somebody stopped would hold the program here.
+        // SAFETY: plain integers; a descriptor that is no terminal is refused.
+        let _: libc::c_int = unsafe { libc::tcflow(fd, libc::TCOON) };
+    }
+    write_raw(fd, LEAVE);
+}
+
+/// Whether a [`Screen`] is taken, and was not given back by a panic or a signal.
+pub fn is_taken() -> bool {
+    TAKEN.load(Ordering::Acquire)
+}
+
+/// Gives the screen back when one of `signals` comes while `ending` is set: the program is about to be
+/// ended by it. To be registered before whatever ends it.
+///
+/// # Errors
+///
+/// `EINVAL` for a signal that cannot be handled.
+pub fn give_back_on_signal(signal: i32, ending: std::sync::Arc<AtomicBool>) -> io::Result<()> {
+    let action = move || {
+        if ending.load(Ordering::SeqCst) {
+            give_back();
+        }
+    };
+    // SAFETY: the action reads an atomic and calls `give_back`, which a handler may.
+    unsafe { signal_hook_registry::register(signal, action) }.map(drop)
+}
+
+/// Waits up to `patience` for keys and returns the bytes of those that were pressed. Returns nothing
+/// at once where standard input is no terminal or is not ours; then it sleeps all the same.
+pub fn keys(patience: Duration) -> Vec<u8> {
+    let stdin = rustix::stdio::stdin();
+    if !isatty(stdin) || !is_ours() {
+        std::thread::sleep(patience);
+        return Vec::new();
+    }
+    if !readable(stdin, patience) {
+        return Vec::new();
+    }
+    let mut bytes = [0; 64];
+    match rustix::io::read(stdin, &mut bytes) {
+        Ok(0) | Err(_) => {
+            // The terminal is gone; to ask again at once would take a CPU.
+            std::thread::sleep(patience);
+            Vec::new()
+        }
+        Ok(n) => bytes.iter().take(n).copied().collect(),
+    }
+}
+
+fn readable(fd: BorrowedFd<'_>, patience: Duration) -> bool {
+    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+    let patience = Timespec::try_from(patience).ok();
+    matches!(poll(&mut fds, patience.as_ref()), Ok(n) if n > 0)
+}
+
+fn read_modes(fd: RawFd) -> io::Result<libc::termios> {
+    // SAFETY: a termios is plain integers, for which zero is a value.
+    let mut modes = unsafe { std::mem::zeroed::<libc::termios>() };
+    // SAFETY: `modes` is a live termios that the call may write to.
+    match unsafe { libc::tcgetattr(fd, &raw mut modes) } {
+        0 => Ok(modes),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Writes without a lock and without a word where that fails.
+fn write_raw(fd: RawFd, bytes: &[u8]) {
+    // SAFETY: the pointer and the length are those of `bytes`.
+    let _: libc::ssize_t = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+/// Makes a panic give the screen back before it is told.
+fn give_back_on_panic() {
+    static HOOKED: Once = Once::new();
+    HOOKED.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            tell(panic);
+        }));
+    });
 }

@@ -3,6 +3,10 @@
 
 //! Options of `measure`: those of the wake-up instrument, and those that all others share.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_measure::deadline::Due;
 use punctual_measure::duty::Duty;
@@ -241,9 +245,27 @@ pub struct CommonArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
+    /// The run for Prometheus while it goes on
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+
     /// Show no progress, only the result
     #[arg(long, short = 'q', help_heading = "Output")]
     pub quiet: bool,
+}
+
+/// Metrics of a run that goes on
+#[derive(Args, Clone, Debug, Default)]
+pub struct MetricsArgs {
+    /// Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464;
+    /// an address that other machines reach needs a token
+    #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
+    pub metrics: Option<SocketAddr>,
+
+    /// Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]
+    #[arg(long, value_name = "FILE", requires = "metrics", help_heading = "Output",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub metrics_token_file: Option<PathBuf>,
 }
 
 /// Options of `measure release`

@@ -81,7 +81,9 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
     let mut conditions = Vec::new();
     let mut unstored = None;
-    for Beside { name, loads } in chosen.conditions {
+    let mut view = View::pick(args.quiet, &stop);
+    view.keep();
+    for (number, Beside { name, loads }) in (1..).zip(chosen.conditions) {
         if stop.is_set() {
             break;
         }
@@ -96,11 +98,12 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             tags: BTreeMap::new(),
             requirements: args.require.clone(),
             loads,
+            metrics: None,
             insist_on_mlock: false,
             insist_on_dma_latency: false,
         };
-        let view = View::pick(args.quiet).titled(&format!("assess, {name}"));
-        let recorded = recording::record(&sys, &store, &job, &stop, view)?;
+        view.title(&format!("assess, {name} ({number} of {count})"));
+        let recorded = recording::record(&sys, &store, &job, &stop, &mut view)?;
         if let Err(err) = recorded.kept() {
             unstored = Some(err);
         }
@@ -109,6 +112,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             run: recorded.record,
         });
     }
+    view.clear();
     let interrupted = stop.is_set();
     let assessment = assess(conditions, &spec.deadlines_ns, obstacle);
     show(&assessment, args.json).map_err(|err| {

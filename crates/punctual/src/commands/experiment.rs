@@ -32,6 +32,7 @@ use crate::exit::Exit;
 use crate::home;
 use crate::output::{print, remark};
 use crate::signals::StopRequest;
+use crate::view::View;
 
 /// More runs than this are asked about first.
 const MANY_RUNS: u64 = 1_000;
@@ -171,9 +172,13 @@ pub(crate) fn go_on(
     quiet: bool,
 ) -> Result<Ending, CliError> {
     let name = state.plan().name.clone();
-    let mut child = Child::new(store, &name, stop);
-    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet);
+    let mut view = View::pick(quiet, &stop);
+    view.title(&format!("experiment {name}"));
+    let screen = view.feed();
+    let mut child = Child::new(store, &name, stop, screen.clone());
+    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet, screen);
     let ending = carry_out(experiment, state, &mut child, &mut teller);
+    view.clear();
     ending.map_err(|err| {
         let hint = format!(
             "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"

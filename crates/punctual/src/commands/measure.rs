@@ -28,6 +28,7 @@ use self::plan::Cpus;
 use crate::cli::{self, Instrument, MeasureTuning, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::metrics::Metrics;
 use crate::output::{print, remark};
 use crate::recording::{self, Job, Recorded};
 use crate::signals::StopRequest;
@@ -82,10 +83,13 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         tags: cli::tags(&common.tag),
         requirements: common.require.clone(),
         loads: common.loads.chosen()?,
+        metrics: Metrics::of(&common.metrics, "wakeup", common.name.as_deref())?,
         insist_on_mlock: common.mlock.is_some(),
         insist_on_dma_latency: common.dma_latency.is_some(),
     };
-    let recorded = recording::record(&sys, &store, &job, &stop, View::pick(common.quiet))?;
+    let mut view = View::pick(common.quiet, &stop);
+    view.title("wakeup");
+    let recorded = recording::record(&sys, &store, &job, &stop, &mut view)?;
     finish(&recorded, common.json, common.quiet)
 }
 

@@ -6,6 +6,7 @@
 mod export;
 mod extrapolate;
 mod import;
+mod replay;
 
 use std::path::Path;
 
@@ -41,7 +42,17 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
             };
             list(&home, &filter, json)
         }
-        RunsAction::Show { run, json } => show(&home, &run, json),
+        RunsAction::Show {
+            run,
+            json,
+            live,
+            speed,
+        } => {
+            if live {
+                replay::show(&find(&Store::open_existing(&home)?, &run)?, speed)?;
+            }
+            show(&home, &run, json)
+        }
         RunsAction::Export {
             run,
             format,
@@ -77,7 +88,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     if json {
         let list = RunList {
             format: RUN_LIST_FORMAT.to_owned(),
-            runs: rows.into_iter().map(entry).collect(),
+            runs: entries(rows).collect(),
             foreign,
         };
         output::write(|out| {
@@ -89,6 +100,11 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         print(&text::run_list(&lines, &foreign))?;
     }
     Ok(Exit::Fine)
+}
+
+/// Makes what a list says of each run.
+pub(crate) fn entries(rows: Vec<RunRow>) -> impl Iterator<Item = RunListEntry> {
+    rows.into_iter().map(entry)
 }
 
 fn entry(row: RunRow) -> RunListEntry {

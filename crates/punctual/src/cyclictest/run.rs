@@ -183,6 +183,7 @@ fn measure(
             tags: BTreeMap::new(),
             requirements: Vec::new(),
             loads: Vec::new(),
+            metrics: None,
             insist_on_mlock: true,
             insist_on_dma_latency: false,
         };

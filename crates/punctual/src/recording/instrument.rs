@@ -4,21 +4,23 @@
 //! Measuring with any instrument but `wakeup`, and making a record of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::LoadSpec;
-use punctual_model::{Check, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, RunRecord, Setup};
+use punctual_model::{Check, HostFacts, INSTRUMENT_RUN_FORMAT, RunRecord, Setup};
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, Store};
 use punctual_sys::SysRoot;
 use uuid::Uuid;
 
-use super::{Listener, Recorded, judged, keep, merged, run_id, start_load};
+use super::{Gap, Listener, Recorded, judged, keep, merged, run_id, start_load};
 use crate::error::CliError;
+use crate::metrics::Metrics;
 use crate::signals::StopRequest;
 use crate::view::View;
 
@@ -33,6 +35,8 @@ pub(crate) struct Job {
     pub(crate) tags: BTreeMap<String, String>,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) loads: Vec<LoadSpec>,
+    /// Who else learns how it goes.
+    pub(crate) metrics: Option<Arc<Metrics>>,
     /// Whether the user asked for the lock in so many words.
     pub(crate) insist_on_mlock: bool,
     /// Whether the user asked for the bound in so many words.
@@ -45,7 +49,7 @@ pub(crate) fn record(
     store: &Store,
     job: &Job,
     stop: &StopRequest,
-    view: View,
+    view: &mut View,
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<Recorded, CliError> {
     let id = run_id()?;
@@ -53,9 +57,10 @@ pub(crate) fn record(
         progress_every: view.every(),
         writer: store.begin(id, Raw::Drop)?,
         view,
-        next_stored: Nanos::ZERO,
+        gap: Gap::default(),
         keep_samples: false,
         beside: None,
+        metrics: job.metrics.clone(),
     };
     let mut load = start_load(&job.loads)?;
     let control = Control {
@@ -75,7 +80,7 @@ pub(crate) fn record(
         instrument,
     );
     drop(load);
-    listener.view.clear();
+    listener.view.pause();
     let outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);

@@ -3,9 +3,9 @@
 
 //! Progress as plain lines, for logs and pipes: after 1, 2, 5 and 10 s, then every 10 s.
 
-use punctual_model::{Ended, Event, Nanos, Progress};
+use punctual_model::{Event, Nanos, Progress};
 
-use super::frame::clock;
+use super::live::{clock, ended};
 
 /// Which line comes next.
 #[derive(Debug, Default)]
@@ -15,12 +15,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Adds a heading to every line.
-    pub(super) fn titled(self, text: &str) -> Self {
-        Self {
+    /// Gives every line from now on a heading, and begins anew.
+    pub(super) fn title(&mut self, text: &str) {
+        *self = Self {
             title: Some(text.to_owned()),
-            ..self
-        }
+            shown: Nanos::ZERO,
+        };
     }
 
     /// Returns the line for an event, if it is time for one.
@@ -49,15 +49,7 @@ impl Lines {
                 hit.sample.cpu,
                 Nanos::new(hit.sample.latency_ns)
             ),
-            Event::Ended { reason, t_ns } => format!(
-                "{} after {t_ns}",
-                match reason {
-                    Ended::Completed => "completed",
-                    Ended::Precision => "precise enough",
-                    Ended::Threshold => "stopped at the threshold",
-                    Ended::Interrupted => "interrupted",
-                }
-            ),
+            Event::Ended { reason, t_ns } => format!("{} after {t_ns}", ended(*reason)),
         };
         Some(match &self.title {
             Some(title) => format!("{title}: {text}"),

@@ -8,6 +8,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/pty.rs"]
+mod pty;
 
 mod bad_input;
 mod bad_store;
@@ -25,6 +27,7 @@ mod ipc;
 mod irq;
 mod kernel_source;
 mod kill;
+mod live;
 mod loads;
 mod noise;
 mod options;
@@ -33,6 +36,7 @@ mod pi;
 mod release;
 mod report;
 mod schema;
+mod serve;
 mod system;
 mod threads;
 mod throughput;

@@ -68,48 +68,6 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
 }
 
 #[test]
-fn a_terminal_shows_the_live_table() {
-    if Command::new("script").arg("--version").output().is_err() {
-        machine::skip("script", "no script(1) for a pseudo-terminal");
-        return;
-    }
-    let home = Home::new();
-    let line = format!(
-        "stty cols 130 rows 40; exec {} {SHORT}",
-        program().display()
-    );
-    let mut command = Command::new("script");
-    command
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .env("PUNCTUAL_HOME", home.store())
-        .stdin(Stdio::null());
-    let answer = finish(command);
-    assert!([0, 1].contains(&answer.code()));
-    let heading = answer.stdout.lines().find(|line| line.contains("OVERRUNS"));
-    let heading = heading.unwrap_or_else(|| panic!("no table: {answer:#?}"));
-    for column in [
-        "T", "CPU", "PRIO", "INTERVAL", "COUNT", "MIN", "LAST", "MEAN", "P99", "MAX", "OVERRUNS",
-        "LOST",
-    ] {
-        assert!(
-            heading.split_whitespace().any(|word| word == column),
-            "{column}: {heading}"
-        );
-    }
-    assert!(
-        answer
-            .stdout
-            .contains("left; Ctrl-C ends it and keeps the run")
-    );
-    assert!(
-        answer.stdout.contains("\u{1b}["),
-        "it is not redrawn: {answer:#?}"
-    );
-    let summary = answer.stdout.split("Latency in").nth(1).unwrap();
-    assert!(!summary.contains('\u{1b}'), "the table stays: {answer:#?}");
-}
-
-#[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     let home = Home::new();
     home.measure("--priority o --dma-latency off --samples 20000 --interval 20us --raw");

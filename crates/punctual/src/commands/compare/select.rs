@@ -225,7 +225,7 @@ impl Source {
     }
 
     /// All samples, where the run keeps a histogram of those of its total.
-    fn histogram(&self) -> Result<Option<LatencyHistogram>, CliError> {
+    pub(crate) fn histogram(&self) -> Result<Option<LatencyHistogram>, CliError> {
         let Self::Stored(run) = self else {
             return Ok(None);
         };

@@ -25,6 +25,7 @@ use super::tuned;
 use crate::commands::measure::failed_checks;
 use crate::recording::{PARENT, RUN_ID};
 use crate::signals::StopRequest;
+use crate::view::{Feed, TELL};
 
 /// Time between two looks at the process.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -39,16 +40,18 @@ pub(super) struct Child {
     runs: PathBuf,
     name: String,
     stop: StopRequest,
+    screen: Option<Feed>,
 }
 
 impl Child {
-    /// Runs for experiment `name`, into `store`, until `stop`.
-    pub(super) fn new(store: &Store, name: &str, stop: StopRequest) -> Self {
+    /// Runs for experiment `name`, into `store`, until `stop`; how each goes is shown on `screen`.
+    pub(super) fn new(store: &Store, name: &str, stop: StopRequest, screen: Option<Feed>) -> Self {
         Self {
             home: store.home().to_owned(),
             runs: store.runs_dir().to_owned(),
             name: name.to_owned(),
             stop,
+            screen,
         }
     }
 
@@ -72,6 +75,10 @@ impl Child {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
+        match &self.screen {
+            Some(_) => command.env(TELL, "events"),
+            None => command.env_remove(TELL),
+        };
         for variable in &what.unset {
             command.env_remove(variable);
         }
@@ -81,7 +88,9 @@ impl Child {
     /// Waits for the process, and asks it to end when the experiment is to stop.
     fn wait(&self, mut child: std::process::Child) -> Option<String> {
         let stderr = child.stderr.take();
-        let reader = thread::spawn(move || stderr.map(first_error).unwrap_or_default());
+        let screen = self.screen.clone();
+        let read = move |stderr| first_error(stderr, screen.as_ref());
+        let reader = thread::spawn(move || stderr.map(read).unwrap_or_default());
         let mut asked: Option<Instant> = None;
         while let Ok(None) = child.try_wait() {
             match asked {
@@ -155,10 +164,14 @@ impl Runner for Child {
     }
 }
 
-/// Returns the first error of the process, with its cause. Reads all, so that the process can write.
-fn first_error(stderr: ChildStderr) -> Option<String> {
+/// Returns the first error of the process, with its cause, and shows its events. Reads all, so that
+/// the process can write.
+fn first_error(stderr: ChildStderr, screen: Option<&Feed>) -> Option<String> {
     let mut said: Option<String> = None;
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        if screen.is_some_and(|screen| screen.line(&line)) {
+            continue;
+        }
         if let Some(error) = line.strip_prefix("Error: ") {
             said.get_or_insert_with(|| error.to_owned());
         } else if let (Some(cause), Some(said)) = (line.strip_prefix("  caused by: "), &mut said) {

@@ -17,6 +17,7 @@ use crate::cli::{self, CommonArgs, DmaLatency, Switch};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
+use crate::metrics::Metrics;
 use crate::recording::instrument::{Job, record};
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -97,11 +98,13 @@ pub(crate) fn run(
         tags: cli::tags(&common.tag),
         requirements: common.require.clone(),
         loads: common.loads.chosen()?,
+        metrics: Metrics::of(&common.metrics, name, common.name.as_deref())?,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
     };
-    let view = View::pick(common.quiet);
-    let recorded = record(&sys, &store, &job, &stop, view, instrument)?;
+    let mut view = View::pick(common.quiet, &stop);
+    view.title(name);
+    let recorded = record(&sys, &store, &job, &stop, &mut view, instrument)?;
     super::finish(&recorded, common.json, common.quiet)
 }
 

@@ -316,11 +316,12 @@ impl Trial<'_> {
             tags: BTreeMap::new(),
             requirements: Vec::new(),
             loads: self.args.loads.chosen()?,
+            metrics: None,
             insist_on_mlock: false,
             insist_on_dma_latency: false,
         };
         let sys = &self.place.sys;
-        let recorded = recording::record(sys, &self.store, &job, &self.stop, View::pick(true))?;
+        let recorded = recording::record(sys, &self.store, &job, &self.stop, &mut View::Quiet)?;
         recorded.kept()?;
         let record = &recorded.record;
         if !record.valid {

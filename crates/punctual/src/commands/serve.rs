@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual serve`: a page over the store, to be read in a browser.
+//!
+//! It answers with what the program prints: the JSON of `runs list`, `runs show` and `compare`, and
+//! pages of the same. A run is reached by its whole id alone, so no path comes from a request.
+
+mod page;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use punctual_model::{Comparison, RunListEntry};
+use punctual_report::comparison::{self, Asked, Metric};
+use punctual_report::export;
+use punctual_stats::LatencyHistogram;
+use punctual_stats::runs::Options;
+use punctual_store::{Filter, Store, StoredRun};
+use uuid::Uuid;
+
+use self::page::Series;
+use super::compare::select::{Chosen, Source, input};
+use super::runs::entries;
+use crate::cli::ServeArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::http::{Access, Limits, Request, Response, Server, Token};
+use crate::metrics::bind;
+use crate::output::remark;
+use crate::signals::StopRequest;
+
+/// Runs of one comparison or overlay: more take long, and the machine may have other work.
+const RUNS_AT_ONCE: usize = 200;
+
+/// Runs of a list, where no limit is asked for.
+const LISTED: u32 = 500;
+
+/// Time between two looks whether to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Serves until a signal comes.
+pub(crate) fn run(home: Option<&Path>, args: &ServeArgs) -> Result<Exit, CliError> {
+    let store = Store::open_existing(home::find(home)?)?;
+    let mut token = Token::given(args.token_file.as_deref())?;
+    let outside = !args.listen.ip().to_canonical().is_loopback();
+    let generated = token.is_none() && outside;
+    if generated {
+        token = Some(Token::generate()?);
+    }
+    let shown = token.clone().filter(|_| generated);
+    let access = Access::new("--listen", args.listen, token, args.host.clone())?;
+    let listener = bind("--listen", args.listen)?;
+    let stop = StopRequest::on_signals()?;
+    let address = listener.local_addr().unwrap_or(args.listen);
+    remark(&format!(
+        "Serving {} on http://{address}/; Ctrl-C ends it.",
+        store.home().display()
+    ));
+    match shown {
+        Some(token) => remark(&format!(
+            "Token of this start, shown once: {0}\nSign in with a browser: http://{address}/?token={0}",
+            token.text()
+        )),
+        None if outside => remark("Whoever asks needs the token that was given."),
+        None => {}
+    }
+    let site = Site {
+        store,
+        // One answer that reads runs at a time: to serve must not take every CPU.
+        turn: Mutex::new(()),
+    };
+    let answer = move |request: &Request| site.answer(request);
+    let server = Server::start(listener, access, Limits::default(), Box::new(answer))
+        .map_err(|err| CliError::failed_to("serve").because(err))?;
+    while !stop.is_set() {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    drop(server);
+    Ok(Exit::Fine)
+}
+
+struct Site {
+    store: Store,
+    turn: Mutex<()>,
+}
+
+/// Why there is no answer: a status and a reason.
+type Refused = (u16, String);
+
+impl Site {
+    fn answer(&self, request: &Request) -> Response {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_api = request.path.starts_with("/api/");
+        match self.route(request) {
+            Ok(response) => response,
+            Err((status, why)) if is_api => Response::text(status, &format!("{why}\n")),
+            Err((status, why)) => Response::html(status, page::error(&why)),
+        }
+    }
+
+    fn route(&self, request: &Request) -> Result<Response, Refused> {
+        match request.path.as_str() {
+            "/" => Ok(Response::html(
+                200,
+                page::list(request, &self.list(request)?),
+            )),
+            "/compare" => {
+                let text = punctual_report::text::comparison(&self.compare(request)?);
+                Ok(Response::html(200, page::text("Comparison", &text)))
+            }
+            "/overlay" => Ok(Response::html(200, page::overlay(&self.overlay(request)?))),
+            "/api/runs" => json(&punctual_model::RunList {
+                format: punctual_model::RUN_LIST_FORMAT.to_owned(),
+                runs: self.list(request)?,
+                foreign: Vec::new(),
+            }),
+            "/api/compare" => json(&self.compare(request)?),
+            path => {
+                let (as_json, id) =
+                    match (path.strip_prefix("/api/runs/"), path.strip_prefix("/run/")) {
+                        (Some(id), _) => (true, id),
+                        (_, Some(id)) => (false, id),
+                        _ => return Err((404, "nothing is here".to_owned())),
+                    };
+                let run = self.open(id)?;
+                if !as_json {
+                    let text = punctual_report::text::run(
+                        run.record(),
+                        punctual_report::text::Detail::Full,
+                    );
+                    return Ok(Response::html(200, page::text(&format!("Run {id}"), &text)));
+                }
+                let mut body = Vec::new();
+                export::json_run(run.record(), &mut body).map_err(|err| failed(&err))?;
+                Ok(Response::json(200, body))
+            }
+        }
+    }
+
+    /// Opens a run by its whole id.
+    fn open(&self, id: &str) -> Result<StoredRun, Refused> {
+        let none = || (404, "no such run".to_owned());
+        // Hyphenated and in small letters, as the directory is named: no other form is a path here.
+        let id = id
+            .parse::<Uuid>()
+            .ok()
+            .filter(|uuid| uuid.to_string() == id);
+        let id = id.ok_or_else(none)?;
+        let path = self.store.runs_dir().join(id.to_string());
+        if !path.is_dir() {
+            return Err(none());
+        }
+        StoredRun::open(path).map_err(|err| failed(&err))
+    }
+
+    fn list(&self, request: &Request) -> Result<Vec<RunListEntry>, Refused> {
+        let asked = |name: &str| request.value(name).map(ToOwned::to_owned);
+        let tag = match request.value("tag").map(|tag| tag.split_once('=')) {
+            Some(None) => return Err((400, "tag: write it as KEY=VALUE".to_owned())),
+            Some(Some((key, value))) => Some((key.to_owned(), value.to_owned())),
+            None => None,
+        };
+        let valid = match request.value("valid") {
+            None => None,
+            Some("yes") => Some(true),
+            Some("no") => Some(false),
+            Some(_) => return Err((400, "valid: yes or no".to_owned())),
+        };
+        let limit = request.value("limit").map(str::parse::<u32>).transpose();
+        let limit = limit.map_err(|_| (400, "limit: a number".to_owned()))?;
+        let filter = Filter {
+            name: asked("name"),
+            tag,
+            valid,
+            limit: None,
+        };
+        let index = self.store.index().map_err(|err| failed(&err))?;
+        let rows = index.list(&filter).map_err(|err| failed(&err))?;
+        let fits = |entry: &RunListEntry| {
+            let figures = entry.figures.as_ref();
+            let is =
+                |name: &str, of: &dyn Fn(&punctual_model::RunListFigures) -> Option<String>| {
+                    request
+                        .value(name)
+                        .is_none_or(|wanted| figures.and_then(of).as_deref() == Some(wanted))
+                };
+            is("host", &|f| f.host.clone())
+                && is("kernel", &|f| f.kernel.clone())
+                && is("instrument", &|f| Some(f.instrument.clone()))
+        };
+        let limit = limit.unwrap_or(LISTED) as usize;
+        Ok(entries(rows).filter(fits).take(limit).collect())
+    }
+
+    /// Opens the runs of a group.
+    fn group(&self, request: &Request, name: &str) -> Result<Vec<StoredRun>, Refused> {
+        let ids: Vec<&str> = request.values(name).collect();
+        if ids.len() > RUNS_AT_ONCE {
+            return Err((400, format!("at most {RUNS_AT_ONCE} runs at once")));
+        }
+        ids.into_iter().map(|id| self.open(id)).collect()
+    }
+
+    fn compare(&self, request: &Request) -> Result<Comparison, Refused> {
+        let metrics = request.values("metric").map(str::parse::<Metric>);
+        let metrics: Vec<Metric> = metrics
+            .collect::<Result<_, _>>()
+            .map_err(|err| (400, err.to_string()))?;
+        let mut groups = Vec::new();
+        for name in ["a", "b"] {
+            let runs = self.group(request, name)?;
+            if runs.is_empty() {
+                return Err((400, "choose runs of group A and of group B".to_owned()));
+            }
+            groups.push((name.to_uppercase(), runs));
+        }
+        let ids: Vec<&str> = groups
+            .iter()
+            .flat_map(|(_, runs)| runs)
+            .map(|run| run.record().id.as_str())
+            .collect();
+        if ids
+            .iter()
+            .enumerate()
+            .any(|(at, id)| ids.iter().take(at).any(|other| other == id))
+        {
+            return Err((400, "a run is chosen twice".to_owned()));
+        }
+        let records = groups
+            .iter()
+            .flat_map(|(_, runs)| runs)
+            .map(StoredRun::record);
+        let metrics = match metrics.is_empty() {
+            true => comparison::default_metrics(records),
+            false => metrics,
+        };
+        let chosen = Chosen {
+            metrics: &metrics,
+            requirements: &[],
+            allow_invalid: request.value("invalid") == Some("allow"),
+        };
+        let groups = groups
+            .into_iter()
+            .map(|(name, runs)| {
+                input(
+                    &name,
+                    runs.into_iter().map(Source::Stored).collect(),
+                    &metrics,
+                    &chosen,
+                )
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|err| (400, told(&err)))?;
+        let asked = Asked {
+            metrics,
+            options: Options::default(),
+            requirements: Vec::new(),
+            in_blocks: true,
+        };
+        comparison::compare(groups, &asked).map_err(|err| (400, err.to_string()))
+    }
+
+    fn overlay(&self, request: &Request) -> Result<Vec<Series>, Refused> {
+        let mut series = Vec::new();
+        for group in ["a", "b"] {
+            for run in self.group(request, group)? {
+                let record = run.record().clone();
+                let histogram = Source::Stored(run).histogram();
+                let histogram = histogram.map_err(|err| (400, told(&err)))?;
+                let histogram = histogram.unwrap_or_default();
+                series.push(Series {
+                    group: group.to_uppercase(),
+                    record,
+                    above: above(&histogram),
+                });
+            }
+        }
+        match series.is_empty() {
+            true => Err((400, "choose runs".to_owned())),
+            false => Ok(series),
+        }
+    }
+}
+
+/// Returns the share of samples above the end of each step.
+#[expect(clippy::cast_precision_loss, reason = "shares to draw")]
+fn above(histogram: &LatencyHistogram) -> Vec<(u64, f64)> {
+    let all = histogram.count();
+    let mut left = all;
+    let steps = histogram.steps().into_iter();
+    let point = |step: punctual_stats::Bucket| {
+        left -= step.count;
+        (step.to_ns, left as f64 / all as f64)
+    };
+    steps.map(point).filter(|(_, share)| *share > 0.0).collect()
+}
+
+fn json(value: &impl serde::Serialize) -> Result<Response, Refused> {
+    let mut body = serde_json::to_vec_pretty(value).map_err(|err| failed(&err))?;
+    body.push(b'\n');
+    Ok(Response::json(200, body))
+}
+
+fn failed(err: &dyn std::error::Error) -> Refused {
+    (500, err.to_string())
+}
+
+fn told(err: &CliError) -> String {
+    let cause = err.cause().map(|cause| format!(": {cause}"));
+    format!("{}{}", err.what(), cause.unwrap_or_default())
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `serve` and `measure --metrics` as a client sees them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Home, machine, wait_until};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// A server, and the address that it said.
+struct Served {
+    child: Child,
+    address: String,
+    said: Vec<String>,
+}
+
+impl Served {
+    fn start(home: &Home, args: &[&str], env: &[(&str, &str)]) -> Self {
+        let mut command = home.command(["serve"].iter().chain(args));
+        let mut child = command
+            .env_remove("PUNCTUAL_TOKEN")
+            .envs(env.iter().copied())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address = first
+            .split("http://")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{first}"));
+        let address = address.split('/').next().unwrap().to_owned();
+        let more = if first.contains("127.0.0.1") || !env.is_empty() {
+            0
+        } else {
+            2
+        };
+        let said = lines.by_ref().take(more).map(Result::unwrap).collect();
+        Self {
+            child,
+            address,
+            said,
+        }
+    }
+
+    fn port(&self) -> &str {
+        self.address.rsplit(':').next().unwrap()
+    }
+
+    fn ask(&self, target: &str, headers: &str) -> (u16, String) {
+        let host = format!("127.0.0.1:{}", self.port());
+        ask(
+            &host,
+            &format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n"),
+        )
+    }
+
+    fn json(&self, target: &str) -> Value {
+        let (status, body) = self.ask(target, "");
+        assert_eq!(status, 200, "{target}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Sends a request, and returns the status and the body.
+fn ask(address: &str, request: &str) -> (u16, String) {
+    let Ok(mut stream) = TcpStream::connect(address) else {
+        return (0, String::new());
+    };
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    drop(stream.write_all(request.as_bytes()));
+    let mut answer = Vec::new();
+    drop(stream.read_to_end(&mut answer));
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let status = answer
+        .split(' ')
+        .nth(1)
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(0);
+    let body = answer
+        .split_once("\r\n\r\n")
+        .map(|(_, body)| body.to_owned());
+    (status, body.unwrap_or_default())
+}
+
+#[test]
+fn the_page_and_its_json_are_what_the_program_prints() {
+    let home = Home::new();
+    let first = home.quick(&["--name=<b>one</b>", "--tag=kernel=rt"]);
+    let second = home.quick(&["--name=two"]);
+    let (a, b) = (
+        first["id"].as_str().unwrap(),
+        second["id"].as_str().unwrap(),
+    );
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    let printed = home.run(["runs", "list", "--json"]).json();
+    assert_eq!(served.json("/api/runs")["runs"], printed["runs"]);
+    assert_eq!(
+        served.json("/api/runs?tag=kernel%3Drt")["runs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        served.json("/api/runs?host=nobody")["runs"],
+        Value::Array(Vec::new())
+    );
+    let kernel = first["host"]["kernel_release"].as_str().unwrap();
+    let of_kernel = served.json(&format!("/api/runs?kernel={kernel}"));
+    assert_eq!(of_kernel["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(served.json(&format!("/api/runs/{a}")), first);
+    let compared = served.json(&format!("/api/compare?a={a}&b={b}&invalid=allow"));
+    let printed = home.run([
+        "compare",
+        "--allow-invalid",
+        "--json",
+        &format!("--group=A={a}"),
+        &format!("--group=B={b}"),
+    ]);
+    assert_eq!(compared["results"], printed.fine().json()["results"]);
+    let (status, page) = served.ask("/", "");
+    assert_eq!(status, 200);
+    assert!(
+        page.contains("&lt;b&gt;one&lt;/b&gt;") && !page.contains("<b>one"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("<script") && !page.contains("src="),
+        "{page}"
+    );
+    let (_, overlay) = served.ask(&format!("/overlay?a={a}&b={b}"), "");
+    assert!(
+        overlay.contains("<svg") && overlay.contains("p99.9"),
+        "{overlay}"
+    );
+    let (_, run) = served.ask(&format!("/run/{a}"), "");
+    assert!(
+        run.contains("Latency in") && !run.contains("<b>one"),
+        "{run}"
+    );
+    let (status, page) = served.ask(&format!("/compare?a={a}&b={b}&invalid=allow"), "");
+    assert!(status == 200 && page.contains("p50"), "{page}");
+}
+
+#[test]
+fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
+    let home = Home::new();
+    let id = home.quick(&[])["id"].as_str().unwrap().to_owned();
+    fs::write(home.dir().join("secret"), "hidden-text").unwrap();
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    for target in [
+        "/api/runs/../../secret",
+        "/api/runs/..%2f..%2fsecret",
+        "/api/runs/%2e%2e%2f%2e%2e%2fsecret",
+        "/run/..%2f..%2f..%2fetc%2fpasswd",
+        "/../../etc/passwd",
+        "/run//etc/passwd",
+        &format!("/api/runs/{id}/../{id}"),
+        &format!("/api/runs/{id}/run.json"),
+        &format!("/api/runs/{}", id.to_uppercase()),
+        "/api/runs/00000000-0000-7000-8000-000000000000",
+    ] {
+        let (status, body) = served.ask(target, "");
+        assert_eq!(status, 404, "{target}: {body}");
+        assert!(
+            !body.contains("hidden-text") && !body.contains("root:"),
+            "{target}: {body}"
+        );
+    }
+    for (target, expected) in [
+        ("/api/runs?tag=x", 400),
+        ("/api/runs?valid=perhaps", 400),
+        ("/api/runs?limit=-1", 400),
+        ("/api/compare?a=x", 404),
+        ("/api/compare", 400),
+        ("/overlay", 400),
+    ] {
+        assert_eq!(served.ask(target, "").0, expected, "{target}");
+    }
+    let host = format!("127.0.0.1:{}", served.port());
+    for method in [
+        "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT",
+    ] {
+        let request = format!("{method} /api/runs/{id} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        assert_eq!(ask(&host, &request).0, 405, "{method}");
+    }
+    assert_eq!(home.list().len(), 1);
+}
+
+#[test]
+fn another_name_gets_no_answer_unless_it_is_ours() {
+    let home = Home::new();
+    home.quick(&[]);
+    let args = ["--listen", "127.0.0.1:0", "--host", "board.lan"];
+    let served = Served::start(&home, &args, &[]);
+    let address = format!("127.0.0.1:{}", served.port());
+    let named = |host: &str| ask(&address, &format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")).0;
+    assert_eq!(named("evil.example"), 421);
+    assert_eq!(named("board.lan:80"), 200);
+    assert_eq!(named("localhost"), 200);
+}
+
+#[test]
+fn other_machines_need_the_token() {
+    let home = Home::new();
+    home.quick(&[]);
+    let served = Served::start(
+        &home,
+        &["--listen", "0.0.0.0:0"],
+        &[("PUNCTUAL_TOKEN", SECRET)],
+    );
+    assert_eq!(served.ask("/", "").0, 401);
+    assert_eq!(
+        served
+            .ask("/api/runs", "Authorization: Bearer wrong-wrong-wrong-\r\n")
+            .0,
+        401
+    );
+    let bearer = format!("Authorization: Bearer {SECRET}\r\n");
+    assert_eq!(served.ask("/api/runs", &bearer).0, 200);
+    let cookie = format!("Cookie: punctual-token={SECRET}\r\n");
+    assert_eq!(served.ask("/", &cookie).0, 200);
+    assert_eq!(served.ask(&format!("/?token={SECRET}"), "").0, 303);
+    drop(served);
+    // None was given: one is made, and said.
+    let served = Served::start(&home, &["--listen", "0.0.0.0:0"], &[]);
+    let token = served.said[0].rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(token.len(), 64, "{:?}", served.said);
+    assert_eq!(served.ask("/", "").0, 401);
+    assert_eq!(
+        served
+            .ask("/", &format!("Authorization: Bearer {token}\r\n"))
+            .0,
+        200
+    );
+}
+
+#[test]
+fn a_token_that_others_can_read_or_guess_is_refused() {
+    let home = Home::new();
+    home.quick(&[]);
+    let path = home.dir().join("token");
+    let file = path.to_str().unwrap();
+    fs::write(&path, SECRET).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let answer = home.run(["serve", "--listen=127.0.0.1:0", "--token-file", file]);
+    answer.error(1, &["others than its owner"]).hinted();
+    fs::write(&path, "short").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let answer = home.run(["serve", "--listen=127.0.0.1:0", "--token-file", file]);
+    answer.error(2, &["a token has 16 to 1024"]).hinted();
+    let metrics = ["measure", "wakeup", "--metrics=0.0.0.0:0"];
+    let mut command = home.command(metrics);
+    command.env_remove("PUNCTUAL_TOKEN");
+    crate::common::finish(command)
+        .error(2, &["there is no token"])
+        .hinted();
+}
+
+/// A free port: taken for a moment, and given back.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn metrics_of_a_running_measurement_are_read_by_prometheus_own_parser() {
+    let home = Home::new();
+    let address = format!("127.0.0.1:{}", free_port());
+    let args = [
+        "measure",
+        "wakeup",
+        "--threads=2",
+        "--priority=o",
+        "--dma-latency=off",
+        "--duration=300s",
+        "--quiet",
+        "--load=cpu:1",
+        "--name=a \"name\"",
+        "--metrics",
+        &address,
+    ];
+    let running = home.start(args);
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut page = String::new();
+    let there = wait_until(Duration::from_secs(40), || {
+        page = ask(&address, &request).1;
+        page.contains("punctual_latency_seconds_count") && page.contains("punctual_load_work_total")
+    });
+    assert!(there, "{page}");
+    // Another run on the same address says so before it measures.
+    let second = home.run(["measure", "wakeup", "--metrics", &address]);
+    second.error(1, &["listen on --metrics"]).hinted();
+    assert_eq!(
+        ask(
+            &address,
+            &format!("GET /x HTTP/1.1\r\nHost: {address}\r\n\r\n")
+        )
+        .0,
+        404
+    );
+    running.signal("INT");
+    let answer = running.wait();
+    assert!([0, 1].contains(&answer.code()), "{answer:#?}");
+    assert!(
+        TcpStream::connect(&address).is_err(),
+        "it ends with the run"
+    );
+    let Some(python) = machine::python() else {
+        return;
+    };
+    let script = "import sys\n\
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n\
+        families = {f.name: f for f in parse(sys.stdin.read())}\n\
+        latency = families['punctual_latency_seconds']\n\
+        assert latency.type == 'histogram' and latency.unit == 'seconds', latency\n\
+        assert {s.labels['thread'] for s in latency.samples} == {'0', '1'}, latency\n\
+        buckets = [s for s in latency.samples if s.name.endswith('_bucket') and s.labels['thread'] == '0']\n\
+        counts = [s.value for s in buckets]\n\
+        assert counts == sorted(counts) and counts[-1] > 0 and len(counts) == 43, counts\n\
+        assert families['punctual_run'].samples[0].labels['name'] == 'a \"name\"'\n\
+        assert families['punctual_load_work'].samples[0].value > 0\n\
+        print(len(families))\n";
+    let mut parser = Command::new(python)
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    parser
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(page.as_bytes())
+        .unwrap();
+    let output = parser.wait_with_output().unwrap();
+    assert!(output.status.success(), "{page}");
+    let families: u32 = String::from_utf8(output.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!(families >= 10, "{families}");
+}
