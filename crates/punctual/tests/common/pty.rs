@@ -25,6 +25,8 @@ pub(crate) struct Pty {
     said: Arc<Mutex<Vec<u8>>>,
     store: PathBuf,
     size: (u16, u16),
+    /// Bytes that were drawn for another size.
+    old: usize,
 }
 
 impl Pty {
@@ -72,6 +74,7 @@ impl Pty {
             said,
             store: home.store(),
             size,
+            old: 0,
         })
     }
 
@@ -89,7 +92,7 @@ impl Pty {
     /// Returns what a terminal of the size at the start would show.
     pub(crate) fn screen(&self) -> vt100::Screen {
         let mut parser = vt100::Parser::new(self.size.1, self.size.0, 2_000);
-        parser.process(&self.said.lock().unwrap());
+        parser.process(&self.said.lock().unwrap()[self.old..]);
         parser.screen().clone()
     }
 
@@ -135,7 +138,7 @@ impl Pty {
             .status();
         assert!(status.unwrap().success());
         // What came before is drawn for the other size.
-        self.said.lock().unwrap().clear();
+        self.old = self.said.lock().unwrap().len();
         self.size = (columns.parse().unwrap(), rows.parse().unwrap());
     }
 
