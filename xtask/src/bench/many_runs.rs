@@ -174,6 +174,7 @@ fn record(id: String, histogram: &LatencyHistogram, side: &str, started: String)
         ..Series::default()
     };
     RunRecord {
+        guest: None,
         format: RUN_FORMAT.to_owned(),
         id,
         valid: true,
