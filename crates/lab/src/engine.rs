@@ -168,6 +168,7 @@ fn one_slot(
             path: state.dir().to_owned(),
             reason: "the plan is not of this experiment's file".to_owned(),
         })?;
+        what = what.in_block(slot.block);
         what.tags = state.plan().tags(slot);
         let run = Uuid::now_v7();
         state.begin(slot, run)?;

@@ -79,6 +79,19 @@ pub struct Invocation {
     pub tags: BTreeMap<String, String>,
 }
 
+impl Invocation {
+    /// Puts the number of the block, from 1, in place of `{block}`: what must differ from block to block,
+    /// such as the seed of a virtual machine, without which its runs would be copies.
+    #[must_use]
+    pub fn in_block(mut self, block: u32) -> Self {
+        let number = block.saturating_add(1).to_string();
+        for argument in &mut self.arguments {
+            *argument = argument.replace("{block}", &number);
+        }
+        self
+    }
+}
+
 impl Plan {
     /// Plans `experiment` in the order that `seed` gives.
     ///
@@ -286,14 +299,35 @@ pub fn stated_time(experiment: &Experiment, plan: &Plan) -> Option<Nanos> {
     for cell in &plan.cells {
         for measurement in 0..count(plan.measurements.len()) {
             let run = invocation(experiment, cell, measurement)?;
-            let duration = run
-                .arguments
-                .iter()
-                .find_map(|a| a.strip_prefix("--duration="))?;
-            sum = sum + duration.parse::<Nanos>().ok()? + experiment.cool_down;
+            sum = sum + time_of(&run.arguments)? + experiment.cool_down;
         }
     }
     Some(sum)
+}
+
+/// The interval of a thread where the options name none.
+const INTERVAL: Nanos = Nanos::from_millis(1);
+
+/// Returns how long a run measures: its duration, its samples, or its repeats.
+fn time_of(arguments: &[String]) -> Option<Nanos> {
+    let value = |name: &str| {
+        let mut values = arguments
+            .iter()
+            .filter_map(|a| a.strip_prefix("--")?.split_once('='));
+        values
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    };
+    let time = |name: &str| value(name)?.parse::<Nanos>().ok();
+    let times = |n: &str, each: Nanos| {
+        let n: u64 = n.parse().ok()?;
+        Some(Nanos::new(each.get().saturating_mul(n)))
+    };
+    time("duration").or_else(|| match (value("samples"), time("runtime")) {
+        (Some(n), _) => times(n, time("interval").unwrap_or(INTERVAL)),
+        (None, Some(each)) => times(value("repeats").unwrap_or("5"), each),
+        _ => None,
+    })
 }
 
 type Cells = (Vec<Vec<String>>, Vec<String>);
@@ -458,6 +492,16 @@ mod tests {
              --raw --load=cpu:2"
         );
         assert!(!line(0).contains("--load"));
+    }
+
+    #[test]
+    fn an_option_can_have_the_number_of_its_block() {
+        let (experiment, plan) = planned(&TEXT.replace("cpu:2", "cpu:{block}"));
+        let run = |block| {
+            let run = invocation(&experiment, &plan.cells[1], 0).unwrap();
+            run.in_block(block).arguments.join(" ")
+        };
+        assert!(run(0).ends_with("--load=cpu:1") && run(6).ends_with("--load=cpu:7"));
     }
 
     #[test]

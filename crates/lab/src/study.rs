@@ -56,7 +56,10 @@ const BUILT_IN: [BuiltIn; 5] = [
     (
         "bridgers2015",
         include_str!("study/bridgers2015.toml"),
-        &[("sampler", include_str!("study/bridgers2015-sampler.toml"))],
+        &[
+            ("sampler", include_str!("study/bridgers2015-sampler.toml")),
+            ("kernels", include_str!("study/bridgers2015-kernels.toml")),
+        ],
     ),
 ];
 

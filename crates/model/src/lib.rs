@@ -30,6 +30,7 @@ mod run;
 mod run_list;
 mod size;
 mod spec;
+mod study;
 mod tune;
 mod units;
 
@@ -81,6 +82,11 @@ pub use run::{
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
+pub use study::{
+    PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyDirection, StudyFacts,
+    StudyFinding, StudyPart, StudyPicture, StudyReport, StudyResult, StudyRow, StudySkipped,
+    StudyStep,
+};
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,
     KNOB_LIST_FORMAT, KeptSession, KnobGuard, KnobList, KnobNote, KnobReading, LeftOut,

@@ -19,6 +19,7 @@ mod loads;
 mod measure;
 mod pi;
 mod report;
+mod study;
 mod throughput;
 mod tune;
 
@@ -50,6 +51,7 @@ pub use self::measure::{
 };
 pub use self::pi::PiArgs;
 pub use self::report::{ReportArgs, ReportFormat};
+pub use self::study::{StudyAction, StudyReportArgs, StudyRunArgs};
 pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
 pub use self::tune::{
     BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TrialArgs, TuneAction, TuneArgs,
@@ -119,6 +121,12 @@ pub enum Command {
         /// What to do with them
         #[command(subcommand)]
         action: ExperimentAction,
+    },
+    /// Carry out published experiments here, and compare with what was published
+    Study {
+        /// What to do with them
+        #[command(subcommand)]
+        action: StudyAction,
     },
     /// Boot other kernels in a virtual machine
     Kernel {

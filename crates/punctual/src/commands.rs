@@ -13,6 +13,7 @@ pub(crate) mod measure;
 mod report;
 mod runs;
 mod serve;
+mod study;
 mod tune;
 
 use crate::cli::{Cli, Command};
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             measure::run(home, &tuning, &instrument)
         }
         Command::Experiment { action } => experiment::run(home, action),
+        Command::Study { action } => study::run(home, action),
         Command::Kernel { action } => kernel::run(home, &action),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),

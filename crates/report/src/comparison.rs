@@ -33,6 +33,8 @@ use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
 pub use require::require;
 
+pub(crate) use metric::{compact, expand as expanded};
+
 /// One run to compare.
 #[derive(Clone, Debug)]
 pub struct RunInput {

@@ -19,4 +19,5 @@ pub mod markdown;
 pub mod openmetrics;
 mod order;
 pub mod rules;
+pub mod study;
 pub mod text;

@@ -22,6 +22,7 @@ mod loads;
 mod nouns;
 mod number;
 mod results;
+mod study;
 mod tuning;
 mod verdict;
 mod words;
@@ -47,6 +48,7 @@ pub use latency_test::latency_test;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{percent, policy, share, span};
+pub use study::{studies, study, study_list};
 pub use tuning::{boot, knobs, plan, trial, tuning};
 pub(crate) use words::{measured, seconds_of, tuned};
 

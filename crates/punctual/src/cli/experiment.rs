@@ -172,7 +172,7 @@ pub struct ExperimentSweepArgs {
 }
 
 /// Reads `NAME=VALUE`.
-fn parameter(text: &str) -> Result<(String, toml::Value), String> {
+pub(super) fn parameter(text: &str) -> Result<(String, toml::Value), String> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())

@@ -9,7 +9,7 @@ pub(crate) mod results;
 mod runner;
 mod status;
 mod sweep;
-mod tuned;
+pub(crate) mod tuned;
 mod view;
 
 use std::fs::File;
@@ -24,6 +24,7 @@ use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
 
+pub(crate) use self::left_out::lack_of;
 use self::runner::Child;
 use self::view::Teller;
 use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};

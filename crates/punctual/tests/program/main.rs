@@ -37,6 +37,7 @@ mod release;
 mod report;
 mod schema;
 mod serve;
+mod study;
 mod system;
 mod threads;
 mod throughput;

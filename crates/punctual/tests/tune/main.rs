@@ -19,5 +19,6 @@ mod keeper;
 mod kill;
 mod live;
 mod measure;
+mod study;
 mod tree;
 mod trial;

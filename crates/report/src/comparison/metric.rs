@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use punctual_model::{Better, Nanos, RunRecord};
+use punctual_model::{Better, Figure, Nanos, RunRecord};
 use punctual_stats::LatencyHistogram;
 
 /// A figure of a run.
@@ -125,15 +125,18 @@ impl Metric {
                 let seconds = float(run.duration_ns?.get()) / 1e9;
                 (seconds > 0.0).then(|| float(counted.all()) / seconds)
             }
-            Self::Figure { name, labels } => {
-                let labels = labels.as_ref()?;
-                let figure = run
-                    .figures
-                    .iter()
-                    .find(|figure| figure.name == *name && figure.labels == *labels)?;
-                figure.value.filter(|value| value.is_finite())
-            }
+            Self::Figure { .. } => self.figure(run)?.value.filter(|value| value.is_finite()),
         }
+    }
+
+    /// The result of a run that it names, labels included.
+    pub(crate) fn figure<'a>(&self, run: &'a RunRecord) -> Option<&'a Figure> {
+        let Self::Figure { name, labels } = self else {
+            return None;
+        };
+        let labels = labels.as_ref()?;
+        let mut figures = run.figures.iter();
+        figures.find(|figure| figure.name == *name && figure.labels == *labels)
     }
 
     /// The standard error of the logarithm of its value that the run's own samples make, squared.
@@ -202,7 +205,7 @@ pub fn default_metrics<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) ->
 }
 
 /// Puts every set of labels that `runs` have in the place of a result named without.
-pub(super) fn expand<'a>(
+pub(crate) fn expand<'a>(
     metrics: &[Metric],
     runs: impl Iterator<Item = &'a RunRecord> + Clone,
 ) -> Vec<Metric> {
@@ -330,7 +333,7 @@ impl fmt::Display for Metric {
 }
 
 /// `100us`, as it is typed.
-fn compact(span: Nanos) -> String {
+pub(crate) fn compact(span: Nanos) -> String {
     crate::text::span(span).replace(' ', "").replace('µ', "u")
 }
 

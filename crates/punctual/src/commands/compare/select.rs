@@ -28,9 +28,9 @@ const SAMPLE_BLOCKS: usize = 32;
 
 /// A group as it was named.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) name: String,
-    pub(super) selectors: Vec<String>,
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) selectors: Vec<String>,
 }
 
 /// What of the runs is needed, and which are taken.
@@ -44,7 +44,7 @@ pub(crate) struct Chosen<'a> {
 }
 
 /// Takes the groups from the arguments.
-pub(super) fn groups(positional: &[String], named: &[String]) -> Result<Vec<Wanted>, CliError> {
+pub(crate) fn groups(positional: &[String], named: &[String]) -> Result<Vec<Wanted>, CliError> {
     let mut groups: Vec<Wanted> = positional
         .iter()
         .map(|text| Wanted {
@@ -131,7 +131,7 @@ fn selectors(text: &str) -> Vec<String> {
 }
 
 /// Reads the runs of each group.
-pub(super) fn read(
+pub(crate) fn read(
     store: &Store,
     wanted: &[Wanted],
     chosen: &Chosen<'_>,

@@ -94,7 +94,8 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
         for measurement in 0..read.experiment.measurements.len() {
             let measurement = u32::try_from(measurement).unwrap_or(u32::MAX);
             let run = invocation(&read.experiment, cell, measurement);
-            let arguments = run.map(|run| run.arguments).unwrap_or_default();
+            let arguments = run.map(|run| run.in_block(0).arguments);
+            let arguments = arguments.unwrap_or_default();
             let line = [vec!["punctual".to_owned()], arguments].concat();
             let wrong = |why: &str| {
                 CliError::usage(format!(

@@ -190,7 +190,7 @@ fn design(file: &Experiment, plan: &Plan, finished: Option<String>) -> Design {
 }
 
 /// Reads the runs of each measurement and cell. Where a run was repeated, the valid one counts.
-fn gather(
+pub(crate) fn gather(
     store: &Store,
     plan: &Plan,
     attempts: &[Attempt],

@@ -50,7 +50,7 @@ pub(super) fn known(setting: &str) -> Result<(), CliError> {
 }
 
 /// Fails where cells change the machine and that may not be done.
-pub(super) fn require(experiment: &Experiment, plan: &Plan) -> Result<(), CliError> {
+pub(crate) fn require(experiment: &Experiment, plan: &Plan) -> Result<(), CliError> {
     let factor = |sets: &Sets| matches!(sets, Sets::Knob(_) | Sets::Profile);
     if !experiment.factors.iter().any(|f| factor(&f.sets)) {
         return Ok(());

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Published experiments: what they are, and what they say here beside what was published.
+
+use serde::{Deserialize, Serialize};
+
+use crate::assessment::RealTimeClass;
+use crate::comparison::{ComparisonScale, ComparisonVerdict, Effect};
+use crate::figure::Better;
+use crate::host::HostFacts;
+use crate::run::Interval;
+
+/// The name and major version of the format that this program writes.
+pub const STUDY_REPORT_FORMAT: &str = "punctual.study-report/1";
+
+/// One or several studies as they were carried out here.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyReport {
+    /// `punctual.study-report/1`.
+    pub format: String,
+    /// The studies.
+    pub studies: Vec<StudyResult>,
+}
+
+/// A study as it is published.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyFacts {
+    /// Name, as on the command line.
+    pub name: String,
+    /// What it is about.
+    pub title: String,
+    /// The published work.
+    pub citation: String,
+    /// The machine that it was made on.
+    pub machine: String,
+    /// What the authors did, in our words.
+    pub method: String,
+    /// What is done differently here, and why.
+    pub differences: Vec<String>,
+    /// The published tables, as printed.
+    pub published: Vec<PublishedTable>,
+    /// The steps of the work, and what stands for each here.
+    pub steps: Vec<StudyStep>,
+}
+
+/// A published table.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PublishedTable {
+    /// What it shows.
+    pub title: String,
+    /// Headings with their units.
+    pub columns: Vec<String>,
+    /// Rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A step of the published work.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyStep {
+    /// What the authors did.
+    pub text: String,
+    /// What stands for it here.
+    pub here: String,
+}
+
+/// One study as it was carried out here.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyResult {
+    /// What was published.
+    pub study: StudyFacts,
+    /// Which carrying out of it, from 1. Null where runs were given that others recorded.
+    pub number: Option<u32>,
+    /// `quick`, `default`, `paper`, `budget` or `recorded`.
+    pub scale: String,
+    /// The machine that it ran on, by its first run. Null without one.
+    pub host: Option<HostFacts>,
+    /// The experiments.
+    pub parts: Vec<StudyPart>,
+    /// What the runs say to each question.
+    pub answers: Vec<StudyAnswer>,
+}
+
+/// One experiment of a study.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyPart {
+    /// Its name.
+    pub name: String,
+    /// What it measures.
+    pub title: String,
+    /// Name of the experiment in the store. Null if it was not carried out.
+    pub experiment: Option<String>,
+    /// Runs that were planned, repeats apart.
+    pub planned: u64,
+    /// Valid runs.
+    pub valid: u64,
+    /// Runs of which a check did not pass: in no figure.
+    pub invalid: u64,
+    /// Runs that were not recorded.
+    pub failed: u64,
+    /// Why it is over. Null while it is not.
+    pub finished: Option<String>,
+    /// What was left out, with the reason: the whole part, or levels and measurements of it.
+    pub skipped: Vec<StudySkipped>,
+}
+
+/// Something that was left out.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudySkipped {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the runs say to a question.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyAnswer {
+    /// The question.
+    pub question: String,
+    /// What the work reports, in words.
+    pub paper: String,
+    /// How it was answered here, where levels are compared.
+    pub method: Option<String>,
+    /// The figures, published ones beside.
+    pub rows: Vec<StudyRow>,
+    /// What the runs of each cell show.
+    pub findings: Vec<StudyFinding>,
+    /// Distributions, in bins.
+    pub pictures: Vec<StudyPicture>,
+    /// What follows, in words.
+    pub conclusion: String,
+    /// Why there is no answer. Null where there is one.
+    pub skipped: Option<String>,
+}
+
+/// One figure of one cell.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyRow {
+    /// The cell, or the part of its name that differs from the base's.
+    pub cell: String,
+    /// The figure.
+    pub figure: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// Runs behind it.
+    pub runs: u64,
+    /// The estimate over the runs. Null without a run that has it.
+    pub estimate: Option<f64>,
+    /// Its 95 % interval: over runs, or of the only run by its own samples. Null where there is none.
+    pub interval: Option<Interval>,
+    /// Over the base. Null for the base, and where there is no ratio.
+    pub ratio: Option<Effect>,
+    /// Minus the base, in the unit. Null for the base.
+    pub difference: Option<Effect>,
+    /// How it was compared. Null for the base.
+    pub scale: Option<ComparisonScale>,
+    /// P-value of "no effect", corrected for all comparisons of the question. Null for the base, and
+    /// below two runs a side.
+    pub p: Option<f64>,
+    /// What follows. Null for the base.
+    pub verdict: Option<ComparisonVerdict>,
+    /// Further blocks that would decide. Null for other verdicts.
+    pub more_runs: Option<u64>,
+    /// The published value. Null where there is none for this cell.
+    pub published: Option<f64>,
+    /// Its unit.
+    pub published_unit: Option<String>,
+    /// The published value over that of the base. Null without either, or for a base of 0.
+    pub published_ratio: Option<f64>,
+    /// Whether the direction is the published one. Null for the base.
+    pub direction: Option<StudyDirection>,
+    /// The real-time class, where that was asked.
+    pub class: Option<RealTimeClass>,
+    /// Upper end of the interval of the share of misses, where classes were asked for.
+    pub at_most: Option<f64>,
+}
+
+/// Whether an effect has the direction that was published.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StudyDirection {
+    /// An effect of the published direction.
+    Same,
+    /// An effect of the other direction, or one where none was published.
+    Other,
+    /// No effect was found, and one that matters would have been.
+    NotDistinguishable,
+    /// Too few runs to say.
+    TooFewRuns,
+    /// Nothing was published to compare with.
+    NoClaim,
+}
+
+/// A finding of the runs of a cell.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyFinding {
+    /// The cell.
+    pub cell: String,
+    /// The finding.
+    pub id: String,
+    /// Runs that have it.
+    pub runs: u64,
+    /// Runs of the cell.
+    pub of: u64,
+    /// What one of them says, in full.
+    pub detail: String,
+}
+
+/// A stretch of a distribution.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyPicture {
+    /// The cell.
+    pub cell: String,
+    /// `head` or `tail`.
+    pub part: String,
+    /// Samples of the whole distribution.
+    pub samples: u64,
+    /// The bins, in order.
+    pub bins: Vec<StudyBin>,
+}
+
+/// A bin.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyBin {
+    /// Lower end.
+    pub from_ns: u64,
+    /// Upper end.
+    pub to_ns: u64,
+    /// Samples in it.
+    pub count: u64,
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual study`.
+//!
+//! A study is data: its experiments are carried out as `experiment` does, and its questions are answered
+//! by the statistics of `compare`. What is here is which parameters its files get on this machine, and
+//! which experiment belongs to which carrying out of it.
+
+mod answer;
+mod carry;
+mod moving;
+mod note;
+mod report;
+mod scale;
+
+use std::path::Path;
+
+use punctual_lab::LabError;
+use punctual_lab::study::Study;
+use punctual_model::{PublishedTable, StudyFacts, StudyStep};
+use punctual_report::text;
+use serde::Serialize;
+
+use crate::cli::StudyAction;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, print};
+
+/// Why there is nothing yet of a part that is not left out.
+const NOT_BEGUN: &str = "not begun yet: `punctual study run` goes on with it";
+
+/// The word for every study.
+const ALL: &str = "all";
+
+/// Does what `action` says.
+pub(crate) fn run(home: Option<&Path>, action: StudyAction) -> Result<Exit, CliError> {
+    match action {
+        StudyAction::List { json } => list(json),
+        StudyAction::Show { name, json } => show(&name, json),
+        StudyAction::Run(args) => carry::run(home, &args),
+        StudyAction::Report(args) => report::show(home, &args),
+    }
+}
+
+/// Returns the study of that name.
+fn named(name: &str) -> Result<Study, CliError> {
+    let study = Study::named(name).ok_or_else(|| {
+        CliError::usage(format!("`{name}`: no such study")).hint(format!(
+            "there are {}; `punctual study list` says what they are",
+            Study::names().join(", ")
+        ))
+    })?;
+    study.map_err(ours)
+}
+
+/// Returns the studies that are meant: one, or all.
+fn chosen(name: &str) -> Result<Vec<Study>, CliError> {
+    if name == ALL {
+        return Study::names().into_iter().map(named).collect();
+    }
+    Ok(vec![named(name)?])
+}
+
+/// A study that comes with the program and cannot be read is no mistake of the user's.
+fn ours(err: LabError) -> CliError {
+    CliError::failed_to("read a study of the program").because(err)
+}
+
+fn facts(study: &Study) -> StudyFacts {
+    let table = |table: &punctual_lab::study::Published| PublishedTable {
+        title: table.title.clone(),
+        columns: table.columns.clone(),
+        rows: table.rows.clone(),
+    };
+    let step = |step: &punctual_lab::study::Step| StudyStep {
+        text: step.text.clone(),
+        here: step.here.clone(),
+    };
+    StudyFacts {
+        name: study.name.clone(),
+        title: study.title.clone(),
+        citation: study.citation.clone(),
+        machine: study.machine.clone(),
+        method: study.method.trim().to_owned(),
+        differences: study.differences.clone(),
+        published: study.published.iter().map(table).collect(),
+        steps: study.steps.iter().map(step).collect(),
+    }
+}
+
+fn list(json: bool) -> Result<Exit, CliError> {
+    let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
+    if json {
+        return write_json(&studies);
+    }
+    print(&text::study_list(&studies))?;
+    Ok(Exit::Fine)
+}
+
+fn show(name: &str, json: bool) -> Result<Exit, CliError> {
+    let facts = facts(&named(name)?);
+    if json {
+        return write_json(&facts);
+    }
+    print(&text::study(&facts))?;
+    Ok(Exit::Fine)
+}
+
+fn write_json(value: &impl Serialize) -> Result<Exit, CliError> {
+    output::write(|out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From a question of a study to its answer, by the runs of an experiment.
+
+use std::collections::BTreeMap;
+
+use punctual_lab::plan::Plan;
+use punctual_lab::state::Snapshot;
+use punctual_lab::study::{Claim, Kind, Need, Question, Study};
+use punctual_model::{Nanos, StudyAnswer};
+use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
+use punctual_report::study::{self as statistics, Cells, Published, with_derived};
+use punctual_stats::runs::Options;
+use punctual_store::Store;
+use toml::Table;
+
+use super::moving;
+use super::note::PartNote;
+use crate::commands::compare::select::{self, Chosen};
+use crate::commands::experiment::results::gather;
+use crate::error::CliError;
+
+/// Answers a question by the experiment of its part.
+pub(super) fn of(
+    store: &Store,
+    question: &Question,
+    part: &PartNote,
+    snapshot: Option<&Snapshot>,
+) -> Result<StudyAnswer, CliError> {
+    let Some(snapshot) = snapshot else {
+        let why = part.skipped.clone();
+        return Ok(skipped(
+            question,
+            why.unwrap_or_else(|| super::NOT_BEGUN.to_owned()),
+        ));
+    };
+    let plan = &snapshot.plan;
+    let measurement = match &question.measurement {
+        None => 0,
+        Some(name) => match plan.measurements.iter().position(|known| known == name) {
+            Some(at) => at,
+            None => {
+                let left_out = format!("measure {name}");
+                let why = plan.skipped.iter().find(|skipped| skipped.what == left_out);
+                let why = why.map(|skipped| skipped.reason.clone());
+                return Ok(skipped(question, why.unwrap_or(left_out)));
+            }
+        },
+    };
+    let metrics = metrics(question)?;
+    let asked = Asked {
+        metrics: metrics.clone(),
+        options: Options::default(),
+        requirements: Vec::new(),
+        in_blocks: true,
+    };
+    let mut measured = gather(store, plan, &snapshot.attempts, &asked, false)?;
+    let mut groups = measured.swap_remove(measurement).groups;
+    for run in groups.iter_mut().flat_map(|group| &mut group.runs) {
+        with_derived(&mut run.record);
+        if question
+            .figures
+            .iter()
+            .any(|name| name.starts_with("moving_"))
+        {
+            moving::add(store, &mut run.record);
+        }
+    }
+    let base = levels(question, &part.parameters);
+    let cells = match cells(question, &base, plan, groups) {
+        Ok(cells) => cells,
+        Err(why) => return Ok(skipped(question, why)),
+    };
+    answer(question, cells, &metrics)
+}
+
+fn skipped(question: &Question, why: String) -> StudyAnswer {
+    StudyAnswer {
+        question: question.text.clone(),
+        paper: question.paper.clone(),
+        skipped: Some(why),
+        ..StudyAnswer::default()
+    }
+}
+
+fn metrics(question: &Question) -> Result<Vec<Metric>, CliError> {
+    if matches!(question.kind, Kind::Findings | Kind::Classes) {
+        return Ok(Vec::new());
+    }
+    let parse = |name: &String| {
+        name.parse::<Metric>()
+            .map_err(|err| CliError::failed_to("read a study of the program").because(err))
+    };
+    question.figures.iter().map(parse).collect()
+}
+
+/// The levels of the base, parameters filled in.
+fn levels(question: &Question, parameters: &Table) -> BTreeMap<String, String> {
+    let value = |text: &String| {
+        let name = text.strip_prefix('$');
+        let found = name.and_then(|name| parameters.get(name)?.as_str());
+        found.map_or_else(|| text.clone(), ToOwned::to_owned)
+    };
+    let base = question.base.iter();
+    base.map(|(factor, level)| (factor.clone(), value(level)))
+        .collect()
+}
+
+/// Returns the cells that a question is about, the base first, or why there is none to ask.
+fn cells(
+    question: &Question,
+    base: &BTreeMap<String, String>,
+    plan: &Plan,
+    groups: Vec<GroupInput>,
+) -> Result<Cells, String> {
+    let place = |factor: &String| plan.factors.iter().position(|known| known == factor);
+    let has = |cell: &[String], factor: &String, level: &String| {
+        place(factor).and_then(|at| cell.get(at)) == Some(level)
+    };
+    let vary = question.vary.as_ref();
+    let wanted = |cell: &[String]| {
+        let mut base = base.iter();
+        base.all(|(factor, level)| vary == Some(factor) || has(cell, factor, level))
+    };
+    let mut chosen: Vec<(bool, String, GroupInput)> = Vec::new();
+    for (cell, mut group) in plan.cells.iter().zip(groups) {
+        if !wanted(cell) {
+            continue;
+        }
+        let level = vary.and_then(|factor| cell.get(place(factor)?)).cloned();
+        let is_base = vary.is_none_or(|factor| base.get(factor) == level.as_ref());
+        // What all of its cells have is in the question.
+        let names = plan.factors.iter().zip(cell);
+        let names: Vec<String> = names
+            .filter(|(factor, _)| vary == Some(*factor) || !base.contains_key(*factor))
+            .map(|(factor, level)| format!("{factor}={level}"))
+            .collect();
+        group.name = match names.is_empty() {
+            true => "all runs".to_owned(),
+            false => names.join(" "),
+        };
+        chosen.push((is_base, level.unwrap_or_default(), group));
+    }
+    if vary.is_some() && !chosen.iter().any(|(is_base, ..)| *is_base) {
+        return Err("its base was left out, or is not part of this scale".to_owned());
+    }
+    if vary.is_some() && chosen.len() < 2 {
+        return Err("all that would be compared with its base was left out".to_owned());
+    }
+    chosen.sort_by_key(|(is_base, ..)| !is_base);
+    let (levels, groups) = chosen
+        .into_iter()
+        .map(|(_, level, group)| (level, group))
+        .unzip();
+    Ok(Cells { groups, levels })
+}
+
+fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CliError> {
+    let answered = match question.kind {
+        Kind::Compare => statistics::compared(cells, metrics, &published(question)),
+        Kind::Table => statistics::table(cells, metrics),
+        Kind::Agree => Ok(statistics::agreement(&cells, metrics)),
+        Kind::Findings => Ok(statistics::findings(&cells, &question.figures)),
+        Kind::Classes => {
+            let deadlines = question.figures.iter().map(|time| time.parse::<Nanos>());
+            let deadlines: Vec<Nanos> = deadlines.filter_map(Result::ok).collect();
+            Ok(statistics::classes(&cells, &deadlines))
+        }
+    };
+    let answered = match answered {
+        Ok(answered) => answered,
+        Err(err @ CompareError::NoFigure { .. }) => return Ok(skipped(question, err.to_string())),
+        Err(err) => return Err(CliError::failed_to("answer a question").because(err)),
+    };
+    Ok(StudyAnswer {
+        question: question.text.clone(),
+        paper: question.paper.clone(),
+        ..answered
+    })
+}
+
+fn published(question: &Question) -> Published {
+    Published {
+        values: question.published.clone(),
+        unit: question.published_unit.clone(),
+        claim: match question.claim {
+            Claim::Values => statistics::Claim::Values,
+            Claim::Lower => statistics::Claim::Lower,
+            Claim::Higher => statistics::Claim::Higher,
+            Claim::None => statistics::Claim::None,
+        },
+    }
+}
+
+/// Answers the questions about two kernels by runs that were recorded: the first set is the base.
+pub(super) fn of_recorded(
+    store: &Store,
+    study: &Study,
+    recorded: &[String],
+) -> Result<Vec<StudyAnswer>, CliError> {
+    let mut answers = Vec::new();
+    for question in &study.questions {
+        let part = study.part(&question.part);
+        let two = part.is_some_and(|part| part.needs.contains(&Need::TwoTargets));
+        let (true, Some(vary)) = (two, &question.vary) else {
+            continue;
+        };
+        let metrics = metrics(question)?;
+        let chosen = Chosen {
+            metrics: &metrics,
+            requirements: &[],
+            allow_invalid: false,
+            in_blocks: false,
+        };
+        let mut groups = select::read(store, &select::groups(recorded, &[])?, &chosen)?;
+        for group in &mut groups {
+            let before = group.runs.len();
+            group.runs.retain(|run| {
+                let mut base = question.base.iter();
+                base.all(|(factor, level)| factor == vary || is_at(&run.record, factor, level))
+            });
+            if group.runs.is_empty() {
+                let levels = question.base.iter().filter(|(factor, _)| *factor != vary);
+                let levels: Vec<String> = levels.map(|(f, l)| format!("{f}={l}")).collect();
+                return Err(CliError::failed_to(format!(
+                    "compare `{}`: none of its {before} valid runs is one with {}",
+                    group.name,
+                    levels.join(" ")
+                ))
+                .hint("`punctual study show` says which runs the study takes"));
+            }
+            for run in &mut group.runs {
+                with_derived(&mut run.record);
+                if question
+                    .figures
+                    .iter()
+                    .any(|name| name.starts_with("moving_"))
+                {
+                    moving::add(store, &mut run.record);
+                }
+            }
+        }
+        let levels = groups.iter().map(|group| group.name.clone()).collect();
+        answers.push(answer(question, Cells { groups, levels }, &metrics)?);
+    }
+    Ok(answers)
+}
+
+/// Whether a run is at a level, by its tags, or by its number of threads.
+fn is_at(record: &punctual_model::RunRecord, factor: &str, level: &str) -> bool {
+    let tagged = record.tags.get(factor).is_some_and(|known| known == level);
+    tagged || (factor == "threads" && record.series.len().to_string() == level)
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual study report`.
+
+use std::path::Path;
+
+use punctual_lab::state::{RunEnd, Snapshot};
+use punctual_lab::study::Study;
+use punctual_model::{STUDY_REPORT_FORMAT, StudyPart, StudyReport, StudyResult, StudySkipped};
+use punctual_report::text;
+use punctual_store::{Store, StoredRun};
+
+use super::note::{Note, PartNote};
+use super::{ALL, answer, chosen, facts, write_json};
+use crate::cli::StudyReportArgs;
+use crate::commands::experiment::dir_of;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::print;
+
+/// Reports what was named.
+pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, CliError> {
+    let studies = chosen(&args.name)?;
+    let store = Store::open_existing(home::find(home)?)?;
+    let mut results = Vec::new();
+    for study in &studies {
+        if !args.recorded.is_empty() {
+            results.push(of_recorded(&store, study, &args.recorded)?);
+            continue;
+        }
+        match Note::read(store.home(), &study.name, args.number)? {
+            Some(note) => results.push(of_note(&store, study, &note)?),
+            None if args.name == ALL => {}
+            None => {
+                let which = args.number.map(|n| format!(" {n}")).unwrap_or_default();
+                return Err(CliError::failed_to(format!(
+                    "report {}{which}: it was not carried out in store {}",
+                    study.name,
+                    store.home().display()
+                ))
+                .hint(format!("`punctual study run {}`", study.name)));
+            }
+        }
+    }
+    if results.is_empty() {
+        return Err(CliError::failed_to("report studies: none was carried out")
+            .hint("`punctual study run all --quick`"));
+    }
+    let report = StudyReport {
+        format: STUDY_REPORT_FORMAT.to_owned(),
+        studies: results,
+    };
+    if args.json {
+        return write_json(&report);
+    }
+    print(&text::studies(&report))?;
+    Ok(Exit::Fine)
+}
+
+/// Says what one carrying out of a study says.
+pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<StudyResult, CliError> {
+    let mut parts = Vec::new();
+    let mut host = None;
+    for part in &note.parts {
+        let snapshot = match &part.experiment {
+            Some(name) if dir_of(store.home(), name).exists() => {
+                Some(Snapshot::read(&dir_of(store.home(), name))?)
+            }
+            _ => None,
+        };
+        let first = snapshot
+            .iter()
+            .flat_map(|state| &state.attempts)
+            .find_map(|attempt| {
+                StoredRun::open(store.runs_dir().join(attempt.run.to_string())).ok()
+            });
+        if host.is_none() {
+            host = first.map(|run| run.record().host.clone());
+        }
+        parts.push((part_of(study, part, snapshot.as_ref()), snapshot));
+    }
+    let mut answers = Vec::new();
+    for question in &study.questions {
+        let at = note
+            .parts
+            .iter()
+            .position(|part| part.name == question.part);
+        let part = at.and_then(|at| Some((note.parts.get(at)?, parts.get(at)?)));
+        let Some((noted, (_, snapshot))) = part else {
+            continue;
+        };
+        answers.push(answer::of(store, question, noted, snapshot.as_ref())?);
+    }
+    Ok(StudyResult {
+        study: facts(study),
+        number: Some(note.number),
+        scale: note.scale.clone(),
+        host,
+        parts: parts.into_iter().map(|(part, _)| part).collect(),
+        answers,
+    })
+}
+
+fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> StudyPart {
+    let title = study.part(&note.name).map(|part| part.title.clone());
+    let mut part = StudyPart {
+        name: note.name.clone(),
+        title: title.unwrap_or_default(),
+        experiment: snapshot.and(note.experiment.clone()),
+        planned: 0,
+        valid: 0,
+        invalid: 0,
+        failed: 0,
+        finished: None,
+        skipped: Vec::new(),
+    };
+    if let Some(reason) = &note.skipped {
+        part.skipped.push(StudySkipped {
+            what: format!("part {}", note.name),
+            reason: reason.clone(),
+        });
+    }
+    if snapshot.is_none() && note.skipped.is_none() {
+        part.skipped.push(StudySkipped {
+            what: format!("part {}", note.name),
+            reason: super::NOT_BEGUN.to_owned(),
+        });
+    }
+    if let Some(snapshot) = snapshot {
+        let of = |end| {
+            let attempts = snapshot.attempts.iter();
+            attempts.filter(|attempt| attempt.end == Some(end)).count() as u64
+        };
+        part.planned = snapshot.plan.runs();
+        part.valid = of(RunEnd::Valid);
+        part.invalid = of(RunEnd::Invalid);
+        part.failed = of(RunEnd::Failed);
+        part.finished.clone_from(&snapshot.finished);
+        part.skipped
+            .extend(snapshot.plan.skipped.iter().map(|skipped| StudySkipped {
+                what: skipped.what.clone(),
+                reason: skipped.reason.clone(),
+            }));
+    }
+    part
+}
+
+/// Says what two sets of runs say that were recorded elsewhere, or before.
+fn of_recorded(store: &Store, study: &Study, recorded: &[String]) -> Result<StudyResult, CliError> {
+    let answers = answer::of_recorded(store, study, recorded)?;
+    if answers.is_empty() {
+        return Err(CliError::usage(format!(
+            "--recorded: {} does not compare two kernels",
+            study.name
+        ))
+        .hint("wang2019 and bridgers2015 do"));
+    }
+    Ok(StudyResult {
+        study: facts(study),
+        number: None,
+        scale: "recorded".to_owned(),
+        host: None,
+        parts: Vec::new(),
+        answers,
+    })
+}

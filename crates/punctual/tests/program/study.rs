@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Studies: what they are, and how they fail. What they change on a machine is tested with `tune`.
+
+use serde_json::Value;
+
+use crate::common::Home;
+use crate::schema::{assert_valid, schema};
+
+const NAMES: [&str; 5] = [
+    "raju2015",
+    "wang2019",
+    "anaya2018",
+    "vasyukov2018",
+    "bridgers2015",
+];
+
+#[test]
+fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
+    let home = Home::new();
+    let list = home.run(["study", "list"]).fine().stdout.clone();
+    let facts = schema("study-facts.schema.json");
+    for name in NAMES {
+        assert!(list.contains(name), "{list}");
+        let shown = home.run(["study", "show", name, "--json"]).fine().json();
+        assert_valid(&facts, &shown);
+        assert_eq!(shown["name"], name);
+        let text = home.run(["study", "show", name]).fine().stdout.clone();
+        assert!(text.contains("Published: "), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+    let anaya = home
+        .run(["study", "show", "anaya2018"])
+        .fine()
+        .stdout
+        .clone();
+    for figure in ["Bovio", "93.71", "4.23", "11.08", "94.87", "1,000,000"] {
+        assert!(anaya.contains(figure), "{figure}: {anaya}");
+    }
+    // A study needs no store to be shown.
+    assert!(!home.store().exists());
+}
+
+#[test]
+fn what_is_no_study_and_what_cannot_be_is_one_clear_error() {
+    let home = Home::new();
+    for verb in ["show", "run", "report"] {
+        home.run(["study", verb, "raju2016"])
+            .error(2, &["`raju2016`: no such study", "raju2015, wang2019"]);
+    }
+    let run = |args: &[&str]| home.run([&["study", "run"], args].concat());
+    run(&["wang2019", "--budget", "1s"]).error(2, &["--budget: part `here`", "one block"]);
+    run(&["wang2019", "--quick", "--paper"]).error(2, &["--quick"]);
+    run(&["wang2019", "--target", "guest:x"]).error(2, &["two kernels", "1 was named"]);
+    run(&["wang2019", "--quick", "--parameter", "loops=7"])
+        .error(2, &["--parameter loops", "no such parameter", "samples"]);
+    home.run(["study", "report", "wang2019"])
+        .error(1, &["not carried out", "study run wang2019"]);
+    assert!(!home.store().join("studies").exists(), "nothing was begun");
+}
+
+/// Makes runs of that name that need no privilege, with 5 and with 15 threads.
+fn record(home: &Home, name: &str, blocks: u32) {
+    for _ in 0..blocks {
+        for threads in ["5", "15"] {
+            home.measure(&format!(
+                "--priority o --dma-latency off --samples 20 --name {name} --threads {threads} --pin none"
+            ));
+        }
+    }
+}
+
+#[test]
+fn two_recorded_sets_are_compared_beside_the_published_ratios() {
+    let home = Home::new();
+    record(&home, "stock", 2);
+    record(&home, "rt", 2);
+    let sets = ["study", "report", "wang2019", "--recorded", "stock", "rt"];
+    // Unprivileged runs may miss a check: then there is no run to compare, and that is said.
+    let answer = home.run(sets.iter().copied().chain(["--json"]));
+    if answer.code() != 0 {
+        answer.error(1, &["none of its"]);
+        return;
+    }
+    let report = answer.json();
+    assert_valid(&schema("study-report.schema.json"), &report);
+    let answers = report["studies"][0]["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), 2, "5 and 15 threads");
+    for answer in answers {
+        let rows = answer["rows"].as_array().unwrap();
+        let row = |cell: &str, figure: &str| -> Value {
+            let mut rows = rows.iter();
+            let row = rows.find(|row| row["cell"] == cell && row["figure"] == figure);
+            row.unwrap().clone()
+        };
+        assert_eq!(row("stock", "mean")["runs"], 2);
+        assert!(row("stock", "mean")["verdict"].is_null(), "it is the base");
+        assert!(row("rt", "max")["ratio"]["estimate"].as_f64().unwrap() > 0.0);
+        // Two runs a side can show nothing at 5 %.
+        assert_eq!(row("rt", "mean")["verdict"], "too_few_runs");
+        assert_eq!(row("rt", "mean")["direction"], "too_few_runs");
+    }
+    let other = ["study", "report", "anaya2018", "--recorded", "stock", "rt"];
+    home.run(other).error(2, &["does not compare two kernels"]);
+}
