@@ -43,8 +43,14 @@ _punctual() {
             punctual,measure)
                 cmd="punctual__subcmd__measure"
                 ;;
+            punctual,report)
+                cmd="punctual__subcmd__report"
+                ;;
             punctual,runs)
                 cmd="punctual__subcmd__runs"
+                ;;
+            punctual,study)
+                cmd="punctual__subcmd__study"
                 ;;
             punctual,tune)
                 cmd="punctual__subcmd__tune"
@@ -118,8 +124,14 @@ _punctual() {
             punctual__subcmd__help,measure)
                 cmd="punctual__subcmd__help__subcmd__measure"
                 ;;
+            punctual__subcmd__help,report)
+                cmd="punctual__subcmd__help__subcmd__report"
+                ;;
             punctual__subcmd__help,runs)
                 cmd="punctual__subcmd__help__subcmd__runs"
+                ;;
+            punctual__subcmd__help,study)
+                cmd="punctual__subcmd__help__subcmd__study"
                 ;;
             punctual__subcmd__help,tune)
                 cmd="punctual__subcmd__help__subcmd__tune"
@@ -142,8 +154,14 @@ _punctual() {
             punctual__subcmd__help__subcmd__experiment,sweep)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__sweep"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,bisect)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__bisect"
+                ;;
             punctual__subcmd__help__subcmd__kernel,boot)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__boot"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,build)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__build"
                 ;;
             punctual__subcmd__help__subcmd__kernel,config)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config"
@@ -162,6 +180,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__kernel,patch)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__patch"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,rebase)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rebase"
                 ;;
             punctual__subcmd__help__subcmd__kernel,rm)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rm"
@@ -220,6 +241,18 @@ _punctual() {
             punctual__subcmd__help__subcmd__runs,show)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__show"
                 ;;
+            punctual__subcmd__help__subcmd__study,list)
+                cmd="punctual__subcmd__help__subcmd__study__subcmd__list"
+                ;;
+            punctual__subcmd__help__subcmd__study,report)
+                cmd="punctual__subcmd__help__subcmd__study__subcmd__report"
+                ;;
+            punctual__subcmd__help__subcmd__study,run)
+                cmd="punctual__subcmd__help__subcmd__study__subcmd__run"
+                ;;
+            punctual__subcmd__help__subcmd__study,show)
+                cmd="punctual__subcmd__help__subcmd__study__subcmd__show"
+                ;;
             punctual__subcmd__help__subcmd__tune,apply)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__apply"
                 ;;
@@ -259,8 +292,14 @@ _punctual() {
             punctual__subcmd__help__subcmd__tune__subcmd__boot,revert)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__boot__subcmd__revert"
                 ;;
+            punctual__subcmd__kernel,bisect)
+                cmd="punctual__subcmd__kernel__subcmd__bisect"
+                ;;
             punctual__subcmd__kernel,boot)
                 cmd="punctual__subcmd__kernel__subcmd__boot"
+                ;;
+            punctual__subcmd__kernel,build)
+                cmd="punctual__subcmd__kernel__subcmd__build"
                 ;;
             punctual__subcmd__kernel,config)
                 cmd="punctual__subcmd__kernel__subcmd__config"
@@ -283,6 +322,9 @@ _punctual() {
             punctual__subcmd__kernel,patch)
                 cmd="punctual__subcmd__kernel__subcmd__patch"
                 ;;
+            punctual__subcmd__kernel,rebase)
+                cmd="punctual__subcmd__kernel__subcmd__rebase"
+                ;;
             punctual__subcmd__kernel,rm)
                 cmd="punctual__subcmd__kernel__subcmd__rm"
                 ;;
@@ -304,8 +346,14 @@ _punctual() {
             punctual__subcmd__kernel__subcmd__config__subcmd__help,help)
                 cmd="punctual__subcmd__kernel__subcmd__config__subcmd__help__subcmd__help"
                 ;;
+            punctual__subcmd__kernel__subcmd__help,bisect)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__bisect"
+                ;;
             punctual__subcmd__kernel__subcmd__help,boot)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__boot"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,build)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__build"
                 ;;
             punctual__subcmd__kernel__subcmd__help,config)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config"
@@ -327,6 +375,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel__subcmd__help,patch)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__patch"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,rebase)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rebase"
                 ;;
             punctual__subcmd__kernel__subcmd__help,rm)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rm"
@@ -445,6 +496,36 @@ _punctual() {
             punctual__subcmd__runs__subcmd__help,show)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__show"
                 ;;
+            punctual__subcmd__study,help)
+                cmd="punctual__subcmd__study__subcmd__help"
+                ;;
+            punctual__subcmd__study,list)
+                cmd="punctual__subcmd__study__subcmd__list"
+                ;;
+            punctual__subcmd__study,report)
+                cmd="punctual__subcmd__study__subcmd__report"
+                ;;
+            punctual__subcmd__study,run)
+                cmd="punctual__subcmd__study__subcmd__run"
+                ;;
+            punctual__subcmd__study,show)
+                cmd="punctual__subcmd__study__subcmd__show"
+                ;;
+            punctual__subcmd__study__subcmd__help,help)
+                cmd="punctual__subcmd__study__subcmd__help__subcmd__help"
+                ;;
+            punctual__subcmd__study__subcmd__help,list)
+                cmd="punctual__subcmd__study__subcmd__help__subcmd__list"
+                ;;
+            punctual__subcmd__study__subcmd__help,report)
+                cmd="punctual__subcmd__study__subcmd__help__subcmd__report"
+                ;;
+            punctual__subcmd__study__subcmd__help,run)
+                cmd="punctual__subcmd__study__subcmd__help__subcmd__run"
+                ;;
+            punctual__subcmd__study__subcmd__help,show)
+                cmd="punctual__subcmd__study__subcmd__help__subcmd__show"
+                ;;
             punctual__subcmd__tune,apply)
                 cmd="punctual__subcmd__tune__subcmd__apply"
                 ;;
@@ -551,7 +632,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment kernel tune runs help"
+            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment study kernel tune report runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1075,7 +1156,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="assess doctor measure cyclictest load compare experiment kernel tune runs help"
+            opts="assess doctor measure cyclictest load compare experiment study kernel tune report runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1257,7 +1338,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="boot latency-test initramfs fetch list rm patch config"
+            opts="boot latency-test initramfs fetch list rm patch config build rebase bisect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1270,7 +1351,35 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__boot)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__build)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1383,6 +1492,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__patch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__rebase)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1578,6 +1701,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__runs)
             opts="list show export extrapolate import rm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1663,6 +1800,76 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__study)
+            opts="list show run report"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__study__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__study__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__study__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__study__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1873,12 +2080,50 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version boot latency-test initramfs fetch list rm patch config help"
+            opts="-h -V --home --help --version boot latency-test initramfs fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__bisect)
+            opts="-q -h -V --tree --good --bad --oracle --trust-ends --log --quiet --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --tree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --good)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bad)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oracle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1931,6 +2176,68 @@ _punctual() {
                     ;;
                 --fault)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__build)
+            opts="-j -q -h -V --name --model --base --with --without --fragment --set --matrix --jobs --no-ccache --package --build-test --anyway --quiet --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fragment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --matrix)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --build-test)
+                    COMPREPLY=($(compgen -W "allyesconfig allmodconfig" -- "${cur}"))
                     return 0
                     ;;
                 --home)
@@ -2121,7 +2428,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help)
-            opts="boot latency-test initramfs fetch list rm patch config help"
+            opts="boot latency-test initramfs fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2134,7 +2441,35 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__boot)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__build)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2261,6 +2596,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__patch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__rebase)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2422,6 +2771,48 @@ _punctual() {
             fi
             case "${prev}" in
                 --fuzz)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__rebase)
+            opts="-h -V --tree --vendor --onto --base --branch --worktree --continue --abort --status --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --tree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vendor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --onto)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worktree)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3898,6 +4289,52 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__report)
+            opts="-o -f -h -V --output --format --svg --png --compare --title --force --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "html md" -- "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -W "html md" -- "${cur}"))
+                    return 0
+                    ;;
+                --svg)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --png)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__runs)
             opts="-h -V --home --help --version list show export extrapolate import rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -4191,6 +4628,200 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__show)
+            opts="-h -V --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study)
+            opts="-h -V --home --help --version list show run report help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help)
+            opts="list show run report help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__list)
+            opts="-h -V --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__report)
+            opts="-h -V --number --recorded --json --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --number)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --recorded)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__run)
+            opts="-q -h -V --quick --paper --budget --target --parameter --new --json --quiet --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parameter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__study__subcmd__show)
             opts="-h -V --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

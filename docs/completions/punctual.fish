@@ -34,8 +34,10 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'M
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "study" -d 'Carry out published experiments here, and compare with what was published'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
@@ -524,18 +526,59 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: anywhere, the same result each time'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "list" -d 'List the sources, images and builds of the store'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "rm" -d 'Remove sources, images and builds from the store'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "report" -d 'Report what a study said here, beside what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l budget -d 'As many blocks as fit into this time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l target -d 'A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then the RT kernel (twice)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the study\'s experiments, over the scale\'s (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l quick -d 'Less than a minute a study: shows that it works, and seldom more'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l paper -d 'The parameters of the authors, which may take hours'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l new -d 'Begin anew, also where one like this was begun and is not over'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l number -d 'Which carrying out of it, from 1 [default: the latest]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l recorded -d 'Compare two sets of recorded runs, named as `compare` takes them, in place of the study\'s own: those of the stock kernel and those of the RT kernel' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report what a study said here, beside what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: anywhere, the same result each time'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "fetch" -d 'Fetch a source or an image: a package (never installed), a tarball, a git repository, a directory'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "list" -d 'List the sources, images and builds of the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "rm" -d 'Remove sources, images and builds from the store'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "build" -d 'Build a kernel out of its source; started again after a stop, it goes on'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "rebase" -d 'Put a vendor\'s branch on a real-time branch, in a worktree beside the vendor\'s tree'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "bisect" -d 'Find the commit that made something worse'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l machine -d 'What runs it' -r -f -a "auto\t'KVM where a trial boot with it succeeds, else QEMU\'s translator'
 kvm\t'KVM'
 tcg\t'QEMU\'s translator, by this machine\'s clock: no latencies'"
@@ -619,6 +662,59 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "check" -d 'Judge a configuration by the rules of `doctor` that rest on one'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "diff" -d 'List the options that differ between two configurations'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l name -d 'Name of the build [default: that of the source, and the model or base]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l model -d 'Preemption model [default: as the base has it]' -r -f -a "none\t''
+voluntary\t''
+full\t''
+lazy\t''
+rt\t''
+dynamic\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l base -d 'What to start from: running, tiny (the smallest for measuring in QEMU), defconfig, or a file' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l with -d 'Switch on what a fragment has: `punctual kernel config --list` names them (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l without -d 'Switch off what a fragment has (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l fragment -d 'Lay a file with options over it (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l set -d 'Give an option a value, such as HZ_1000=y (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l matrix -d 'Build for several models: none, voluntary and full are one build, which preempt= makes one of them at boot' -r -f -a "none\t''
+voluntary\t''
+full\t''
+lazy\t''
+rt\t''
+dynamic\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s j -l jobs -d 'How many compilers run at once [default: one for each CPU]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l build-test -d 'Test whether all of the source compiles, in place of a kernel that is meant to run: takes hours' -r -f -a "allyesconfig\t'Everything built in'
+allmodconfig\t'Everything as modules'"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l no-ccache -d 'Do not use ccache, which is used where it is installed'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l package -d 'Make Debian packages too (bindeb-pkg)'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l anyway -d 'Build also where options are not as asked'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l json -d 'Print what was built as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l tree -d 'The vendor\'s repository, whose files and branches stay as they are: a directory, or a source of the store' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l vendor -d 'The vendor\'s branch' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l onto -d 'The branch to put it on' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l base -d 'Where the vendor\'s work starts [default: where the two branches part]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l branch -d 'Name of the new branch [default: punctual/VENDOR]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l worktree -d 'Directory of the worktree, which must not be there [default: beside the kernels of the store]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l continue -d 'Go on after conflicts were resolved in the worktree'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l abort -d 'Give it up: the worktree and the new branch go'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l status -d 'Say how far it is'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l tree -d 'The repository, whose files stay as they are: a directory, or a source of the store' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l good -d 'A commit without the fault' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l bad -d 'A commit with it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l oracle -d 'A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 127 bad, 125 cannot be judged, others end the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l log -d 'File that the oracle\'s output is added to [default: kernels/bisect.log of the store]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l trust-ends -d 'Take it for granted that the good one is good and the bad one bad'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: anywhere, the same result each time'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
@@ -627,6 +723,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove sources, images and builds from the store'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "build" -d 'Build a kernel out of its source; started again after a stop, it goes on'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "rebase" -d 'Put a vendor\'s branch on a real-time branch, in a worktree beside the vendor\'s tree'
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "bisect" -d 'Find the commit that made something worse'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
@@ -757,6 +856,17 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "boot" -d 'The arguments that the kernel takes only when it boots: print, add, remove'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s o -l output -d 'File to write, which must not exist; `-` is standard output [default for md: standard output]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s f -l format -d 'Form of the report' -r -f -a "html\t'One page that needs nothing else: no server, no network, no other file'
+md\t'Markdown with tables, for mail and pull requests'"
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l svg -d 'Also write every chart as SVG into this directory, made if it does not exist' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l png -d 'Also write every chart as PNG into this directory, made if it does not exist' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l title -d 'Title of the report' -r
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l compare -d 'Take each WHAT as a group of runs and compare it with the first, as `punctual compare` does'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l force -d 'Overwrite files'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s V -l version -d 'Print version'
@@ -837,17 +947,19 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "study" -d 'Carry out published experiments here, and compare with what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
@@ -864,6 +976,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "status" -d 'Show how far experiments are'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "report" -d 'Report what a study said here, beside what was published'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: anywhere, the same result each time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'
@@ -872,6 +988,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "rm" -d 'Remove sources, images and builds from the store'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "patch" -d 'Put a patch series into a source: tried whole and in order first, then put in whole or not at all'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "config" -d 'Make a configuration, and say which options the source did not honour and why'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "build" -d 'Build a kernel out of its source; started again after a stop, it goes on'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "rebase" -d 'Put a vendor\'s branch on a real-time branch, in a worktree beside the vendor\'s tree'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "bisect" -d 'Find the commit that made something worse'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "plan" -d 'Show what a profile would change here; change nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "apply" -d 'Change the settings; they stay until `punctual tune revert`, or for a time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tune" -f -a "run" -d 'Change the settings, run a command, put everything back, whatever the end'
