@@ -25,8 +25,6 @@ pub mod rebase;
 pub mod source;
 
 mod git;
-mod target;
 mod tool;
 
-pub use target::{GuestTarget, ParseTargetError};
 pub use tool::ToolError;
