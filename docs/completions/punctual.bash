@@ -49,9 +49,6 @@ _punctual() {
             punctual,runs)
                 cmd="punctual__subcmd__runs"
                 ;;
-            punctual,study)
-                cmd="punctual__subcmd__study"
-                ;;
             punctual,tune)
                 cmd="punctual__subcmd__tune"
                 ;;
@@ -129,9 +126,6 @@ _punctual() {
                 ;;
             punctual__subcmd__help,runs)
                 cmd="punctual__subcmd__help__subcmd__runs"
-                ;;
-            punctual__subcmd__help,study)
-                cmd="punctual__subcmd__help__subcmd__study"
                 ;;
             punctual__subcmd__help,tune)
                 cmd="punctual__subcmd__help__subcmd__tune"
@@ -240,18 +234,6 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__runs,show)
                 cmd="punctual__subcmd__help__subcmd__runs__subcmd__show"
-                ;;
-            punctual__subcmd__help__subcmd__study,list)
-                cmd="punctual__subcmd__help__subcmd__study__subcmd__list"
-                ;;
-            punctual__subcmd__help__subcmd__study,report)
-                cmd="punctual__subcmd__help__subcmd__study__subcmd__report"
-                ;;
-            punctual__subcmd__help__subcmd__study,run)
-                cmd="punctual__subcmd__help__subcmd__study__subcmd__run"
-                ;;
-            punctual__subcmd__help__subcmd__study,show)
-                cmd="punctual__subcmd__help__subcmd__study__subcmd__show"
                 ;;
             punctual__subcmd__help__subcmd__tune,apply)
                 cmd="punctual__subcmd__help__subcmd__tune__subcmd__apply"
@@ -496,36 +478,6 @@ _punctual() {
             punctual__subcmd__runs__subcmd__help,show)
                 cmd="punctual__subcmd__runs__subcmd__help__subcmd__show"
                 ;;
-            punctual__subcmd__study,help)
-                cmd="punctual__subcmd__study__subcmd__help"
-                ;;
-            punctual__subcmd__study,list)
-                cmd="punctual__subcmd__study__subcmd__list"
-                ;;
-            punctual__subcmd__study,report)
-                cmd="punctual__subcmd__study__subcmd__report"
-                ;;
-            punctual__subcmd__study,run)
-                cmd="punctual__subcmd__study__subcmd__run"
-                ;;
-            punctual__subcmd__study,show)
-                cmd="punctual__subcmd__study__subcmd__show"
-                ;;
-            punctual__subcmd__study__subcmd__help,help)
-                cmd="punctual__subcmd__study__subcmd__help__subcmd__help"
-                ;;
-            punctual__subcmd__study__subcmd__help,list)
-                cmd="punctual__subcmd__study__subcmd__help__subcmd__list"
-                ;;
-            punctual__subcmd__study__subcmd__help,report)
-                cmd="punctual__subcmd__study__subcmd__help__subcmd__report"
-                ;;
-            punctual__subcmd__study__subcmd__help,run)
-                cmd="punctual__subcmd__study__subcmd__help__subcmd__run"
-                ;;
-            punctual__subcmd__study__subcmd__help,show)
-                cmd="punctual__subcmd__study__subcmd__help__subcmd__show"
-                ;;
             punctual__subcmd__tune,apply)
                 cmd="punctual__subcmd__tune__subcmd__apply"
                 ;;
@@ -632,7 +584,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment study kernel tune report runs help"
+            opts="-h -V --home --help --version assess doctor measure cyclictest load compare experiment kernel tune report runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1156,7 +1108,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="assess doctor measure cyclictest load compare experiment study kernel tune report runs help"
+            opts="assess doctor measure cyclictest load compare experiment kernel tune report runs help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1800,76 +1752,6 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__runs__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__study)
-            opts="list show run report"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__study__subcmd__list)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__study__subcmd__report)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__study__subcmd__run)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__help__subcmd__study__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4628,200 +4510,6 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__show)
-            opts="-h -V --json --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study)
-            opts="-h -V --home --help --version list show run report help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help)
-            opts="list show run report help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help__subcmd__list)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help__subcmd__report)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help__subcmd__run)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__help__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__list)
-            opts="-h -V --json --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__report)
-            opts="-h -V --number --recorded --json --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --number)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --recorded)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__run)
-            opts="-q -h -V --quick --paper --budget --target --parameter --new --json --quiet --home --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --budget)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --parameter)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        punctual__subcmd__study__subcmd__show)
             opts="-h -V --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
