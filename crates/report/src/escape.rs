@@ -36,6 +36,7 @@ impl Display for Xml<'_> {
 
 /// Makes JSON harmless inside a `script` element: nothing in it can end that.
 pub(crate) fn script(json: &str) -> String {
+    let json: String = json.chars().map(plain).collect();
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
@@ -81,7 +82,8 @@ mod tests {
         let json = serde_json::to_string(name).unwrap();
         let safe = script(&json);
         assert!(!safe.contains('<') && !safe.contains('>') && !safe.contains('&'));
-        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), name);
+        let read = serde_json::from_str::<String>(&safe).unwrap();
+        assert_eq!(read, name.replace('\u{202e}', "\u{fffd}"));
         assert_eq!(
             Markdown("a|b <b>*x*\n# @me").to_string(),
             "a\\|b &lt;b&gt;\\*x\\* \\# &#64;me"
