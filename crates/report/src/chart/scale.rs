@@ -54,7 +54,7 @@ impl Placed {
         let share = (value - low) / (high - low);
         share
             .is_finite()
-            .then(|| self.from + (self.to - self.from) * share)
+            .then_some(self.from + (self.to - self.from) * share)
     }
 
     /// Returns the drawn place of the low end: where 0 is on a logarithmic axis.

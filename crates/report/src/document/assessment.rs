@@ -112,6 +112,9 @@ fn answer(assessment: &Assessment) -> Answer {
     }
 }
 
+/// A figure of a run, in ns.
+type Pick = fn(&RunRecord) -> Option<u64>;
+
 fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
     let mut table = Table::new(
         "Latency under each condition in µs",
@@ -132,7 +135,7 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
         .iter()
         .map(|c| c.name.clone())
         .collect();
-    let pick: [(&str, fn(&RunRecord) -> Option<u64>); 4] = [
+    let pick: [(&str, Pick); 4] = [
         ("p50", |r| bounded_quantile(&r.total, "p50")),
         ("p99", |r| bounded_quantile(&r.total, "p99")),
         ("p99.9", |r| bounded_quantile(&r.total, "p99.9")),
