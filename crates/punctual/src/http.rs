@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::access::{Access, Denied};
+pub(crate) use self::access::{Access, Token};
 pub(crate) use self::request::Request;
 use self::request::{Refusal, parse};
 pub(crate) use self::response::Response;

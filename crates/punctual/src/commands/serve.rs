@@ -241,6 +241,7 @@ impl Site {
             metrics: &metrics,
             requirements: &[],
             allow_invalid: request.value("invalid") == Some("allow"),
+            in_blocks: false,
         };
         let groups = groups
             .into_iter()

@@ -32,9 +32,10 @@ impl Request {
     }
 
     /// Returns the values of a name that are not empty.
-    pub(crate) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let name = name.to_owned();
         let of_it = move |(key, value): &'a (String, String)| {
-            (key == name && !value.is_empty()).then_some(value.as_str())
+            (*key == name && !value.is_empty()).then_some(value.as_str())
         };
         self.query.iter().filter_map(of_it)
     }

@@ -202,7 +202,7 @@ fn overlay_row((at, series): (usize, &Series)) -> String {
         at + 1,
         escaped(&series.group),
         escaped(record.name.as_deref().unwrap_or("-")),
-        escaped(&record.host.kernel_release),
+        escaped(record.host.kernel_release.as_deref().unwrap_or("-")),
         record.total.count,
         quantile("p50"),
         quantile("p99"),
