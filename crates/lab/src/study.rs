@@ -28,7 +28,10 @@ const BUILT_IN: [BuiltIn; 5] = [
     (
         "raju2015",
         include_str!("study/raju2015.toml"),
-        &[("misses", include_str!("study/raju2015-misses.toml"))],
+        &[
+            ("misses", include_str!("study/raju2015-misses.toml")),
+            ("stalls", include_str!("study/raju2015-stalls.toml")),
+        ],
     ),
     (
         "wang2019",

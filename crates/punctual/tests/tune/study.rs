@@ -14,7 +14,7 @@ use crate::live::{Live, assert_same};
 
 /// Short enough for a test: what is tested is not latency.
 const STUDIES: [(&str, &[&str]); 5] = [
-    ("raju2015", &["time=200ms"]),
+    ("raju2015", &["time=200ms", "stall-time=200ms"]),
     ("wang2019", &["samples=100"]),
     (
         "anaya2018",

@@ -142,13 +142,14 @@ fn answer(answer: &StudyAnswer) -> String {
     let compared = answer.rows.iter().any(|row| row.verdict.is_some());
     if classes {
         text += &classes_table(&answer.rows);
-    } else if compared {
-        for figure in figures {
-            let rows: Vec<&StudyRow> = answer.rows.iter().filter(|r| r.figure == figure).collect();
-            text += &comparison_table(&rows);
-        }
-    } else if !answer.rows.is_empty() {
-        text += &estimates_table(&answer.rows);
+        figures.clear();
+    }
+    for figure in figures {
+        let rows: Vec<&StudyRow> = answer.rows.iter().filter(|r| r.figure == figure).collect();
+        text += &match compared {
+            true => comparison_table(&rows),
+            false => estimates_table(&rows),
+        };
     }
     for picture in &answer.pictures {
         text += &bars(picture);
@@ -159,6 +160,9 @@ fn answer(answer: &StudyAnswer) -> String {
             found.id, found.runs, found.of, found.cell, found.detail
         );
         text += &wrapped(" ", 3, &clean(&lead));
+    }
+    if answer.rows.iter().any(|row| row.more_runs.is_some()) {
+        text += " (+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference\n";
     }
     if let Some(method) = &answer.method {
         text += &wrapped(" method: ", 3, method);
@@ -182,62 +186,92 @@ fn comparison_table(rows: &[&StudyRow]) -> String {
     let mut missing = Missing::default();
     let (shown, scale) = unit(&first.unit);
     let published = rows.iter().any(|row| row.published.is_some());
+    let ratios = rows.iter().any(|row| row.published_ratio.is_some());
+    let several = rows.iter().any(|row| row.runs != first.runs);
     let directed = rows.iter().any(|row| {
         row.direction
             .is_some_and(|direction| direction != StudyDirection::NoClaim)
     });
+    // What all cells begin with is the heading: the table is wide enough.
+    let factor = first.cell.split_once('=');
+    let factor = clean(factor.map_or("Cell", |(factor, _)| factor));
+    let factor = factor.as_ref();
+    let prefix = format!("{factor}=");
     let lines = rows
         .iter()
         .map(|row| {
-            let mut line = vec![clean(&row.cell).into_owned()];
-            line.extend(measured(&mut missing, row));
-            if row.verdict.is_none() {
-                line.extend([
-                    "(base)".to_owned(),
-                    String::new(),
-                    String::new(),
-                    String::new(),
-                ]);
-            } else {
-                let (effect, scale) = match row.scale {
-                    Some(ComparisonScale::Linear) => (row.difference, scale),
-                    _ => (row.ratio, 1.0),
-                };
-                let sign = |x: f64| match row.scale {
-                    Some(ComparisonScale::Linear) if x > 0.0 => format!("+{}", digits(x)),
-                    _ => digits(x),
-                };
-                line.push(missing.or(effect.map(|e| sign(e.estimate / scale)), NO_RATIO));
-                let ends = effect.and_then(|e| e.interval);
-                line.push(missing.or(ends.map(|ends| range(&ends, scale)), NO_INTERVAL));
-                line.push(missing.or(row.p.map(p_value), NO_TEST));
-                line.push(verdict(row, directed));
-            }
+            let name = row.cell.strip_prefix(&prefix).unwrap_or(&row.cell);
+            let mut line = vec![clean(name).into_owned()];
+            let [runs, estimate, interval] = measured(&mut missing, row);
+            line.extend(several.then_some(runs));
+            line.extend([estimate, interval]);
+            line.extend(effect_of(&mut missing, row, scale, directed));
             if published {
                 line.push(row.published.map(plain).unwrap_or_default());
+            }
+            if ratios {
                 line.push(row.published_ratio.map(digits).unwrap_or_default());
             }
             line
         })
         .collect();
-    let heading = format!("{} {shown}", first.figure);
-    let unit = rows.iter().find_map(|row| row.published_unit.clone());
-    let published_heading = format!("Published {}", unit.unwrap_or_default());
-    let mut header = vec![
-        ("Cell", Column::Left),
-        ("Runs", Column::Right),
-        (heading.trim_end(), Column::Right),
-        ("95 % interval", Column::Left),
+    let mut header = vec![(factor, Column::Left)];
+    if several {
+        header.push(("Runs", Column::Right));
+    }
+    header.extend([
+        ("Here", Column::Right),
+        ("interval", Column::Left),
         ("Ratio", Column::Right),
-        ("95 % interval", Column::Left),
+        ("interval", Column::Left),
         ("p", Column::Right),
         ("Verdict", Column::Text),
-    ];
+    ]);
     if published {
-        header.push((published_heading.trim_end(), Column::Right));
+        header.push(("Published", Column::Right));
+    }
+    if ratios {
         header.push(("ratio", Column::Right));
     }
-    table(&header, lines) + &missing.note()
+    let in_unit = match shown {
+        "" => String::new(),
+        shown => format!(" in {shown}"),
+    };
+    let runs = match several {
+        true => String::new(),
+        false => format!(", {} runs a cell", first.runs),
+    };
+    let of_work = rows.iter().find_map(|row| row.published_unit.clone());
+    let of_work = of_work.map(|unit| format!("; published in {unit}"));
+    let title = format!(
+        "{}{in_unit}{runs}, with 95 % intervals{}",
+        first.figure,
+        of_work.unwrap_or_default()
+    );
+    wrapped(" ", 1, &title) + &table(&header, lines) + &missing.note()
+}
+
+/// The effect of a row with its interval, p-value and verdict.
+fn effect_of(missing: &mut Missing, row: &StudyRow, scale: f64, directed: bool) -> [String; 4] {
+    if row.verdict.is_none() {
+        return ["(base)", "", "", ""].map(ToOwned::to_owned);
+    }
+    let linear = row.scale == Some(ComparisonScale::Linear);
+    let (effect, scale) = match linear {
+        true => (row.difference, scale),
+        false => (row.ratio, 1.0),
+    };
+    let sign = |x: f64| match linear && x > 0.0 {
+        true => format!("+{}", digits(x)),
+        false => digits(x),
+    };
+    let ends = effect.and_then(|effect| effect.interval);
+    [
+        missing.or(effect.map(|e| sign(e.estimate / scale)), NO_RATIO),
+        missing.or(ends.map(|ends| range(&ends, scale)), NO_INTERVAL),
+        missing.or(row.p.map(p_value), NO_TEST),
+        verdict(row, directed),
+    ]
 }
 
 /// A published number as it was printed.
@@ -253,7 +287,7 @@ fn verdict(row: &StudyRow, directed: bool) -> String {
         Some(ComparisonVerdict::Equivalent) => "the same".to_owned(),
         Some(ComparisonVerdict::NotDistinguishable) => "not distinguishable".to_owned(),
         Some(ComparisonVerdict::TooFewRuns) => match row.more_runs {
-            Some(more) => format!("too few runs: {more} more blocks"),
+            Some(more) => format!("too few runs (+{more})"),
             None => "too few runs".to_owned(),
         },
         None => String::new(),
@@ -269,28 +303,28 @@ fn verdict(row: &StudyRow, directed: bool) -> String {
     }
 }
 
-fn estimates_table(rows: &[StudyRow]) -> String {
+fn estimates_table(rows: &[&StudyRow]) -> String {
+    let Some(first) = rows.first() else {
+        return String::new();
+    };
     let mut missing = Missing::default();
     let lines = rows
         .iter()
         .map(|row| {
-            let (shown, _) = unit(&row.unit);
-            let mut line = vec![
-                clean(&row.cell).into_owned(),
-                clean(format!("{} {shown}", row.figure).trim_end()).into_owned(),
-            ];
+            let mut line = vec![clean(&row.cell).into_owned()];
             line.extend(measured(&mut missing, row));
             line
         })
         .collect();
     let header = [
         ("Cell", Column::Left),
-        ("Figure", Column::Left),
         ("Runs", Column::Right),
         ("Value", Column::Right),
         ("95 % interval", Column::Left),
     ];
-    table(&header, lines) + &missing.note()
+    let (shown, _) = unit(&first.unit);
+    let title = format!("{} {shown}", first.figure);
+    wrapped(" ", 1, &clean(title.trim_end())) + &table(&header, lines) + &missing.note()
 }
 
 fn classes_table(rows: &[StudyRow]) -> String {

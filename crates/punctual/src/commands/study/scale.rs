@@ -155,7 +155,7 @@ pub(super) fn fit(
     let blocks = (share / block).floor().clamp(1.0, MOST_BLOCKS);
     #[expect(clippy::cast_possible_truncation, reason = "1 to 200")]
     let blocks = Value::Integer(blocks as i64);
-    for name in ["blocks", "series"] {
+    for name in ["blocks", "series", "stall-blocks"] {
         if parameters.contains_key(name) {
             parameters.insert(name.to_owned(), blocks.clone());
         }
