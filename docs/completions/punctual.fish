@@ -34,9 +34,11 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'M
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "study" -d 'Carry out published experiments here, and compare with what was published'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
@@ -117,6 +119,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -147,6 +151,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -184,6 +190,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -214,6 +222,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -240,6 +250,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -266,6 +278,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -305,6 +319,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -342,6 +358,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -375,6 +393,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -402,6 +422,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l name -d 'Name of the run, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l note -d 'Remark kept with the run' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tag -d 'Tag of the run, by which `compare` groups (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l tune -d 'Tune the machine with this profile, and put it back after the measurement: see `punctual tune`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
@@ -525,6 +547,44 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "report" -d 'Report what a study said here, beside what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l budget -d 'As many blocks as fit into this time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l target -d 'A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then the RT kernel (twice)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the study\'s experiments, over the scale\'s (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l quick -d 'Less than a minute a study: shows that it works, and seldom more'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l paper -d 'The parameters of the authors, which may take hours'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l new -d 'Begin anew, also where one like this was begun and is not over'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l number -d 'Which carrying out of it, from 1 [default: the latest]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l recorded -d 'Compare two sets of recorded runs, named as `compare` takes them, in place of the study\'s own: those of the stock kernel and those of the RT kernel' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l json -d 'Print as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report what a study said here, beside what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs fetch list rm patch config build rebase bisect help" -s V -l version -d 'Print version'
@@ -828,6 +888,12 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l compare -d 
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l force -d 'Overwrite files'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -l listen -d 'Address and port; one that other machines reach needs a token, and gets a new one where none is given' -r
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -l token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -l host -d 'A name that this machine is asked by, beside its addresses and localhost (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s V -l version -d 'Print version'
@@ -847,8 +913,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l speed -d 'How much faster than it went on' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l json -d 'Print the run record as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l live -d 'Show the run as it went on, from the progress that was stored, before its figures'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s f -l format -d 'Format of the output' -r -f -a "csv\t'Comma-separated values with a heading'
@@ -908,18 +976,20 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment kernel tune report runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "doctor" -d 'Find what on this machine hurts determinism, with evidence, reason and fix'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: its options, its output, its exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "experiment" -d 'Plan, carry out and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "study" -d 'Carry out published experiments here, and compare with what was published'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "tune" -d 'Change the settings of this machine so that every change can be taken back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure cyclictest load compare experiment study kernel tune report serve runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure the timer\'s interrupt latency apart from the thread\'s: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
@@ -936,6 +1006,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "status" -d 'Show how far experiments are'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "list" -d 'List the published experiments that can be carried out here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "show" -d 'Show what a study is: the work, its published figures, and what is done differently here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "report" -d 'Report what a study said here, beside what was published'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: anywhere, the same result each time'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it by other means'

@@ -29,9 +29,12 @@ fn table() -> Vec<(&'static str, Schema)> {
         (
             "latency-test.schema",
             schema_for!(punctual_model::LatencyTest),
+        ),
+        (
             "study-facts.schema",
             schema_for!(punctual_model::StudyFacts),
         ),
+        (
             "study-report.schema",
             schema_for!(punctual_model::StudyReport),
         ),

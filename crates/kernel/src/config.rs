@@ -3,7 +3,7 @@
 
 //! Configurations: a base, fragments over it, and whether the source honoured them.
 //!
-//! Kconfig says nothing when it drops an option. [`configure`] lets it work (`allnoconfig`, `defconfig`,
+//! Kconfig says nothing when it drops an option. [`configure()`] lets it work (`allnoconfig`, `defconfig`,
 //! `olddefconfig`), reads the result back, and names each option that did not become what was asked, with what it
 //! lacks from the source's own Kconfig files.
 

@@ -19,12 +19,13 @@ pub mod build;
 pub mod config;
 pub mod guest;
 pub mod latency_test;
-
 pub mod patch;
 pub mod rebase;
 pub mod source;
 
 mod git;
+mod target;
 mod tool;
 
+pub use target::{GuestTarget, ParseTargetError};
 pub use tool::ToolError;

@@ -10,6 +10,7 @@ mod figures;
 mod pictures;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use punctual_model::{
     Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Condition, Effect,
@@ -128,7 +129,7 @@ pub fn compared(
             };
             let Some(mut row) = row else { continue };
             row.published = published.of(level);
-            row.published_unit = row.published.and(published.unit.clone());
+            row.published_unit = row.published.and_then(|_| published.unit.clone());
             rows.push(row);
         }
     }
@@ -250,7 +251,7 @@ fn conclusion(rows: &[StudyRow], base: &str) -> String {
     let same = directed(StudyDirection::Same);
     let other = directed(StudyDirection::Other);
     if same + other > 0 {
-        said += &format!("; {same} as published, {other} not as published");
+        _ = write!(said, "; {same} as published, {other} not as published");
     }
     said
 }

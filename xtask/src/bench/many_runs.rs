@@ -184,7 +184,6 @@ fn record(id: String, histogram: &LatencyHistogram, side: &str, started: String)
         note: None,
         program: "punctual xtask bench".to_owned(),
         origin: None,
-        guest: None,
         spec: None,
         host: HostFacts::default(),
         started: Some(started),

@@ -218,7 +218,7 @@ impl Boot<'_> {
         }
         let results = results.content().map_err(io("read the guest's results"))?;
         Ok(Booted {
-            first_result: first_result.or((!results.is_empty()).then_some(took)),
+            first_result: first_result.or_else(|| (!results.is_empty()).then_some(took)),
             console,
             results,
             took,

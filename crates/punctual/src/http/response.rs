@@ -3,6 +3,7 @@
 
 //! An answer.
 
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::Instant;
@@ -84,7 +85,7 @@ impl Response {
             self.policy
         );
         for (name, value) in &self.headers {
-            head += &format!("{name}: {value}\r\n");
+            _ = write!(head, "{name}: {value}\r\n");
         }
         head + "\r\n"
     }

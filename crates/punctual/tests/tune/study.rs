@@ -53,8 +53,8 @@ fn is_at_work(live: &Live) -> bool {
         .into_iter()
         .flatten();
     let begun = |dir: fs::DirEntry| {
-        let log = fs::read_to_string(dir.path().join("log.jsonl"));
-        log.is_ok_and(|log| log.contains("begin"))
+        let log = fs::read(dir.path().join("log.jsonl"));
+        log.is_ok_and(|log| String::from_utf8_lossy(&log).contains("begin"))
     };
     dirs.flatten().any(begun)
 }

@@ -4,6 +4,7 @@
 //! Kernels compared in virtual time.
 
 use punctual_model::{Band, BandVerdict, LatencyTest};
+use std::fmt::Write as _;
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 
@@ -22,8 +23,9 @@ pub fn latency_test(test: &LatencyTest) -> String {
             &clean(&format!("{name}: {}", cell.faults.join("; "))),
         );
     }
-    text += &format!(
-        "Wake-up latency in virtual µs: instruction counts at {}, no latency of any hardware\n",
+    _ = writeln!(
+        text,
+        "Wake-up latency in virtual µs: instruction counts at {}, no latency of any hardware",
         test.instruction_ns
     );
     text += &cells(test);
@@ -101,7 +103,8 @@ fn bands(test: &LatencyTest) -> String {
         test.seeds, test.samples
     );
     if let Some(baseline) = baseline(test) {
-        text += &format!(
+        _ = write!(
+            text,
             "; better or worse than {}: the bands lie apart, by more than {:.1} % of the baseline. The bands of \
              two equal kernels do so by chance in {:.2} % of comparisons; here are {}",
             clean(&baseline),

@@ -4,6 +4,7 @@
 //! The pages. Every text from a run or a request goes through [`escaped`].
 
 use punctual_model::{RunListEntry, RunListFigures, RunRecord};
+use std::fmt::Write as _;
 
 use crate::http::Request;
 
@@ -237,7 +238,8 @@ fn chart(series: &[Series]) -> String {
     let mut decade = left;
     while decade <= right {
         let at = x(10_f64.powf(decade));
-        svg += &format!(
+        _ = write!(
+            svg,
             "<path d=\"M{at:.1} 20V340\" stroke=\"#8886\"/><text x=\"{at:.1}\" y=\"358\" text-anchor=\"middle\">{}</text>",
             10_f64.powf(decade - 3.0)
         );
@@ -246,7 +248,8 @@ fn chart(series: &[Series]) -> String {
     let mut decade = 0.0;
     while decade >= bottom {
         let at = y(10_f64.powf(decade));
-        svg += &format!(
+        _ = write!(
+            svg,
             "<path d=\"M70 {at:.1}H770\" stroke=\"#8886\"/><text x=\"64\" y=\"{at:.1}\" text-anchor=\"end\">1e{decade:.0}</text>"
         );
         decade -= 1.0;
@@ -263,7 +266,8 @@ fn chart(series: &[Series]) -> String {
             .get(at / COLOURS.len() % 3)
             .copied()
             .unwrap_or("");
-        svg += &format!(
+        _ = write!(
+            svg,
             "<path d=\"M{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\">\
              <title>{}</title></path>",
             path.join("L"),

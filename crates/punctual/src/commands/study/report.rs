@@ -108,7 +108,7 @@ fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> Study
     let mut part = StudyPart {
         name: note.name.clone(),
         title: title.unwrap_or_default(),
-        experiment: snapshot.and(note.experiment.clone()),
+        experiment: snapshot.and_then(|_| note.experiment.clone()),
         planned: 0,
         valid: 0,
         invalid: 0,

@@ -9,6 +9,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph};
+use std::fmt::Write as _;
 
 use super::parts::{Bar, amount, bins, clock, draw_bars, fit, place, short};
 use super::state::{Overall, State};
@@ -146,10 +147,12 @@ fn how_far(progress: &Progress) -> String {
         let filled = (done.clamp(0.0, 1.0) * 20.0).round();
         let full = |n: i32| f64::from(n) < filled;
         let bar: String = (0..20).map(|n| if full(n) { '#' } else { '.' }).collect();
-        text += &format!(" [{bar}] {:.0} %", 100.0 * done);
+        _ = write!(text, " [{bar}] {:.0} %", 100.0 * done);
     }
     match progress.left_ns {
-        Some(left) => text += &format!(", {} left", clock(left)),
+        Some(left) => {
+            _ = write!(text, ", {} left", clock(left));
+        }
         None if progress.done.is_none() => text += ", no end set",
         None => {}
     }
