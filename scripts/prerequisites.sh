@@ -4,9 +4,8 @@
 #
 # prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, fio, stress-ng, gnuplot, OpenBLAS, QEMU, kernel images or scipy the tests that need them skip, unless
-# without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS or scipy the tests that need them skip, unless
-# PUNCTUAL_TEST_REQUIRE names them.
+# without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
+# skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
 purpose=${1:-}
@@ -126,8 +125,8 @@ check_kernel_tools() {
 
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
-        "$venv/bin/python" -c 'import axe_playwright_python, numpy, pandas, PIL, playwright, pyarrow, scipy' 2>/dev/null
-        "$venv/bin/python" -c 'import numpy, pandas, prometheus_client, pyarrow, scipy' 2>/dev/null
+        "$venv/bin/python" -c \
+            'import axe_playwright_python, numpy, pandas, PIL, playwright, prometheus_client, pyarrow, scipy' 2>/dev/null
 }
 
 can_make_venv() {
@@ -149,7 +148,7 @@ check_python() {
             -r scripts/requirements.txt </dev/null; then
         cp scripts/requirements.txt "$venv/requirements.txt"
     else
-        without scipy "pip could not install numpy, pandas, prometheus-client, pyarrow and scipy in $venv, so nothing is compared with scipy. Is PyPI reachable?"
+        without scipy "pip could not install what scripts/requirements.txt names in $venv, so nothing is compared with scipy. Is PyPI reachable?"
     fi
 }
 
