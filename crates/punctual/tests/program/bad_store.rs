@@ -41,9 +41,9 @@ fn a_damaged_record_is_listed_named_and_removable_and_others_are_unharmed() {
             fs::write(&file, text.replace(own.unwrap(), other.unwrap())).unwrap();
         }),
         ("No such file", |file, _| fs::remove_file(file).unwrap()),
-        ("punctual.run/3", |file, _| {
+        ("punctual.run/99", |file, _| {
             let text = String::from_utf8(fs::read(&file).unwrap()).unwrap();
-            fs::write(&file, text.replace("punctual.run/1", "punctual.run/3")).unwrap();
+            fs::write(&file, text.replace("punctual.run/1", "punctual.run/99")).unwrap();
         }),
     ];
     for (reason, damage) in damages {
