@@ -156,7 +156,7 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
     fs::create_dir(path(3)).unwrap();
     // A newer program's record.
     fs::create_dir(path(4)).unwrap();
-    fs::write(path(4).join("run.json"), r#"{"format":"punctual.run/3"}"#).unwrap();
+    fs::write(path(4).join("run.json"), r#"{"format":"punctual.run/99"}"#).unwrap();
     // A file instead of a directory, another format, a fifo's stand-in.
     fs::write(path(5), "").unwrap();
     fs::create_dir(path(6)).unwrap();
@@ -174,7 +174,7 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
     assert!(matches!(reason(2), ReadError::OtherId { .. }));
     assert!(matches!(reason(3), ReadError::Path(err) if err.is_missing()));
     assert!(
-        matches!(reason(4), ReadError::Newer { found, .. } if found == "punctual.run/3"),
+        matches!(reason(4), ReadError::Newer { found, .. } if found == "punctual.run/99"),
         "{}",
         reason(4)
     );

@@ -315,7 +315,8 @@ mod tests {
 
     #[test]
     fn a_group_is_asked_as_a_whole_and_says_how_it_ended() {
-        let script = "trap 'echo asked; exit 3' TERM; (sleep 600; :) & echo ready; wait";
+        // Ready is who has the default again: a subshell that is asked before forgets it.
+        let script = "trap 'echo asked; exit 3' TERM; (echo ready; sleep 600; :) & wait";
         let mut command = Group::command("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
         let mut group = Group::start(&mut command).unwrap();

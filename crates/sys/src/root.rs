@@ -22,17 +22,31 @@ const LONGEST: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct SysRoot {
     root: PathBuf,
+    /// Whether its symbolic links are the kernel's own.
+    own: bool,
 }
 
 impl SysRoot {
     /// Opens the running system.
     pub fn live() -> Self {
-        Self::at("/")
+        Self::of_kernel("/")
+    }
+
+    /// Opens what the kernel shows of itself at `root`, such as a file system that is mounted for this
+    /// process alone: its links are its own, and its place may have no name to look it up by.
+    pub fn of_kernel(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            own: true,
+        }
     }
 
     /// Opens the captured tree in `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self {
+            root: root.into(),
+            own: false,
+        }
     }
 
     /// Whether this is the running system and not a captured tree.
@@ -224,7 +238,7 @@ impl SysRoot {
     /// Fails where a symbolic link leads out of the captured tree.
     pub fn within(&self, path: &str) -> Result<PathBuf, SysError> {
         let full = self.full(path);
-        if self.is_live() {
+        if self.own || self.is_live() {
             return Ok(full);
         }
         // What is not there is judged by the directory that it would be in.

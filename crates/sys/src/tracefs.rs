@@ -64,7 +64,7 @@ impl Tracefs {
             other => TracefsError::Open(other.into()),
         })?;
         let path = format!("/proc/self/fd/{}", detached.as_raw_fd());
-        let root = SysRoot::at(path);
+        let root = SysRoot::of_kernel(path);
         root.read(LANDMARK).map_err(TracefsError::Use)?;
         Ok(Self {
             root,

@@ -207,16 +207,28 @@ fn the_page_works_in_a_browser() {
         return;
     };
     let home = Home::new();
-    for name in ["a-1", "a-2", "b-1", "b-2"] {
-        home.quick(&[
+    for (samples, name) in [
+        (500, "a-1"),
+        (500, "a-2"),
+        (500, "b-1"),
+        (500, "b-2"),
+        (100, "</script><b>&"),
+    ] {
+        let samples = format!("--samples={samples}");
+        let name = format!("--name={name}");
+        let args = [
             "--threads=2",
-            "--samples=500",
-            "--interval=200us",
             "--pin=none",
-            &format!("--name={name}"),
-        ]);
+            "--interval=200us",
+            "--json",
+            "--quiet",
+        ];
+        let args = ["measure", "wakeup", "--priority=o", "--dma-latency=off"]
+            .into_iter()
+            .chain(args)
+            .chain([samples.as_str(), name.as_str()]);
+        home.run(args).record();
     }
-    home.quick(&["--threads=2", "--samples=100", "--name=</script><b>&"]);
     let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
     fs::create_dir_all(&pages).unwrap();
     let make = |file: &str, args: &[&str]| {

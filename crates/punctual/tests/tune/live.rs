@@ -90,6 +90,12 @@ impl Live {
             if name.parse::<u32>().is_ok() && status("PPid") == "2" && !comm.starts_with("kworker/")
             {
                 let cpus = status("Cpus_allowed_list");
+                // This one ends and comes back as another, as huge pages are switched.
+                let name = if comm.trim() == "khugepaged" {
+                    "-"
+                } else {
+                    &name
+                };
                 found.insert(format!("{name} {}", comm.trim()), cpus);
             }
         }
