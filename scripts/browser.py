@@ -122,6 +122,8 @@ def use(browser, path, out):
     assert figure.locator(".tip").is_hidden()
     # The values as a table and as a file.
     figure.locator("details.data summary").click()
+    # It is filled when it is opened first.
+    figure.locator("details.data td").first.wait_for()
     assert figure.locator("details.data td").count() > 20
     with page.expect_download() as download:
         figure.get_by_role("button", name="CSV of").first.click()

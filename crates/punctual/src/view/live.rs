@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use punctual_model::{Event, Nanos};
 use punctual_sys::terminal::{self, Screen};
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
@@ -206,7 +206,8 @@ fn show(state: &mut State, updates: &Receiver<Update>, stop: &StopRequest) -> io
         if now_size != size {
             size = now_size;
             canvas = self::canvas(size)?;
-            canvas.clear()?;
+            // Not `Terminal::clear`, which asks the terminal where its cursor is, and waits for the answer.
+            canvas.backend_mut().clear()?;
             stale = true;
         }
         stale |= state.ends(stop.is_set());

@@ -119,7 +119,7 @@ fn the_view_follows_the_size_of_its_window() {
         return;
     };
     pty.shows("INTERVAL");
-    for size in [(44, 10), (120, 35)] {
+    for size in [(44, 10), (20, 4), (120, 35)] {
         pty.resize(size);
         pty.shows("MAX");
         let text = pty.screen().contents();

@@ -236,15 +236,14 @@ fn the_page_works_in_a_browser() {
         command.arg(pages.join(file)).args(args);
         finish(command).fine();
     };
-    make("runs.html", &["a-1", "b-1", "</script><b>&"]);
+    // The last of them, which no path can name.
+    make("runs.html", &["a-1", "b-1", "last"]);
     make("compare.html", &["--compare", "a-*", "b-*"]);
-    multiply(&home, 100, "many");
-    make("many.html", &["many-*"]);
     let mut command = Command::new(python);
     command
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))
         .arg(&pages)
-        .args(["runs.html", "compare.html", "many.html"].map(|f| pages.join(f)));
+        .args(["runs.html", "compare.html"].map(|f| pages.join(f)));
     let answer = finish(command);
     println!("{}", answer.stdout);
     answer.fine();
