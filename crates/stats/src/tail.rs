@@ -25,13 +25,12 @@
 
 mod checks;
 mod fit;
+mod judge;
 
-use self::checks::{anderson_darling, kolmogorov_smirnov, ljung_box, ranks, uniform};
+use self::checks::{kolmogorov_smirnov, ljung_box, ranks, uniform};
 use self::fit::Family;
-use crate::Source;
+use self::judge::Extremes;
 use crate::num::index;
-use crate::runs::trend;
-use crate::student::{normal_cdf, normal_quantile};
 
 /// The level of each check that can refuse.
 pub const GATE: f64 = 0.01;
@@ -54,14 +53,11 @@ const ABOVE: f64 = 0.01;
 /// The most samples above it: the more samples, the further out is what the limit holds for.
 const MOST_ABOVE: usize = 500;
 
-/// Samples below the threshold that part two clusters.
-const GAP: usize = 10;
-
 /// From this shape on the mean of squares, and soon the mean, does not exist.
 const HEAVIEST: f64 = 0.5;
 
-/// Resamples of the interval and of the test of fit.
-const DRAWS: usize = 499;
+/// Samples below the threshold that part two clusters.
+const GAP: usize = 10;
 
 /// A tail that fits, and what it says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -293,7 +289,7 @@ pub fn block_maxima(
     let maxima: Vec<f64> = blocks
         .map(|b| b.iter().copied().fold(f64::MIN, f64::max))
         .collect();
-    let fit = Fit {
+    let fit = Extremes {
         method: TailMethod::BlockMaxima { block },
         name: "block maxima",
         family: Family::Gev,
@@ -340,7 +336,7 @@ pub fn peaks(
             clusters: clusters.len(),
         });
     }
-    let fit = Fit {
+    let fit = Extremes {
         method: TailMethod::PeaksOverThreshold,
         name: "peaks over the threshold",
         family: Family::Pareto,
@@ -348,102 +344,6 @@ pub fn peaks(
         location: threshold,
     };
     fit.judge(&clusters, Some(&places), confidence, seed)
-}
-
-/// What is to be fitted.
-struct Fit {
-    method: TailMethod,
-    name: &'static str,
-    family: Family,
-    /// Extremes to come.
-    further: f64,
-    /// The threshold.
-    location: f64,
-}
-
-impl Fit {
-    /// Fits the extremes, which lie at `places` of the run, 0 to 1, where that is not given.
-    fn judge(
-        &self,
-        extremes: &[f64],
-        places: Option<&[f64]>,
-        confidence: f64,
-        seed: u64,
-    ) -> Result<TailFit, TailRefusal> {
-        let name = self.name;
-        let Some((_, trend, _)) = trend(extremes) else {
-            return Err(TailRefusal::Constant { extremes: name });
-        };
-        let steady = SteadyChecks::of(extremes, places, trend);
-        if !steady.failed().is_empty() {
-            return Err(TailRefusal::Unsteady {
-                extremes: name,
-                checks: steady,
-            });
-        }
-        let constant = TailRefusal::Constant { extremes: name };
-        let tail = self.family.fit(extremes).ok_or(constant)?;
-        if tail.shape >= HEAVIEST {
-            return Err(TailRefusal::Heavy {
-                extremes: name,
-                shape: tail.shape,
-            });
-        }
-        let distance = anderson_darling(&tail, extremes);
-        let (mut farther, mut fitted) = (0_usize, 0_usize);
-        let mut levels: Vec<f64> = Vec::with_capacity(DRAWS);
-        let mut source = Source::new(seed);
-        let mut drawn = vec![0.0; extremes.len()];
-        for _ in 0..DRAWS {
-            for x in &mut drawn {
-                *x = tail.quantile(1.0 - source.uniform());
-            }
-            let Some(again) = self.family.fit(&drawn) else {
-                continue;
-            };
-            fitted += 1;
-            farther += usize::from(anderson_darling(&again, &drawn) >= distance);
-            levels.push(again.quantile(1.0 - 1.0 / self.further));
-        }
-        let fit = (farther + 1) as f64 / (fitted + 1) as f64;
-        if fit < GATE {
-            return Err(TailRefusal::Misfit {
-                extremes: name,
-                distribution: self.family.name(),
-                p: fit,
-            });
-        }
-        levels.sort_by(f64::total_cmp);
-        let level = tail.quantile(1.0 - 1.0 / self.further);
-        let outside = (1.0 - confidence) / 2.0;
-        let low = corrected(&levels, level, outside).unwrap_or(level);
-        let high = corrected(&levels, level, 1.0 - outside).unwrap_or(level);
-        Ok(TailFit {
-            method: self.method,
-            level: self.location + level,
-            low: self.location + low,
-            high: self.location + high,
-            shape: tail.shape,
-            scale: tail.scale,
-            location: match self.family {
-                Family::Gev => tail.location,
-                Family::Pareto => self.location,
-            },
-            extremes: extremes.len(),
-            checks: TailChecks { steady, fit },
-        })
-    }
-}
-
-/// The percentile of sorted resampled levels, after the correction for their bias (Efron and
-/// Tibshirani, *An Introduction to the Bootstrap*, 1993, 14.3).
-fn corrected(levels: &[f64], level: f64, share: f64) -> Option<f64> {
-    let n = levels.len() as f64;
-    let below = levels.partition_point(|x| *x < level) as f64 / n;
-    let bias = normal_quantile(below.clamp(0.5 / n, 1.0 - 0.5 / n))?;
-    let share = normal_cdf(2.0 * bias + normal_quantile(share)?);
-    let at = index(crate::num::floor_u64(share * n));
-    levels.get(at.min(levels.len().checked_sub(1)?)).copied()
 }
 
 #[cfg(test)]
