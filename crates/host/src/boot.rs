@@ -22,6 +22,8 @@ use crate::profile::{BootArgument, Profile};
 
 pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
 
+pub(crate) use change::{failed, inside, put, sync_above};
+
 pub(crate) use arguments::{check, is_known, known_names};
 
 /// Returns what `profile` wants of the command line on the machine of `survey`, and how its boot

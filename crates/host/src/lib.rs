@@ -8,6 +8,7 @@ pub mod apply;
 pub mod boot;
 pub mod journal;
 pub mod knob;
+pub mod one_shot;
 pub mod plan;
 pub mod profile;
 pub mod session;

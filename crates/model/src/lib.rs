@@ -23,6 +23,7 @@ mod import;
 mod kernel_source;
 mod latency_test;
 mod load_report;
+mod one_shot;
 mod origin;
 mod policy;
 mod requirement;
@@ -71,6 +72,11 @@ pub use latency_test::{
     Band, BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, LatencyRun, LatencyTest,
 };
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
+pub use one_shot::{
+    ONE_SHOT_PLAN_FORMAT, ONE_SHOT_STATUS_FORMAT, OneShotBoot, OneShotEvidence, OneShotFallback,
+    OneShotInstalled, OneShotKernel, OneShotLoader, OneShotPlan, OneShotRefusal, OneShotState,
+    OneShotStatus, OneShotWrite,
+};
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementResult, RequirementRuling};

@@ -18,6 +18,7 @@ pub mod guest;
 pub mod icmp;
 pub mod keep;
 pub mod kernel_log;
+pub mod kexec;
 pub mod limits;
 pub mod memory;
 pub mod msr;

@@ -217,7 +217,7 @@ fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>,
 }
 
 /// Gives a file its content, or removes it. It is there whole, old or new, whatever happens.
-fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError> {
+pub(crate) fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError> {
     let full = inside(sys, path)?;
     let Some(content) = content else {
         fs::remove_file(&full).map_err(|err| failed("remove", &full, err))?;
@@ -245,7 +245,7 @@ fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError
 }
 
 /// Returns where a file is, unless a symbolic link of a captured tree leads out of that.
-fn inside(sys: &SysRoot, path: &str) -> Result<PathBuf, BootError> {
+pub(crate) fn inside(sys: &SysRoot, path: &str) -> Result<PathBuf, BootError> {
     sys.within(path).map_err(|err| {
         let why = err.source().map(ToString::to_string);
         let why = io::Error::other(why.unwrap_or_default());
@@ -253,7 +253,7 @@ fn inside(sys: &SysRoot, path: &str) -> Result<PathBuf, BootError> {
     })
 }
 
-fn sync_above(full: &Path) -> Result<(), BootError> {
+pub(crate) fn sync_above(full: &Path) -> Result<(), BootError> {
     let Some(above) = full.parent() else {
         return Ok(());
     };
@@ -262,7 +262,7 @@ fn sync_above(full: &Path) -> Result<(), BootError> {
         .map_err(|err| failed("sync", above, err))
 }
 
-fn failed(action: &'static str, path: &Path, source: io::Error) -> BootError {
+pub(crate) fn failed(action: &'static str, path: &Path, source: io::Error) -> BootError {
     BootError::File {
         action,
         path: path.to_owned(),

@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Carries a plan out, keeps what undoes it, and undoes it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use punctual_model::{OneShotBoot, OneShotInstalled};
+use punctual_sys::{SysRoot, kexec};
+use rustix::fs::IFlags;
+use serde::{Deserialize, Serialize};
+
+use super::env_block::EnvBlock;
+use super::grub::CHOICE;
+use super::pieces::Step;
+use super::{ENTRY, Prepared};
+use crate::boot::{BootError, failed, inside, put, sync_above};
+use crate::state::{PrivateDir, StateError};
+
+/// Value of `format` in the file that keeps it.
+const FORMAT: &str = "punctual.one-shot/1";
+/// The file of the candidate that is installed.
+pub(super) const ACTIVE: &str = "one-shot.json";
+/// The file of the last one.
+const LAST: &str = "one-shot.last.json";
+/// File in a directory of modules that says that it is ours.
+const OURS: &str = ".punctual-once";
+
+/// A candidate could not be installed or taken back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OneShotError {
+    /// The directory that keeps it.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] BootError),
+    /// The plan says why not.
+    #[error("{reasons}")]
+    Refused {
+        /// The reasons.
+        reasons: String,
+    },
+    /// There is one already.
+    #[error("{release} ({at}) is installed already")]
+    InPlace {
+        /// Its release.
+        release: String,
+        /// When it was installed.
+        at: String,
+    },
+    /// What keeps it cannot be understood.
+    #[error("what is kept of it is damaged: {reason}")]
+    Damaged {
+        /// How.
+        reason: String,
+    },
+    /// The program that makes the initial RAM file system.
+    #[error("{program} {how}")]
+    Program {
+        /// The program.
+        program: String,
+        /// How it failed.
+        how: String,
+    },
+    /// This boot is not the candidate's, or none is installed.
+    #[error("{why}")]
+    NotTheCandidate {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What became of a piece.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OneShotUndone {
+    /// It is as it was, to the byte.
+    Restored,
+    /// It was as it was.
+    AlreadyBack,
+    /// Ours is out; what others changed meanwhile stays.
+    OthersKept,
+    /// Someone changed it since: left alone.
+    Conflict,
+}
+
+/// What became of a candidate that was taken back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OneShotReverted {
+    /// The candidate.
+    pub installed: OneShotInstalled,
+    /// Each piece, in the order in which they were dealt with.
+    pub pieces: Vec<(String, OneShotUndone)>,
+}
+
+impl OneShotReverted {
+    /// Whether nothing of ours is left.
+    pub fn is_complete(&self) -> bool {
+        self.pieces
+            .iter()
+            .all(|(_, undone)| *undone != OneShotUndone::Conflict)
+    }
+}
+
+/// What is kept of a candidate.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Kept {
+    format: String,
+    pub(super) installed: OneShotInstalled,
+    /// Seconds since 1970, to which times of files are compared.
+    pub(super) since_s: u64,
+    pieces: Vec<Piece>,
+    pub(super) confirmed: Option<OneShotBoot>,
+}
+
+/// What undoes a step.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Piece {
+    Directory {
+        path: String,
+    },
+    File {
+        path: String,
+        bytes: Option<u64>,
+    },
+    Tree {
+        path: String,
+    },
+    Text {
+        path: String,
+        old: Option<String>,
+        new: String,
+    },
+    Environment {
+        path: String,
+        old: Option<String>,
+        new: String,
+    },
+    Variable {
+        path: String,
+        old: Option<Vec<u8>>,
+        new: Vec<u8>,
+    },
+    Kexec,
+}
+
+impl Piece {
+    fn of(step: &Step) -> Self {
+        match step.clone() {
+            Step::Directory { path } => Self::Directory { path },
+            Step::Copy { to, bytes, .. } => Self::File {
+                path: to,
+                bytes: Some(bytes),
+            },
+            Step::Tree { to, .. } => Self::Tree { path: to },
+            Step::Made { to, .. } => Self::File {
+                path: to,
+                bytes: None,
+            },
+            Step::Text { path, old, new, .. } => Self::Text { path, old, new },
+            Step::Environment { path, old, new } => Self::Environment { path, old, new },
+            Step::Variable { path, old, new } => Self::Variable { path, old, new },
+            Step::Kexec { .. } => Self::Kexec,
+        }
+    }
+
+    fn path(&self) -> &str {
+        match self {
+            Self::Directory { path }
+            | Self::File { path, .. }
+            | Self::Tree { path }
+            | Self::Text { path, .. }
+            | Self::Environment { path, .. }
+            | Self::Variable { path, .. } => path,
+            Self::Kexec => "the running kernel's memory",
+        }
+    }
+}
+
+/// Returns the candidate that is installed, if there is one.
+///
+/// # Errors
+///
+/// Fails where the directory is not safe, or the file not understood.
+pub fn installed(state: &Path) -> Result<Option<OneShotInstalled>, OneShotError> {
+    let Some(dir) = PrivateDir::open(state)? else {
+        return Ok(None);
+    };
+    Ok(read(&dir)?.map(|kept| kept.installed))
+}
+
+pub(super) fn read(dir: &PrivateDir) -> Result<Option<Kept>, OneShotError> {
+    let Some(bytes) = dir.read(ACTIVE)? else {
+        return Ok(None);
+    };
+    let damaged = |reason: String| OneShotError::Damaged { reason };
+    let kept: Kept = serde_json::from_slice(&bytes).map_err(|err| damaged(err.to_string()))?;
+    if kept.format != FORMAT {
+        return Err(damaged(format!("format `{}` is not known", kept.format)));
+    }
+    Ok(Some(kept))
+}
+
+pub(super) fn keep(dir: &PrivateDir, kept: &Kept) -> Result<(), OneShotError> {
+    let bytes = serde_json::to_vec_pretty(kept).map_err(|err| OneShotError::Damaged {
+        reason: err.to_string(),
+    })?;
+    dir.write(ACTIVE, &bytes, 0)?;
+    Ok(())
+}
+
+/// Does what was prepared, after what undoes it is on disk in `state`. `at` is the time, RFC 3339 in UTC.
+///
+/// # Errors
+///
+/// Fails when the plan has refusals or a candidate is installed already, and where a piece cannot be written: then
+/// those that were written are taken back.
+pub fn install(
+    prepared: &Prepared,
+    sys: &SysRoot,
+    state: &Path,
+    at: &str,
+) -> Result<(), OneShotError> {
+    let refusals = &prepared.plan.refusals;
+    let (Some(loader), true) = (prepared.plan.loader, refusals.is_empty()) else {
+        let reasons: Vec<&str> = refusals
+            .iter()
+            .map(|refusal| refusal.reason.as_str())
+            .collect();
+        return Err(OneShotError::Refused {
+            reasons: reasons.join("; "),
+        });
+    };
+    let dir = PrivateDir::create(state)?;
+    let _lock = dir.lock("kernel install-once", Duration::ZERO)?;
+    if let Some(kept) = read(&dir)? {
+        return Err(OneShotError::InPlace {
+            release: kept.installed.candidate.release,
+            at: kept.installed.at,
+        });
+    }
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let kept = Kept {
+        format: FORMAT.to_owned(),
+        installed: OneShotInstalled {
+            id: prepared.plan.id.clone(),
+            at: at.to_owned(),
+            boot_id: super::status::boot_id(sys),
+            candidate: prepared.plan.candidate.clone(),
+            loader,
+            resume: prepared.resume.clone(),
+        },
+        since_s: since.unwrap_or_default().as_secs(),
+        pieces: prepared.steps.iter().map(Piece::of).collect(),
+        confirmed: None,
+    };
+    keep(&dir, &kept)?;
+    for (step, number) in prepared.steps.iter().zip(1..) {
+        if let Err(err) = step.carry_out(sys, &prepared.plan.id) {
+            // What was not begun is as it was, and whatever of it is there is not ours.
+            drop(undo(&kept, sys, number));
+            dir.remove(ACTIVE)?;
+            return Err(err);
+        }
+    }
+    if let Ok(root) = File::open(sys.full("/boot")) {
+        // What lies in a journal only, GRUB does not see. That this cannot be done is no failure.
+        drop(rustix::fs::syncfs(&root));
+    }
+    Ok(())
+}
+
+/// Takes back the candidate that is installed. None if there is none.
+///
+/// # Errors
+///
+/// Fails where a piece cannot be written; what is kept stays then.
+pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, OneShotError> {
+    let Some(dir) = PrivateDir::open(state)? else {
+        return Ok(None);
+    };
+    let _lock = dir.lock("kernel install-once --revert", Duration::ZERO)?;
+    let Some(kept) = read(&dir)? else {
+        return Ok(None);
+    };
+    let pieces = undo(&kept, sys, kept.pieces.len())?;
+    dir.rename(ACTIVE, LAST)?;
+    Ok(Some(OneShotReverted {
+        installed: kept.installed,
+        pieces,
+    }))
+}
+
+impl Step {
+    pub(super) fn carry_out(&self, sys: &SysRoot, id: &str) -> Result<(), OneShotError> {
+        match self {
+            Self::Directory { path } => {
+                let full = inside(sys, path)?;
+                fs::create_dir(&full).map_err(|err| failed("make directory", &full, err))?;
+                sync_above(&full)?;
+            }
+            Self::Copy { from, to, .. } => copy(from, &inside(sys, to)?)?,
+            Self::Tree { from, to, .. } => {
+                let full = inside(sys, to)?;
+                fs::create_dir_all(&full).map_err(|err| failed("make directory", &full, err))?;
+                let mark = full.join(OURS);
+                fs::write(&mark, id).map_err(|err| failed("write", &mark, err))?;
+                copy_tree(from, &full)?;
+            }
+            Self::Made { by, release, to } => make(by, release, &inside(sys, to)?)?,
+            Self::Text { path, new, .. } => put(sys, path, Some(new))?,
+            Self::Environment { path, new, .. } => overwrite(&inside(sys, path)?, new.as_bytes())?,
+            Self::Variable { path, new, .. } => set_variable(&inside(sys, path)?, Some(new))?,
+            Self::Kexec {
+                image,
+                initrd,
+                arguments,
+            } => {
+                let open =
+                    |path: &PathBuf| File::open(path).map_err(|err| failed("open", path, err));
+                let kernel = open(image)?;
+                let initrd = initrd.as_ref().map(open).transpose()?;
+                kexec::load(&kernel, initrd.as_ref(), arguments)
+                    .map_err(|err| failed("load into the running kernel", image, err))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Undoes the first `count` pieces, the last of them first.
+fn undo(
+    kept: &Kept,
+    sys: &SysRoot,
+    count: usize,
+) -> Result<Vec<(String, OneShotUndone)>, OneShotError> {
+    let mut undone = Vec::new();
+    for piece in kept.pieces.iter().take(count).rev() {
+        let what = piece.undo(sys, &kept.installed)?;
+        undone.push((piece.path().to_owned(), what));
+    }
+    Ok(undone)
+}
+
+impl Piece {
+    fn undo(
+        &self,
+        sys: &SysRoot,
+        installed: &OneShotInstalled,
+    ) -> Result<OneShotUndone, OneShotError> {
+        use OneShotUndone::{AlreadyBack, Conflict, Restored};
+        if *self == Self::Kexec {
+            // It is gone with the next restart, whatever that is.
+            return Ok(AlreadyBack);
+        }
+        let full = inside(sys, self.path())?;
+        match self {
+            Self::Kexec => Ok(AlreadyBack),
+            Self::Directory { .. } => match fs::remove_dir(&full) {
+                Ok(()) => Ok(Restored),
+                Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(AlreadyBack),
+                Err(err) if err.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(Conflict),
+                Err(err) => Err(failed("remove", &full, err).into()),
+            },
+            Self::File { bytes, .. } => {
+                let meta = match fs::symlink_metadata(&full) {
+                    Ok(meta) => meta,
+                    Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(AlreadyBack),
+                    Err(err) => return Err(failed("examine", &full, err).into()),
+                };
+                if !meta.is_file() || bytes.is_some_and(|bytes| bytes != meta.size()) {
+                    return Ok(Conflict);
+                }
+                fs::remove_file(&full).map_err(|err| failed("remove", &full, err))?;
+                Ok(Restored)
+            }
+            Self::Tree { .. } => {
+                if !full.exists() {
+                    return Ok(AlreadyBack);
+                }
+                // Without our mark, a package has made its own of it.
+                let mark = fs::read(full.join(OURS)).unwrap_or_default();
+                if mark != installed.id.as_bytes() {
+                    return Ok(Conflict);
+                }
+                fs::remove_dir_all(&full).map_err(|err| failed("remove", &full, err))?;
+                Ok(Restored)
+            }
+            Self::Text { path, old, new } => {
+                let now = read_text(&full)?;
+                if now == *old {
+                    Ok(AlreadyBack)
+                } else if now.as_ref() == Some(new) {
+                    put(sys, path, old.as_deref())?;
+                    Ok(Restored)
+                } else {
+                    Ok(Conflict)
+                }
+            }
+            Self::Environment { old, new, .. } => undo_environment(&full, old.as_deref(), new),
+            Self::Variable { old, new, .. } => {
+                let now = match fs::read(&full) {
+                    Ok(bytes) => Some(bytes),
+                    Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+                    Err(err) => return Err(failed("read", &full, err).into()),
+                };
+                // The boot loader takes it away when it heeds it; then an older choice must not come back.
+                if now == *old || now.is_none() {
+                    Ok(AlreadyBack)
+                } else if now.as_ref() == Some(new) {
+                    set_variable(&full, old.as_ref())?;
+                    Ok(Restored)
+                } else {
+                    Ok(Conflict)
+                }
+            }
+        }
+    }
+}
+
+/// Takes our choice out of GRUB's environment, whatever else has become of it.
+fn undo_environment(
+    full: &Path,
+    old: Option<&str>,
+    new: &str,
+) -> Result<OneShotUndone, OneShotError> {
+    use OneShotUndone::{AlreadyBack, Conflict, OthersKept, Restored};
+    let now = read_text(full)?;
+    if now.as_deref() == old {
+        return Ok(AlreadyBack);
+    }
+    let Some(now) = now else {
+        return Ok(Conflict);
+    };
+    let parse = |text: &str| EnvBlock::parse(text.as_bytes()).ok();
+    let before = match old {
+        Some(text) => parse(text),
+        None => Some(EnvBlock::empty()),
+    };
+    let (Some(mut block), Some(mut before)) = (parse(&now), before) else {
+        return Ok(Conflict);
+    };
+    let choice = block.value(CHOICE).unwrap_or_default();
+    let earlier = before.value(CHOICE).filter(|value| !value.is_empty());
+    let spent = choice.is_empty() && earlier.is_some();
+    block.set(CHOICE, None);
+    before.set(CHOICE, None);
+    let same = block.bytes() == before.bytes();
+    if choice != ENTRY && !choice.is_empty() {
+        // Somebody has chosen another entry since.
+        return Ok(OthersKept);
+    }
+    // GRUB has taken ours, and with it an older choice, which must not come back.
+    if same && !spent {
+        match old {
+            Some(old) => overwrite(full, old.as_bytes())?,
+            None => fs::remove_file(full).map_err(|err| failed("remove", full, err))?,
+        }
+        return Ok(Restored);
+    }
+    if now == new || choice == ENTRY {
+        block.set(CHOICE, earlier.as_deref());
+        let bytes = block.bytes().ok_or_else(|| OneShotError::Damaged {
+            reason: "GRUB's environment is full".to_owned(),
+        })?;
+        overwrite(full, &bytes)?;
+    }
+    Ok(OthersKept)
+}
+
+fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
+    match fs::read(full) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(failed("read", full, err).into()),
+    }
+}
+
+/// Copies a file; it is there whole or not at all.
+fn copy(from: &Path, to: &Path) -> Result<(), BootError> {
+    let temporary = to.with_extension("punctual-new");
+    let copied = File::open(from).and_then(|mut source| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)?;
+        io::copy(&mut source, &mut file)?;
+        file.sync_all()?;
+        fs::rename(&temporary, to)
+    });
+    if let Err(err) = copied {
+        // It is nobody's.
+        drop(fs::remove_file(&temporary));
+        return Err(failed("write", to, err));
+    }
+    sync_above(to)
+}
+
+/// Copies directories, files and links; what else there is has no place among modules.
+fn copy_tree(from: &Path, to: &Path) -> Result<(), BootError> {
+    let entries = fs::read_dir(from).map_err(|err| failed("list", from, err))?;
+    for entry in entries {
+        let entry = entry.map_err(|err| failed("list", from, err))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry
+            .file_type()
+            .map_err(|err| failed("examine", &source, err))?;
+        let done = if kind.is_dir() {
+            fs::create_dir(&target).map_err(|err| failed("make directory", &target, err))?;
+            copy_tree(&source, &target)?;
+            Ok(())
+        } else if kind.is_symlink() {
+            // `build` and `source` lead to the tree that it was built in.
+            fs::read_link(&source).and_then(|link| std::os::unix::fs::symlink(link, &target))
+        } else {
+            fs::copy(&source, &target).map(drop)
+        };
+        done.map_err(|err| failed("copy", &source, err))?;
+    }
+    Ok(())
+}
+
+/// Has a program make the initial RAM file system.
+fn make(program: &Path, release: &str, to: &Path) -> Result<(), OneShotError> {
+    let error = |how: String| OneShotError::Program {
+        program: program.display().to_string(),
+        how,
+    };
+    let output = Command::new(program)
+        .arg("-o")
+        .arg(to)
+        .arg(release)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|err| error(format!("cannot be started: {err}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().last().unwrap_or_default();
+        return Err(error(format!("ended with {}: {last}", output.status)));
+    }
+    if !to.is_file() {
+        return Err(error(format!("made no {}", to.display())));
+    }
+    File::open(to)
+        .and_then(|file| file.sync_all())
+        .map_err(|err| failed("sync", to, err).into())
+}
+
+/// Writes into the blocks that a file has, which GRUB knows; makes it where there is none.
+fn overwrite(full: &Path, bytes: &[u8]) -> Result<(), BootError> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(full)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.set_len(bytes.len() as u64)?;
+            file.sync_all()
+        })
+        .map_err(|err| failed("write", full, err))?;
+    sync_above(full)
+}
+
+/// Sets a variable of the firmware, or removes it. The kernel guards those that it does not know against removal.
+fn set_variable(full: &Path, value: Option<&Vec<u8>>) -> Result<(), BootError> {
+    if let Ok(file) = File::open(full)
+        && let Ok(flags) = rustix::fs::ioctl_getflags(&file)
+        && flags.contains(IFlags::IMMUTABLE)
+    {
+        rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE)
+            .map_err(|err| failed("unlock", full, err.into()))?;
+    }
+    let Some(value) = value else {
+        return fs::remove_file(full).map_err(|err| failed("remove", full, err));
+    };
+    // The firmware takes it in one piece: one write(2).
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o644)
+        .open(full)
+        .and_then(|mut file| match file.write(value) {
+            Ok(written) if written == value.len() => Ok(()),
+            Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+            Err(err) => Err(err),
+        })
+        .map_err(|err| failed("write", full, err))
+}

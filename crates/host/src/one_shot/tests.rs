@@ -1,0 +1,777 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! One-shot boots on machines that are files.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use punctual_model::{OneShotState, OneShotStatus};
+use tempfile::TempDir;
+
+use super::*;
+use crate::testing::machine;
+
+const STOCK: &str = "6.1.0-56-amd64";
+const CANDIDATE: &str = "6.1.0-56-rt-amd64";
+const VERSION: &str = "#1 SMP PREEMPT_RT Debian 6.1.192-2 (2026-10-01)";
+
+/// As grub-mkconfig of Debian lays it out, in short.
+const CONFIG: &str = "
+if [ -s $prefix/grubenv ]; then
+  set have_grubenv=true
+  load_env
+fi
+if [ \"${next_entry}\" ] ; then
+   set default=\"${next_entry}\"
+   set next_entry=
+   save_env next_entry
+   set boot_once=true
+else
+   set default=\"0\"
+fi
+menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple-abc' {
+\tload_video
+\tinsmod gzio
+\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi
+\tinsmod part_gpt
+\tinsmod ext2
+\tset root='hd0,gpt2'
+\tif [ x$feature_platform_search_hint = xy ]; then
+\t  search --no-floppy --fs-uuid --set=root --hint-bios=hd0,gpt2  abc
+\telse
+\t  search --no-floppy --fs-uuid --set=root abc
+\tfi
+\techo\t'Loading Linux 6.1.0-56-amd64 ...'
+\tlinux\t/boot/vmlinuz-6.1.0-56-amd64 root=UUID=abc ro  quiet
+\tinitrd\t/boot/initrd.img-6.1.0-56-amd64
+}
+if [ -f  ${config_directory}/custom.cfg ]; then
+  source ${config_directory}/custom.cfg
+elif [ -z \"${config_directory}\" -a -f  $prefix/custom.cfg ]; then
+  source $prefix/custom.cfg
+fi
+";
+
+const MOUNTS: &str = "21 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw";
+const GRUBENV: &str = "boot/grub/grubenv";
+const CUSTOM: &str = "boot/grub/custom.cfg";
+
+struct Bench {
+    dir: TempDir,
+    sys: SysRoot,
+}
+
+impl Bench {
+    /// A machine that GRUB starts, with its root on `device` and these files besides.
+    fn grub(more: &[(&str, &str)]) -> Self {
+        let bench = Self::bare(&[
+            ("/boot/grub/grub.cfg", CONFIG),
+            ("/boot/vmlinuz-6.1.0-56-amd64", "the machine's own"),
+            ("/proc/self/mountinfo", MOUNTS),
+            ("/sys/dev/block/8:2/partition", "2"),
+        ]);
+        let mut block = env_block::EnvBlock::empty();
+        block.set("saved_entry", Some("x"));
+        bench.write(GRUBENV, &block.bytes().unwrap());
+        for (path, text) in more {
+            bench.write(path, text.as_bytes());
+        }
+        bench
+    }
+
+    fn bare(files: &[(&str, &str)]) -> Self {
+        let mut all = vec![
+            (
+                "/proc/cmdline",
+                "BOOT_IMAGE=/boot/vmlinuz-6.1.0-56-amd64 root=UUID=abc ro quiet",
+            ),
+            ("/proc/sys/kernel/osrelease", STOCK),
+            ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC"),
+            ("/proc/sys/kernel/random/boot_id", "boot-1"),
+            ("/lib/modules/6.1.0-56-amd64/kernel/a.ko", "module"),
+            ("/boot/config-6.1.0-56-amd64", ""),
+        ];
+        all.extend(files);
+        let (dir, sys) = machine(&all);
+        let bench = Self { dir, sys };
+        for name in [
+            "new/bzImage",
+            "new/initrd",
+            "new/modules/kernel/drivers/x.ko",
+        ] {
+            bench.write_outside(name);
+        }
+        bench
+    }
+
+    fn outside(&self, name: &str) -> PathBuf {
+        self.dir.path().with_extension("outside").join(name)
+    }
+
+    fn write_outside(&self, name: &str) {
+        let path = self.outside(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name.repeat(100)).unwrap();
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) {
+        let full = self.sys.full(path);
+        fs::create_dir_all(full.parent().unwrap()).unwrap();
+        fs::write(full, bytes).unwrap();
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.sys.full(path)).unwrap()
+    }
+
+    fn text(&self, path: &str) -> String {
+        String::from_utf8(self.read(path)).unwrap()
+    }
+
+    fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    fn wish(&self) -> Wish {
+        Wish {
+            id: "abc-1".to_owned(),
+            image: self.outside("new/bzImage"),
+            release: CANDIDATE.to_owned(),
+            version: VERSION.to_owned(),
+            initrd: Initrd::File(self.outside("new/initrd")),
+            modules: Some(self.outside("new/modules")),
+            append: vec!["threadirqs".to_owned()],
+            panic_s: 10,
+            watchdog: Watchdog::IfThere(60),
+            panic_when_stuck: false,
+            loader: None,
+            resume: Some("mine".to_owned()),
+        }
+    }
+
+    fn plan(&self) -> OneShotPlan {
+        prepare(&self.sys, &self.wish()).plan
+    }
+
+    fn refused(&self) -> String {
+        let plan = self.plan();
+        assert!(plan.refusals.iter().all(|refusal| !refusal.hint.is_empty()));
+        let reasons: Vec<String> = plan.refusals.iter().map(|r| r.reason.clone()).collect();
+        reasons.join("\n")
+    }
+
+    fn install(&self) -> Result<(), OneShotError> {
+        let prepared = prepare(&self.sys, &self.wish());
+        install(&prepared, &self.sys, &self.state(), "2026-01-01T00:00:00Z")
+    }
+
+    fn revert(&self) -> OneShotReverted {
+        revert(&self.sys, &self.state()).unwrap().unwrap()
+    }
+
+    fn status(&self) -> OneShotStatus {
+        status(&self.sys, &self.state(), "2026-01-01T00:10:00Z").unwrap()
+    }
+
+    /// Everything in the machine but our own notes, to the byte.
+    fn dump(&self) -> Vec<(String, Vec<u8>)> {
+        let mut all = Vec::new();
+        walk(self.dir.path(), &mut all);
+        all.retain(|(path, _)| !path.contains("/state"));
+        all
+    }
+
+    /// The machine is restarted, and GRUB takes the choice as its configuration says.
+    fn restart(&self, boot: &str, line: &str) {
+        if let Ok(bytes) = fs::read(self.sys.full(GRUBENV)) {
+            let mut block = env_block::EnvBlock::parse(&bytes).unwrap();
+            if block.value(CHOICE).is_some() {
+                block.set(CHOICE, Some(""));
+            }
+            self.write(GRUBENV, &block.bytes().unwrap());
+        }
+        self.write("proc/cmdline", line.as_bytes());
+        self.write("proc/sys/kernel/random/boot_id", boot.as_bytes());
+    }
+
+    fn runs(&self, release: &str, version: &str) {
+        self.write("proc/sys/kernel/osrelease", release.as_bytes());
+        self.write("proc/sys/kernel/version", version.as_bytes());
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(
+            self.dir.path().with_extension("outside"),
+        ));
+    }
+}
+
+const CHOICE: &str = grub::CHOICE;
+
+fn walk(path: &Path, all: &mut Vec<(String, Vec<u8>)>) {
+    let mut entries: Vec<_> = fs::read_dir(path)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path.display().to_string();
+        if path.is_dir() && !path.is_symlink() {
+            all.push((name, Vec::new()));
+            walk(&path, all);
+        } else {
+            all.push((name, fs::read(&path).unwrap_or_default()));
+        }
+    }
+}
+
+#[test]
+fn grub_gets_an_entry_and_a_choice_and_loses_them_to_the_byte() {
+    let bench = Bench::grub(&[]);
+    let before = bench.dump();
+    let plan = bench.plan();
+    assert_eq!(plan.refusals, []);
+    assert_eq!(bench.dump(), before, "a plan changes nothing");
+    assert_eq!(plan.loader, Some(OneShotLoader::Grub));
+    assert_eq!(
+        plan.arguments,
+        "root=UUID=abc ro quiet threadirqs panic=10 punctual.once=abc-1"
+    );
+    let paths: Vec<&str> = plan
+        .writes
+        .iter()
+        .map(|write| write.path.as_str())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "/lib/modules/6.1.0-56-rt-amd64",
+            "/boot/punctual",
+            "/boot/punctual/vmlinuz",
+            "/boot/punctual/initrd.img",
+            "/boot/grub/custom.cfg",
+            "/boot/grub/grubenv",
+        ]
+    );
+    bench.install().unwrap();
+    let entry = bench.text(CUSTOM);
+    for part in [
+        "  set fallback=\"0\"\n",
+        "  insmod ext2\n  set root='hd0,gpt2'\n  search --no-floppy --fs-uuid --set=root abc\n  next_entry=\n",
+        "    if linux /boot/punctual/vmlinuz root=UUID=abc ro quiet threadirqs panic=10 punctual.once=abc-1; then\n",
+        "      if initrd /boot/punctual/initrd.img; then\n",
+    ] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    assert!(
+        !entry.contains("gzio;") && !entry.contains("hint"),
+        "{entry}"
+    );
+    let env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+    assert_eq!(env.value(CHOICE).as_deref(), Some(ENTRY));
+    assert_eq!(env.value("saved_entry").as_deref(), Some("x"));
+    assert_eq!(
+        bench.read("boot/punctual/initrd.img"),
+        fs::read(bench.outside("new/initrd")).unwrap()
+    );
+    assert!(
+        bench
+            .sys
+            .exists("/lib/modules/6.1.0-56-rt-amd64/kernel/drivers/x.ko")
+    );
+    assert!(matches!(
+        bench.install().unwrap_err(),
+        OneShotError::Refused { .. }
+    ));
+    let reverted = bench.revert();
+    assert!(reverted.is_complete(), "{reverted:?}");
+    assert!(
+        reverted
+            .pieces
+            .iter()
+            .all(|(_, what)| *what == OneShotUndone::Restored),
+        "{reverted:?}"
+    );
+    assert_eq!(bench.dump(), before);
+    assert_eq!(revert(&bench.sys, &bench.state()).unwrap(), None);
+}
+
+#[test]
+fn it_is_taken_back_to_the_byte_also_after_the_boot() {
+    for own in [None, Some("menuentry 'mine' { true }\n")] {
+        let bench = Bench::grub(&[]);
+        if let Some(own) = own {
+            bench.write(CUSTOM, own.as_bytes());
+        }
+        let (env, custom) = (bench.read(GRUBENV), own.map(str::to_owned));
+        bench.install().unwrap();
+        if let Some(own) = own {
+            assert!(bench.text(CUSTOM).starts_with(own));
+        }
+        bench.restart("boot-2", "root=UUID=abc");
+        assert!(bench.revert().is_complete());
+        assert_eq!(bench.read(GRUBENV), env);
+        assert_eq!(content(&bench.sys, CUSTOM), custom);
+    }
+}
+
+#[test]
+fn what_others_changed_since_stays() {
+    let bench = Bench::grub(&[]);
+    bench.install().unwrap();
+    let mut env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+    env.set("saved_entry", Some("y"));
+    bench.write(GRUBENV, &env.bytes().unwrap());
+    bench.write(CUSTOM, b"mine");
+    bench.write("boot/punctual/vmlinuz", b"another");
+    bench.write("lib/modules/6.1.0-56-rt-amd64/.punctual-once", b"");
+    let reverted = bench.revert();
+    assert!(!reverted.is_complete());
+    let of = |end: &str| {
+        reverted
+            .pieces
+            .iter()
+            .find(|(path, _)| path.ends_with(end))
+            .unwrap()
+            .1
+    };
+    assert_eq!(of("grubenv"), OneShotUndone::OthersKept);
+    for end in ["custom.cfg", "vmlinuz", "/boot/punctual", "rt-amd64"] {
+        assert_eq!(of(end), OneShotUndone::Conflict, "{end}");
+    }
+    assert_eq!(of("initrd.img"), OneShotUndone::Restored);
+    let env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+    assert_eq!(
+        (env.value(CHOICE), env.value("saved_entry").as_deref()),
+        (None, Some("y"))
+    );
+    assert_eq!(bench.text(CUSTOM), "mine");
+}
+
+#[test]
+fn another_choice_that_was_there_comes_back_only_while_ours_was_not_taken() {
+    let chosen = |boots: bool| {
+        let bench = Bench::grub(&[]);
+        let mut env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+        env.set(CHOICE, Some("other"));
+        bench.write(GRUBENV, &env.bytes().unwrap());
+        assert!(
+            bench
+                .plan()
+                .warnings
+                .iter()
+                .any(|warning| warning.contains("is other already"))
+        );
+        bench.install().unwrap();
+        if boots {
+            bench.restart("boot-2", "");
+        }
+        assert!(bench.revert().is_complete());
+        let env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
+        env.value(CHOICE)
+    };
+    assert_eq!(chosen(false).as_deref(), Some("other"));
+    assert_eq!(chosen(true).as_deref(), Some(""));
+}
+
+#[test]
+fn where_grub_cannot_write_it_is_refused_with_the_reason() {
+    let mounts = |line: &'static str| [("proc/self/mountinfo", line)];
+    let case = |line: &'static str, files: &[(&str, &str)], part: &str| {
+        let mut all = mounts(line).to_vec();
+        all.extend(files);
+        let bench = Bench::grub(&all);
+        let before = bench.dump();
+        let said = bench.refused();
+        assert!(said.contains(part), "{part}: {said}");
+        assert!(matches!(
+            bench.install().unwrap_err(),
+            OneShotError::Refused { .. }
+        ));
+        assert_eq!(bench.dump(), before);
+    };
+    case(
+        "21 1 0:30 /@ / rw - btrfs /dev/sda2 rw",
+        &[],
+        "lies on btrfs (/dev/sda2)",
+    );
+    case(
+        "21 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw",
+        &[("sys/dev/block/253:0/dm/uuid", "LVM-x")],
+        "lies on LVM",
+    );
+    case(
+        "21 1 253:0 / / rw - ext4 /dev/mapper/c rw",
+        &[("sys/dev/block/253:0/dm/uuid", "CRYPT-LUKS2-x")],
+        "an encrypted volume",
+    );
+    case(
+        "21 1 9:0 / / rw - ext4 /dev/md0 rw",
+        &[("sys/dev/block/9:0/md/level", "raid1")],
+        "lies on software RAID (md)",
+    );
+    case("21 1 0:30 / / rw - overlay overlay rw", &[], "overlay");
+    case(
+        "21 1 9:9 / / rw - ext4 /dev/sdz rw",
+        &[],
+        "of which the kernel says nothing",
+    );
+    case(
+        "21 1 8:2 / / ro - ext4 /dev/sda2 rw",
+        &[],
+        "/boot is mounted read-only",
+    );
+    case("", &[], "is not known");
+}
+
+#[test]
+fn where_grub_would_not_heed_it_is_refused_with_the_reason() {
+    let case = |config: String, part: &str| {
+        let said = Bench::grub(&[("boot/grub/grub.cfg", &config)]).refused();
+        assert!(said.contains(part), "{part}: {said}");
+    };
+    case(
+        CONFIG.replace("save_env next_entry", "true"),
+        "does not heed next_entry",
+    );
+    case(
+        CONFIG.replace("   save_env", "#  save_env"),
+        "does not heed next_entry",
+    );
+    case(
+        CONFIG.replace("custom.cfg", "other.cfg"),
+        "does not read /boot/grub/custom.cfg",
+    );
+    case(
+        CONFIG.replace("/boot/vmlinuz-6.1.0-56-amd64", "/vmlinuz-gone"),
+        "no entry with a kernel",
+    );
+    case(
+        CONFIG.replace("\tlinux\t", "\tblscfg\t"),
+        "loader/entries here (blscfg)",
+    );
+    case(String::new(), "cannot be read");
+    let damaged = Bench::grub(&[("boot/grub/grubenv", "# something else")]);
+    assert!(
+        damaged.refused().contains("no environment block"),
+        "{}",
+        damaged.refused()
+    );
+    let there = Bench::grub(&[("boot/punctual/x", "")]);
+    assert!(there.refused().contains("/boot/punctual is there already"));
+    let modules = Bench::grub(&[("lib/modules/6.1.0-56-rt-amd64/x", "")]);
+    assert!(modules.refused().contains("is there already"));
+    let secure = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    let secure = Bench::grub(&[(secure, "\u{6}\0\0\0\u{1}")]);
+    assert!(secure.refused().contains("Secure Boot is on"));
+    let quotes = Bench::grub(&[("proc/cmdline", "dyndbg=\"file x +p\"")]);
+    assert!(quotes.refused().contains("has quotes"));
+}
+
+#[test]
+fn grub_without_an_environment_gets_one() {
+    let bench = Bench::grub(&[]);
+    fs::remove_file(bench.sys.full(GRUBENV)).unwrap();
+    let before = bench.dump();
+    bench.install().unwrap();
+    assert_eq!(bench.read(GRUBENV).len(), 1024);
+    bench.restart("boot-2", "");
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.dump().len(), before.len());
+}
+
+#[test]
+fn without_an_initrd_the_root_must_be_one_that_the_kernel_finds() {
+    let bench = Bench::grub(&[]);
+    let mut wish = bench.wish();
+    wish.initrd = Initrd::None;
+    let refusals = prepare(&bench.sys, &wish).plan.refusals;
+    assert!(refusals[0].reason.contains("root=UUID=abc"), "{refusals:?}");
+    wish.append.push("root=/dev/sda2".to_owned());
+    let plan = prepare(&bench.sys, &wish).plan;
+    assert_eq!(plan.refusals, []);
+    let entry = plan
+        .writes
+        .iter()
+        .find_map(|write| write.text.clone())
+        .unwrap();
+    assert!(
+        !entry.contains("initrd") && entry.contains("root=/dev/sda2"),
+        "{entry}"
+    );
+}
+
+#[test]
+fn a_watchdog_and_detectors_are_asked_for_where_they_are_there() {
+    let way = |bench: &Bench, wish: &Wish| {
+        let plan = prepare(&bench.sys, wish).plan;
+        let hang = plan
+            .falls_back
+            .iter()
+            .find(|f| f.failure == "the kernel hangs later")
+            .unwrap();
+        (
+            hang.way_back.clone(),
+            plan.arguments,
+            plan.warnings.join("; "),
+        )
+    };
+    let bare = Bench::grub(&[]);
+    let (none, arguments, warnings) = way(&bare, &bare.wish());
+    assert!(
+        none.is_none() && warnings.contains("nothing restarts the machine"),
+        "{warnings}"
+    );
+    assert!(!arguments.contains("watchdog"), "{arguments}");
+    let mut stuck = bare.wish();
+    stuck.panic_when_stuck = true;
+    let (detectors, arguments, _) = way(&bare, &stuck);
+    assert!(detectors.unwrap().contains("detectors"));
+    assert!(arguments.contains("softlockup_panic=1 nmi_watchdog=panic,1 hung_task_panic=1"));
+    let bench = Bench::grub(&[
+        ("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n"),
+        ("run/systemd/system/x", ""),
+        ("usr/bin/dracut", ""),
+    ]);
+    let (watched, arguments, warnings) = way(&bench, &bench.wish());
+    assert!(
+        watched
+            .unwrap()
+            .contains("iTCO_wdt: restarts it after 60 s")
+    );
+    assert!(
+        arguments.contains("rd.emergency=reboot systemd.watchdog_sec=60 punctual.once="),
+        "{arguments}"
+    );
+    assert_eq!(warnings, "");
+}
+
+#[test]
+fn status_tells_a_candidate_from_a_fallback() {
+    let bench = Bench::grub(&[]);
+    assert_eq!(bench.status().state, OneShotState::None);
+    let err = confirm(&bench.sys, &bench.state(), "now")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(err, "no candidate is installed");
+    bench.install().unwrap();
+    assert_eq!(bench.status().state, OneShotState::Waiting);
+    let err = confirm(&bench.sys, &bench.state(), "now")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(err, "this boot is not the candidate's");
+    // Up, but it is another build.
+    bench.restart("boot-2", "root=UUID=abc punctual.once=abc-1");
+    bench.runs(CANDIDATE, "#2 SMP PREEMPT_RT");
+    assert_eq!(bench.status().state, OneShotState::OtherKernel);
+    let err = confirm(&bench.sys, &bench.state(), "now")
+        .unwrap_err()
+        .to_string();
+    assert!(err.ends_with("another kernel runs"), "{err}");
+    bench.runs(CANDIDATE, VERSION);
+    let status = bench.status();
+    assert_eq!(
+        (status.state, status.confirmed),
+        (OneShotState::Candidate, None)
+    );
+    assert!(status.next[0].contains("--confirm, with which the experiment goes on"));
+    let confirmed = confirm(&bench.sys, &bench.state(), "2026-01-01T00:11:00Z").unwrap();
+    assert_eq!(confirmed.confirmed.unwrap().boot_id, "boot-2");
+    bench.restart("boot-3", "root=UUID=abc");
+    bench.runs(STOCK, "#1 SMP PREEMPT_DYNAMIC");
+    let status = bench.status();
+    assert_eq!(status.state, OneShotState::Done);
+    assert_eq!(status.confirmed.unwrap().boot_id, "boot-2");
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.status().state, OneShotState::None);
+}
+
+#[test]
+fn a_fallback_is_told_with_what_the_dead_boot_left() {
+    let bench = Bench::grub(&[]);
+    bench.write(
+        "sys/fs/pstore/dmesg-efi-1",
+        b"<0>[1.0] Kernel panic - not syncing: old",
+    );
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(bench.sys.full("sys/fs/pstore/dmesg-efi-1"))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    bench.install().unwrap();
+    bench.restart("boot-2", "root=UUID=abc");
+    let said = |bench: &Bench| {
+        let status = bench.status();
+        assert_eq!(status.state, OneShotState::FellBack);
+        let all: Vec<String> = status
+            .evidence
+            .iter()
+            .map(|e| format!("{}: {}", e.source, e.says))
+            .collect();
+        all.join("\n")
+    };
+    let text = said(&bench);
+    assert!(
+        text.contains("reason: not known") && !text.contains("old"),
+        "{text}"
+    );
+    assert!(
+        text.contains("/boot/grub/grubenv: the candidate is not chosen any more"),
+        "{text}"
+    );
+    bench.write(
+        "var/lib/systemd/pstore/17/001/dmesg.txt",
+        b"x\n<0>[    2.29] Kernel panic - not syncing: VFS: Unable to mount root fs\n",
+    );
+    bench.write("sys/class/watchdog/watchdog0/bootstatus", b"32\n");
+    bench.write("sys/class/watchdog/watchdog0/identity", b"i6300ESB timer\n");
+    let text = said(&bench);
+    assert!(
+        text.contains("dmesg.txt: Kernel panic - not syncing: VFS: Unable to mount root fs"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the watchdog i6300ESB timer has restarted the machine"),
+        "{text}"
+    );
+    assert!(!text.contains("not known"), "{text}");
+}
+
+#[test]
+fn a_choice_that_was_not_heeded_or_was_withdrawn_is_told() {
+    let bench = Bench::grub(&[]);
+    bench.install().unwrap();
+    bench.write("proc/sys/kernel/random/boot_id", b"boot-2");
+    assert_eq!(bench.status().state, OneShotState::NotTaken);
+    bench.restart("boot-1", "root=UUID=abc");
+    assert_eq!(bench.status().state, OneShotState::Withdrawn);
+}
+
+const INFO: &str = "sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+const FEATURES: &str =
+    "sys/firmware/efi/efivars/LoaderFeatures-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+const ONCE: &str =
+    "sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+fn systemd_boot() -> Bench {
+    let bench = Bench::bare(&[
+        ("/efi/loader/entries/debian.conf", "title Debian"),
+        ("/proc/self/mountinfo", MOUNTS),
+    ]);
+    bench.write(INFO, &super::systemd_boot::encoded("systemd-boot 252.39"));
+    bench
+}
+
+#[test]
+fn systemd_boot_gets_an_entry_and_a_variable_and_loses_them() {
+    let bench = systemd_boot();
+    let before = bench.dump();
+    let plan = bench.plan();
+    assert_eq!(
+        (plan.loader, plan.refusals),
+        (Some(OneShotLoader::SystemdBoot), vec![])
+    );
+    bench.install().unwrap();
+    let entry = bench.text("efi/loader/entries/punctual-once.conf");
+    for part in [
+        "\nlinux /punctual/vmlinuz\ninitrd /punctual/initrd.img\n",
+        "\noptions root=UUID=abc ro quiet threadirqs panic=10 punctual.once=abc-1\n",
+    ] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    assert_eq!(
+        bench.read(ONCE),
+        super::systemd_boot::encoded("punctual-once.conf")
+    );
+    assert!(bench.sys.exists("/efi/punctual/vmlinuz"));
+    assert_eq!(bench.status().state, OneShotState::Waiting);
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.dump(), before);
+    // The loader takes the variable away when it heeds it.
+    bench.install().unwrap();
+    fs::remove_file(bench.sys.full(ONCE)).unwrap();
+    bench.write("proc/sys/kernel/random/boot_id", b"boot-2");
+    assert_eq!(bench.status().state, OneShotState::FellBack);
+    bench.write("proc/sys/kernel/random/boot_id", b"boot-1\n");
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.dump(), before);
+}
+
+#[test]
+fn systemd_boot_that_cannot_is_refused() {
+    let old = systemd_boot();
+    old.write(FEATURES, &[7, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(old.refused().contains("does not heed LoaderEntryOneShot"));
+    let hidden = systemd_boot();
+    fs::remove_dir_all(hidden.sys.full("/efi")).unwrap();
+    assert!(hidden.refused().contains("not to be seen"));
+    let silent = systemd_boot();
+    fs::remove_file(silent.sys.full(INFO)).unwrap();
+    assert!(silent.refused().contains("do not say that systemd-boot"));
+}
+
+#[test]
+fn a_machine_with_neither_is_refused() {
+    let bench = Bench::bare(&[]);
+    let plan = bench.plan();
+    assert_eq!((plan.loader, plan.writes.len()), (None, 0));
+    assert!(bench.refused().contains("neither GRUB nor systemd-boot"));
+    let mut wish = bench.wish();
+    wish.loader = Some(OneShotLoader::Grub);
+    assert!(
+        prepare(&bench.sys, &wish).plan.refusals[0]
+            .reason
+            .contains("GRUB does not start this machine")
+    );
+    wish.loader = Some(OneShotLoader::Kexec);
+    assert!(
+        prepare(&bench.sys, &wish).plan.refusals[0]
+            .reason
+            .contains("captured machine")
+    );
+}
+
+#[test]
+fn a_piece_that_cannot_be_written_leaves_nothing() {
+    let bench = Bench::grub(&[]);
+    let before = bench.dump();
+    let prepared = prepare(&bench.sys, &bench.wish());
+    fs::remove_file(bench.outside("new/initrd")).unwrap();
+    let err = install(&prepared, &bench.sys, &bench.state(), "now").unwrap_err();
+    assert!(matches!(err, OneShotError::File(_)), "{err}");
+    assert_eq!(bench.dump(), before);
+    assert_eq!(installed(&bench.state()).unwrap(), None);
+}
+
+#[test]
+fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::grub(&[]);
+    let program = bench.outside("make");
+    let script = |text: &str| {
+        fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    script("echo \"$3\" > \"$2\"");
+    let step = Step::Made {
+        by: program.clone(),
+        release: CANDIDATE.to_owned(),
+        to: "/boot/made".to_owned(),
+    };
+    step.carry_out(&bench.sys, "x").unwrap();
+    assert_eq!(bench.text("boot/made"), format!("{CANDIDATE}\n"));
+    script("echo no space >&2; exit 3");
+    let err = step.carry_out(&bench.sys, "x").unwrap_err().to_string();
+    assert!(err.contains("exit status: 3: no space"), "{err}");
+    let mut wish = bench.wish();
+    wish.initrd = Initrd::MadeBy(program.clone());
+    assert!(
+        prepare(&bench.sys, &wish).plan.refusals[0]
+            .reason
+            .contains("no program is run")
+    );
+}
