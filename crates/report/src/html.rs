@@ -25,6 +25,9 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// A drawing of more series is left to the script: its static form would be most of the file.
 const STATIC: usize = 12;
 
+/// A table of more rows has its own scroll bar: what follows it is as far away as the screen is high.
+const LONG: usize = 40;
+
 /// Writes a report as a page.
 pub fn page(document: &Document) -> String {
     let mut charts: Vec<serde_json::Value> = Vec::new();
@@ -305,13 +308,16 @@ fn table(table: &Table) -> String {
         })
         .collect();
     let caption = Xml(&table.caption);
-    let wide = if table.columns.len() > 11 {
-        " wide"
-    } else {
-        ""
+    let wide = match table.columns.len() {
+        0..=11 => "",
+        _ => " wide",
+    };
+    let long = match table.rows.len() {
+        0..=LONG => "",
+        _ => " long",
     };
     let mut out = format!(
-        "<div><div class=\"table{wide}\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>"
+        "<div><div class=\"table{wide}{long}\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>"
     );
     for column in &table.columns {
         let class = if column.figures { " class=\"f\"" } else { "" };

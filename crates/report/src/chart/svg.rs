@@ -340,7 +340,8 @@ impl Frame<'_> {
     }
 
     fn point(&self, series: &Series, point: &Point, number: usize) -> String {
-        if !matches!(series.shape, Shape::Dots | Shape::Points) {
+        // A single point has no line.
+        if !matches!(series.shape, Shape::Dots | Shape::Points) && series.points.len() != 1 {
             return String::new();
         }
         let (Some(x), Some(y)) = (self.x.place(point.x), self.y.place(point.y)) else {

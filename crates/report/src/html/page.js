@@ -274,9 +274,11 @@ class Plot {
           d += py === null ? `M${x.toFixed(1)} ${y.toFixed(1)}` : s.shape === 'step' ? (Math.abs(y - py) < 0.05 ? `H${x.toFixed(1)}` : `H${x.toFixed(1)}V${y.toFixed(1)}`) : `L${x.toFixed(1)} ${y.toFixed(1)}`;
           py = y;
         }
-        this.drawn[i] = shape(g, 'path', {class: 'l', d, 'stroke-width': thin ? 1 : 1.6, 'stroke-dasharray': s.dash, opacity: thin ? 0.75 : ''});
+        // Of many lines at one place the last is seen: half-covered pixels would mix all their colours to grey.
+        this.drawn[i] = shape(g, 'path', {class: 'l', d, 'stroke-width': thin ? 1 : 1.6, 'stroke-dasharray': s.dash, 'shape-rendering': thin && s.shape === 'step' ? 'crispEdges' : ''});
       }
-      if (s.shape === 'points' || s.shape === 'dots') for (const p of ps) {
+      // A single point has no line.
+      if (s.shape === 'points' || s.shape === 'dots' || ps.length === 1) for (const p of ps) {
         const x = X(p[0]);
         let y = Y(p[1]);
         if (x === null || y === null) continue;
@@ -411,7 +413,7 @@ class Plot {
     const rows = this.rows(), most = 2000;
     const table = el('table', {}, el('thead', {}, el('tr', {}, ...rows[0].map(h => el('th', {scope: 'col'}, String(h))))));
     table.append(el('tbody', {}, ...rows.slice(1, most + 1).map(r => el('tr', {}, ...r.map(v => el('td', typeof v === 'number' ? {class: 'f'} : {}, typeof v === 'number' ? String(Number(v.toPrecision(12))) : String(v)))))));
-    const box = el('div', {class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Values of ' + this.title}, table);
+    const box = el('div', {class: 'table long', tabindex: '0', role: 'group', 'aria-label': 'Values of ' + this.title}, table);
     details.append(box);
     if (rows.length - 1 > most) details.append(el('p', {class: 'notes'}, `The first ${most} of ${rows.length - 1} rows; the CSV has all.`));
   }
