@@ -3,10 +3,15 @@
 
 //! Source trees and images, where they are from, and the store that keeps them.
 
+mod checksum;
 mod fetch;
+mod package;
 mod stock;
 mod tree;
+mod what;
 
-pub use fetch::{FetchError, Fetched, Options, What, fetch, sha256};
+pub use checksum::sha256;
+pub use fetch::{FetchError, Fetched, Options, fetch};
 pub use stock::{Kind, Stock, StockError};
 pub use tree::{Tree, TreeError};
+pub use what::What;

@@ -6,44 +6,16 @@
 //! A package is downloaded and unpacked, never installed. Its checksum is compared with that of the package lists,
 //! which apt has verified by their signature; that of a tarball with what the user gave.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use punctual_model::{KernelImage, KernelSource, SourceOrigin};
-use sha2::{Digest as _, Sha256};
 
+use super::checksum::{compare, sha256};
 use super::stock::{Kind, Stock, StockError, fault};
 use super::tree::{Tree, TreeError};
-use crate::config::hex;
-use crate::tool::{Long, ToolError, ask, command, run};
-
-/// What is to be fetched.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum What {
-    /// A package of the distribution, with a version or the newest one.
-    Package {
-        /// `linux-source-6.12`.
-        name: String,
-        /// `6.12.117-1~deb12u1`.
-        version: Option<String>,
-    },
-    /// A package that was downloaded.
-    PackageFile(PathBuf),
-    /// A tarball.
-    Tarball(PathBuf),
-    /// A tarball on the network.
-    Address(String),
-    /// A git repository and what to check out.
-    Git {
-        /// Its address.
-        address: String,
-        /// Branch or tag.
-        reference: Option<String>,
-    },
-    /// A directory, which stays where it is.
-    Directory(PathBuf),
-}
+use super::what::What;
+use crate::tool::{Long, ToolError, command, run};
 
 /// Something could not be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -110,60 +82,6 @@ pub struct Options {
     pub at: String,
 }
 
-impl What {
-    /// Tells what is meant by a word of the command line.
-    ///
-    /// # Errors
-    ///
-    /// Fails where it is not clear.
-    pub fn parse(word: &str) -> Result<Self, FetchError> {
-        let (before, reference) = match word.rsplit_once('#') {
-            Some((before, reference)) => (before, Some(reference.to_owned())),
-            None => (word, None),
-        };
-        let git = ["git://", "ssh://", "git@", "git+"]
-            .iter()
-            .any(|s| word.starts_with(s));
-        let address = ["http://", "https://", "file://"]
-            .iter()
-            .any(|s| before.starts_with(s));
-        if git || (address && (before.ends_with(".git") || reference.is_some())) {
-            return Ok(Self::Git {
-                address: before.trim_start_matches("git+").to_owned(),
-                reference,
-            });
-        }
-        if address {
-            return Ok(Self::Address(word.to_owned()));
-        }
-        let path = Path::new(word);
-        if path.is_dir() {
-            return Ok(Self::Directory(path.to_owned()));
-        }
-        if path.is_file() {
-            return Ok(if word.ends_with(".deb") {
-                Self::PackageFile(path.to_owned())
-            } else {
-                Self::Tarball(path.to_owned())
-            });
-        }
-        let package = ["linux-source-", "linux-image-"]
-            .iter()
-            .any(|s| word.starts_with(s));
-        if package && !word.contains('/') {
-            let (name, version) = match word.split_once('=') {
-                Some((name, version)) => (name, Some(version.to_owned())),
-                None => (word, None),
-            };
-            return Ok(Self::Package {
-                name: name.to_owned(),
-                version,
-            });
-        }
-        Err(FetchError::Unclear(word.to_owned()))
-    }
-}
-
 /// Fetches `what` into the store.
 ///
 /// # Errors
@@ -191,148 +109,22 @@ pub fn fetch(
     }
 }
 
-struct Fetch<'a> {
-    stock: &'a Stock,
-    options: &'a Options,
+pub(super) struct Fetch<'a> {
+    pub(super) stock: &'a Stock,
+    pub(super) options: &'a Options,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl Fetch<'_> {
-    fn long(&self, long: Long<'_>) -> Result<(), ToolError> {
+    pub(super) fn long(&self, long: Long<'_>) -> Result<(), ToolError> {
         long.run(self.stop, |_| {})
     }
 
-    fn name(&self, default: &str) -> String {
+    pub(super) fn name(&self, default: &str) -> String {
         self.options
             .name
             .clone()
             .unwrap_or_else(|| default.to_owned())
-    }
-
-    fn package(&self, name: &str, version: Option<&str>) -> Result<Fetched, FetchError> {
-        if name.starts_with("linux-source-") {
-            self.stock.free(Kind::Source, &self.name(name))?;
-        }
-        let scratch = self.stock.begin(Kind::Source)?;
-        let wanted = version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}"));
-        let mut apt = Long::new("apt-get");
-        apt.command
-            .current_dir(scratch.path())
-            .arg("download")
-            .arg(&wanted);
-        self.long(apt)?;
-        let found = fs::read_dir(scratch.path()).map_err(fault("list", scratch.path()))?;
-        let deb = found
-            .flatten()
-            .map(|entry| entry.path())
-            .find(|path| path.extension().is_some_and(|end| end == "deb"));
-        match deb {
-            Some(deb) => self.package_file(&deb, Some(&wanted)),
-            None => Err(FetchError::Nothing {
-                package: name.to_owned(),
-                wanted: "file",
-                hint: String::new(),
-            }),
-        }
-    }
-
-    fn package_file(&self, path: &Path, listed: Option<&str>) -> Result<Fetched, FetchError> {
-        let field = |name: &str| {
-            let answer = run(command("dpkg-deb").arg("-f").arg(path).arg(name))?;
-            Ok::<_, ToolError>(answer.text())
-        };
-        let (package, version) = (field("Package")?, field("Version")?);
-        let sha256 = sha256(path)?;
-        let mut verified_by = self.check(&package, &sha256)?;
-        if listed.is_some() && verified_by.is_none() {
-            let by = "apt's package lists".to_owned();
-            if let Some(expected) = listed_sha256(&package, &version)? {
-                compare(&package, &sha256, &expected, &by)?;
-                verified_by = Some(by);
-            }
-        }
-        let from = format!("{package} {version}");
-        let made = self.stock.begin(Kind::Source)?;
-        if package.starts_with("linux-source") {
-            let name = self.name(&package);
-            self.stock.free(Kind::Source, &name)?;
-            self.unpack_package(path, made.path(), "./usr/src/*")?;
-            let src = made.path().join("usr/src");
-            let tarball = files(&src)
-                .into_iter()
-                .find(|path| path.to_string_lossy().contains(".tar"));
-            let Some(tarball) = tarball else {
-                return Err(nothing(&package, "source", &field("Depends")?));
-            };
-            return self.unpack_source(
-                &tarball,
-                name,
-                SourceOrigin::Package,
-                from,
-                sha256,
-                verified_by,
-            );
-        }
-        self.unpack_package(path, made.path(), "./boot/*")?;
-        let boot = made.path().join("boot");
-        let image = files(&boot).into_iter().find(|path| {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            name.starts_with("vmlinu") || name.starts_with("Image")
-        });
-        let Some(image) = image else {
-            return Err(nothing(&package, "image", &field("Depends")?));
-        };
-        let file_name = image
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let release = file_name
-            .split_once('-')
-            .map_or(file_name.as_str(), |(_, release)| release);
-        let name = self.name(release);
-        let place = self.stock.free(Kind::Image, &name)?;
-        let config = boot.join(format!("config-{release}"));
-        let described = KernelImage {
-            release: release.to_owned(),
-            from,
-            sha256,
-            verified_by,
-            image: place.join("boot").join(&file_name).display().to_string(),
-            config: config.exists().then(|| {
-                place
-                    .join("boot")
-                    .join(format!("config-{release}"))
-                    .display()
-                    .to_string()
-            }),
-            at: self.options.at.clone(),
-            name: name.clone(),
-        };
-        let images = self.stock.begin(Kind::Image)?;
-        let to = images.path().join("boot");
-        fs::rename(&boot, &to).map_err(fault("move", &to))?;
-        self.stock.finish(Kind::Image, &name, images, &described)?;
-        Ok(Fetched::Image(described))
-    }
-
-    /// Unpacks only what matches: the modules of an image have hundreds of megabytes.
-    fn unpack_package(&self, deb: &Path, to: &Path, pattern: &str) -> Result<(), ToolError> {
-        let mut unpack = Long::new("sh");
-        // tar says so when the archive ends in the middle; that nothing matches is ours to say.
-        let script = "dpkg-deb --fsys-tarfile \"$1\" | tar -C \"$2\" -x --wildcards \"$3\" || \
-                      dpkg-deb --contents \"$1\" >/dev/null";
-        unpack
-            .command
-            .args(["-c", script, "sh"])
-            .arg(deb)
-            .arg(to)
-            .arg(pattern);
-        self.long(unpack)
     }
 
     fn address(&self, address: &str) -> Result<Fetched, FetchError> {
@@ -384,7 +176,7 @@ impl Fetch<'_> {
         )
     }
 
-    fn unpack_source(
+    pub(super) fn unpack_source(
         &self,
         tarball: &Path,
         name: String,
@@ -493,7 +285,7 @@ impl Fetch<'_> {
     }
 
     /// Compares a checksum with the one that the user gave.
-    fn check(&self, file: &str, is: &str) -> Result<Option<String>, FetchError> {
+    pub(super) fn check(&self, file: &str, is: &str) -> Result<Option<String>, FetchError> {
         let Some(expected) = &self.options.sha256 else {
             return Ok(None);
         };
@@ -509,40 +301,6 @@ impl Fetch<'_> {
     }
 }
 
-fn compare(file: &str, is: &str, expected: &str, by: &str) -> Result<(), FetchError> {
-    if is.eq_ignore_ascii_case(expected) {
-        return Ok(());
-    }
-    Err(FetchError::Checksum {
-        file: file.to_owned(),
-        is: is.to_owned(),
-        expected: expected.to_owned(),
-        by: by.to_owned(),
-    })
-}
-
-fn nothing(package: &str, wanted: &'static str, depends: &str) -> FetchError {
-    let meant = depends
-        .split(',')
-        .map(|name| name.split_whitespace().next().unwrap_or_default())
-        .find(|name| name.starts_with("linux-image-") || name.starts_with("linux-source-"));
-    FetchError::Nothing {
-        package: package.to_owned(),
-        wanted,
-        hint: meant.map_or_else(String::new, |meant| format!("; it depends on {meant}")),
-    }
-}
-
-/// Returns the checksum that the package lists have.
-fn listed_sha256(package: &str, version: &str) -> Result<Option<String>, ToolError> {
-    let answer = ask(command("apt-cache")
-        .arg("show")
-        .arg(format!("{package}={version}")))?;
-    let text = answer.text();
-    let sum = text.lines().find_map(|line| line.strip_prefix("SHA256: "));
-    Ok(sum.map(|sum| sum.trim().to_owned()))
-}
-
 fn commit(tree: &Path) -> Option<String> {
     let answer = run(command("git")
         .arg("-C")
@@ -556,32 +314,6 @@ fn commit(tree: &Path) -> Option<String> {
     .ok()?;
     // A tree below another repository is none of its own.
     own.text().is_empty().then(|| answer.text())
-}
-
-fn files(path: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.sort();
-    files
-}
-
-/// Returns the SHA-256 of a file, in hexadecimal digits.
-///
-/// # Errors
-///
-/// Fails where it cannot be read.
-pub fn sha256(path: &Path) -> Result<String, StockError> {
-    let mut file = File::open(path).map_err(fault("open", path))?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(count) => hash.update(buffer.get(..count).unwrap_or_default()),
-            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-            Err(err) => return Err(fault("read", path)(err)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -607,46 +339,6 @@ mod tests {
 
     fn get(stock: &Stock, word: &str, options: &Options) -> Result<Fetched, FetchError> {
         fetch(stock, &What::parse(word)?, options, &|| false)
-    }
-
-    #[test]
-    fn words_are_told_apart() {
-        let package = |name: &str, version: Option<&str>| What::Package {
-            name: name.into(),
-            version: version.map(str::to_owned),
-        };
-        let git = |address: &str, reference: Option<&str>| What::Git {
-            address: address.into(),
-            reference: reference.map(str::to_owned),
-        };
-        for (word, expected) in [
-            ("linux-source-6.12", package("linux-source-6.12", None)),
-            (
-                "linux-image-6.1.0-56-amd64=6.1.1-1",
-                package("linux-image-6.1.0-56-amd64", Some("6.1.1-1")),
-            ),
-            (
-                "https://example.org/linux-6.12.tar.xz",
-                What::Address("https://example.org/linux-6.12.tar.xz".into()),
-            ),
-            (
-                "https://example.org/linux.git",
-                git("https://example.org/linux.git", None),
-            ),
-            (
-                "https://example.org/linux.git#v6.12",
-                git("https://example.org/linux.git", Some("v6.12")),
-            ),
-            (
-                "git@example.org:linux.git#rt",
-                git("git@example.org:linux.git", Some("rt")),
-            ),
-        ] {
-            assert_eq!(What::parse(word).unwrap(), expected);
-        }
-        for word in ["no-such-file", "linux-source-/../x", "vim"] {
-            What::parse(word).unwrap_err();
-        }
     }
 
     #[test]
@@ -718,43 +410,5 @@ mod tests {
             matches!(err, FetchError::NoChecksum("a directory")),
             "{err:?}"
         );
-    }
-
-    #[test]
-    fn an_image_is_unpacked_from_its_package_without_its_modules() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().join("root");
-        for (file, text) in [
-            ("boot/vmlinuz-6.1.0-9-test", "image"),
-            ("boot/config-6.1.0-9-test", "CONFIG_HZ=250\n"),
-            ("lib/modules/6.1.0-9-test/x.ko", "module"),
-            (
-                "DEBIAN/control",
-                "Package: linux-image-6.1.0-9-test\nVersion: 6.1.9-1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n",
-            ),
-        ] {
-            let path = root.join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(root.join("DEBIAN"), fs::Permissions::from_mode(0o755)).unwrap();
-        let deb = dir.path().join("x.deb");
-        run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
-        let stock = Stock::at(dir.path().join("store"));
-        let fetched = get(&stock, &deb.display().to_string(), &options()).unwrap();
-        let Fetched::Image(image) = fetched else {
-            panic!()
-        };
-        assert_eq!(image.release, "6.1.0-9-test");
-        assert_eq!(image.from, "linux-image-6.1.0-9-test 6.1.9-1");
-        assert_eq!(fs::read(&image.image).unwrap(), b"image");
-        assert!(image.config.is_some());
-        assert!(!dir.path().join("store/images/6.1.0-9-test/lib").exists());
-        // Nothing half-made is left.
-        let left = fs::read_dir(dir.path().join("store/sources"))
-            .unwrap()
-            .count();
-        assert_eq!(left, 0);
     }
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Checksums of what is fetched, and whom they are compared with.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::fetch::FetchError;
+use super::stock::{StockError, fault};
+use crate::config::hex;
+use crate::tool::{ToolError, ask, command};
+
+/// Returns the SHA-256 of a file, in hexadecimal digits.
+///
+/// # Errors
+///
+/// Fails where it cannot be read.
+pub fn sha256(path: &Path) -> Result<String, StockError> {
+    let mut file = File::open(path).map_err(fault("open", path))?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(count) => hash.update(buffer.get(..count).unwrap_or_default()),
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+            Err(err) => return Err(fault("read", path)(err)),
+        }
+    }
+}
+
+/// Compares the checksum of `file` with the one that `by` says.
+pub(super) fn compare(file: &str, is: &str, expected: &str, by: &str) -> Result<(), FetchError> {
+    if is.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    Err(FetchError::Checksum {
+        file: file.to_owned(),
+        is: is.to_owned(),
+        expected: expected.to_owned(),
+        by: by.to_owned(),
+    })
+}
+
+/// Returns the checksum that the package lists have.
+pub(super) fn listed_sha256(package: &str, version: &str) -> Result<Option<String>, ToolError> {
+    let answer = ask(command("apt-cache")
+        .arg("show")
+        .arg(format!("{package}={version}")))?;
+    let text = answer.text();
+    let sum = text.lines().find_map(|line| line.strip_prefix("SHA256: "));
+    Ok(sum.map(|sum| sum.trim().to_owned()))
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Sources and images out of packages of the distribution, which are unpacked and never installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punctual_model::{KernelImage, SourceOrigin};
+
+use super::checksum::{compare, listed_sha256, sha256};
+use super::fetch::{Fetch, FetchError, Fetched};
+use super::stock::{Kind, fault};
+use crate::tool::{Long, ToolError, command, run};
+
+impl Fetch<'_> {
+    /// Downloads a package of the distribution, and takes what is in it.
+    pub(super) fn package(&self, name: &str, version: Option<&str>) -> Result<Fetched, FetchError> {
+        if name.starts_with("linux-source-") {
+            self.stock.free(Kind::Source, &self.name(name))?;
+        }
+        let scratch = self.stock.begin(Kind::Source)?;
+        let wanted = version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}"));
+        let mut apt = Long::new("apt-get");
+        apt.command
+            .current_dir(scratch.path())
+            .arg("download")
+            .arg(&wanted);
+        self.long(apt)?;
+        let found = fs::read_dir(scratch.path()).map_err(fault("list", scratch.path()))?;
+        let deb = found
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|end| end == "deb"));
+        match deb {
+            Some(deb) => self.package_file(&deb, Some(&wanted)),
+            None => Err(FetchError::Nothing {
+                package: name.to_owned(),
+                wanted: "file",
+                hint: String::new(),
+            }),
+        }
+    }
+
+    /// Takes what is in a package. `listed` names it where apt knows it.
+    pub(super) fn package_file(
+        &self,
+        path: &Path,
+        listed: Option<&str>,
+    ) -> Result<Fetched, FetchError> {
+        let field = |name: &str| {
+            let answer = run(command("dpkg-deb").arg("-f").arg(path).arg(name))?;
+            Ok::<_, ToolError>(answer.text())
+        };
+        let (package, version) = (field("Package")?, field("Version")?);
+        let sha256 = sha256(path)?;
+        let mut verified_by = self.check(&package, &sha256)?;
+        if listed.is_some() && verified_by.is_none() {
+            let by = "apt's package lists".to_owned();
+            if let Some(expected) = listed_sha256(&package, &version)? {
+                compare(&package, &sha256, &expected, &by)?;
+                verified_by = Some(by);
+            }
+        }
+        let from = format!("{package} {version}");
+        let made = self.stock.begin(Kind::Source)?;
+        if package.starts_with("linux-source") {
+            let name = self.name(&package);
+            self.stock.free(Kind::Source, &name)?;
+            self.unpack_package(path, made.path(), "./usr/src/*")?;
+            let src = made.path().join("usr/src");
+            let tarball = files(&src)
+                .into_iter()
+                .find(|path| path.to_string_lossy().contains(".tar"));
+            let Some(tarball) = tarball else {
+                return Err(nothing(&package, "source", &field("Depends")?));
+            };
+            return self.unpack_source(
+                &tarball,
+                name,
+                SourceOrigin::Package,
+                from,
+                sha256,
+                verified_by,
+            );
+        }
+        self.unpack_package(path, made.path(), "./boot/*")?;
+        let boot = made.path().join("boot");
+        let image = files(&boot).into_iter().find(|path| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.starts_with("vmlinu") || name.starts_with("Image")
+        });
+        let Some(image) = image else {
+            return Err(nothing(&package, "image", &field("Depends")?));
+        };
+        let file_name = image
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let release = file_name
+            .split_once('-')
+            .map_or(file_name.as_str(), |(_, release)| release);
+        let name = self.name(release);
+        let place = self.stock.free(Kind::Image, &name)?;
+        let config = boot.join(format!("config-{release}"));
+        let described = KernelImage {
+            release: release.to_owned(),
+            from,
+            sha256,
+            verified_by,
+            image: place.join("boot").join(&file_name).display().to_string(),
+            config: config.exists().then(|| {
+                place
+                    .join("boot")
+                    .join(format!("config-{release}"))
+                    .display()
+                    .to_string()
+            }),
+            at: self.options.at.clone(),
+            name: name.clone(),
+        };
+        let images = self.stock.begin(Kind::Image)?;
+        let to = images.path().join("boot");
+        fs::rename(&boot, &to).map_err(fault("move", &to))?;
+        self.stock.finish(Kind::Image, &name, images, &described)?;
+        Ok(Fetched::Image(described))
+    }
+
+    /// Unpacks only what matches: the modules of an image have hundreds of megabytes.
+    fn unpack_package(&self, deb: &Path, to: &Path, pattern: &str) -> Result<(), ToolError> {
+        let mut unpack = Long::new("sh");
+        // tar says so when the archive ends in the middle; that nothing matches is ours to say.
+        let script = "dpkg-deb --fsys-tarfile \"$1\" | tar -C \"$2\" -x --wildcards \"$3\" || \
+                      dpkg-deb --contents \"$1\" >/dev/null";
+        unpack
+            .command
+            .args(["-c", script, "sh"])
+            .arg(deb)
+            .arg(to)
+            .arg(pattern);
+        self.long(unpack)
+    }
+}
+
+fn nothing(package: &str, wanted: &'static str, depends: &str) -> FetchError {
+    let meant = depends
+        .split(',')
+        .map(|name| name.split_whitespace().next().unwrap_or_default())
+        .find(|name| name.starts_with("linux-image-") || name.starts_with("linux-source-"));
+    FetchError::Nothing {
+        package: package.to_owned(),
+        wanted,
+        hint: meant.map_or_else(String::new, |meant| format!("; it depends on {meant}")),
+    }
+}
+
+fn files(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{Options, Stock, What, fetch};
+
+    #[test]
+    fn an_image_is_unpacked_from_its_package_without_its_modules() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        for (file, text) in [
+            ("boot/vmlinuz-6.1.0-9-test", "image"),
+            ("boot/config-6.1.0-9-test", "CONFIG_HZ=250\n"),
+            ("lib/modules/6.1.0-9-test/x.ko", "module"),
+            (
+                "DEBIAN/control",
+                "Package: linux-image-6.1.0-9-test\nVersion: 6.1.9-1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n",
+            ),
+        ] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(root.join("DEBIAN"), fs::Permissions::from_mode(0o755)).unwrap();
+        let deb = dir.path().join("x.deb");
+        run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
+        let stock = Stock::at(dir.path().join("store"));
+        let options = Options {
+            at: "2026-01-01T00:00:00Z".to_owned(),
+            ..Options::default()
+        };
+        let fetched = fetch(&stock, &What::PackageFile(deb), &options, &|| false).unwrap();
+        let Fetched::Image(image) = fetched else {
+            panic!()
+        };
+        assert_eq!(image.release, "6.1.0-9-test");
+        assert_eq!(image.from, "linux-image-6.1.0-9-test 6.1.9-1");
+        assert_eq!(fs::read(&image.image).unwrap(), b"image");
+        assert!(image.config.is_some());
+        assert!(!dir.path().join("store/images/6.1.0-9-test/lib").exists());
+        // Nothing half-made is left.
+        let left = fs::read_dir(dir.path().join("store/sources"))
+            .unwrap()
+            .count();
+        assert_eq!(left, 0);
+    }
+}
