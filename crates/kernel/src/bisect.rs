@@ -34,6 +34,8 @@ pub struct Order {
     pub oracle: String,
     /// Judge the two ends first.
     pub judge_ends: bool,
+    /// Directory that the worktree is made in: a kernel's takes 2 GB, more than many a /tmp has.
+    pub scratch: PathBuf,
 }
 
 /// A bisection could not be made.
@@ -125,8 +127,8 @@ pub fn bisect(
     }
     let count = git.say(&["rev-list", "--count", &format!("{good}..{bad}")])?;
     let scratch = tempfile::Builder::new()
-        .prefix("punctual-bisect-")
-        .tempdir();
+        .prefix("bisect-")
+        .tempdir_in(&order.scratch);
     let scratch = scratch.map_err(BisectError::Scratch)?;
     let worktree = Worktree::add(&git, &scratch.path().join("tree"), &bad)?;
     let mut report = BisectReport {
@@ -332,6 +334,7 @@ mod tests {
             bad: bad.to_owned(),
             oracle: script.to_owned(),
             judge_ends: true,
+            scratch: dir.path().join(".git"),
         };
         let log = dir.path().join(".git/oracle.log");
         bisect(
@@ -427,6 +430,7 @@ mod tests {
             bad: ids[2].clone(),
             oracle: String::new(),
             judge_ends: true,
+            scratch: dir.path().join(".git"),
         };
         let mut never = |_: &Path, _: &ConflictingCommit| unreachable!();
         let err = bisect(&order, &mut never, &mut |_| {}).unwrap_err();

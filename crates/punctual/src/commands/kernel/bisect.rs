@@ -19,22 +19,19 @@ use crate::signals::StopRequest;
 
 /// Bisects with a command as the oracle.
 pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, CliError> {
+    let kernels = home::find(home)?.join("kernels");
+    std::fs::create_dir_all(&kernels)
+        .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
     let order = Order {
         tree: tree(home, &args.tree)?,
         good: args.good.clone(),
         bad: args.bad.clone(),
         oracle: args.oracle.clone(),
         judge_ends: !args.trust_ends,
+        scratch: kernels.clone(),
     };
-    let log = match &args.log {
-        Some(log) => log.clone(),
-        None => {
-            let kernels = home::find(home)?.join("kernels");
-            std::fs::create_dir_all(&kernels)
-                .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
-            kernels.join("bisect.log")
-        }
-    };
+    let log = args.log.clone();
+    let log = log.unwrap_or_else(|| kernels.join("bisect.log"));
     // The oracle runs elsewhere.
     let log = std::path::absolute(&log).map_err(|err| failed("find the log", err))?;
     let own = std::env::current_exe().map_err(|err| failed("find this program", err))?;
