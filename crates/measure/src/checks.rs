@@ -145,11 +145,14 @@ fn samples(e: &Evidence<'_>) -> Check {
 fn lost(e: &Evidence<'_>) -> Check {
     let lost: u64 = e.series.iter().filter_map(|s| s.lost).sum();
     let count: u64 = e.series.iter().map(|s| s.count).sum();
-    Check::of(
-        "lost-samples",
-        lost == 0,
-        format!("{lost} of {} samples found the ring full", count + lost),
-    )
+    lost_samples("samples", count, lost)
+}
+
+/// Judges whether every one of them was taken in, `count` being those that were. `what` they are: `samples`.
+pub(crate) fn lost_samples(what: &str, count: u64, lost: u64) -> Check {
+    let all = count.saturating_add(lost);
+    let detail = format!("{lost} of {all} {what} found the ring full");
+    Check::of("lost-samples", lost == 0, detail)
 }
 
 fn clamped(e: &Evidence<'_>) -> Check {

@@ -69,7 +69,7 @@ impl Watched {
     }
 
     fn last_cpu(&self) -> Option<CpuId> {
-        self.pinned_to.or_else(|| self.stream.progress().cpu)
+        self.pinned_to.or_else(|| self.stream.cpu())
     }
 }
 
@@ -151,7 +151,7 @@ fn attend(
             crew.tids().into_iter().for_each(Tid::interrupt);
         }
         frame.look(|| Progress {
-            series: watched.iter().map(|w| w.stream.progress()).collect(),
+            series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
             ..Progress::default()
         });
     }

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress};
+use punctual_stats::float;
 use punctual_sys::thread::Tid;
 use punctual_sys::wake::{Condvar, Eventfd, Futex, Path, PiMutex, Pipe, Queue, Signal};
 use punctual_sys::{clock, wake};
@@ -242,7 +243,7 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         std::thread::sleep(Duration::from_millis(50));
         made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
         frame.look(|| Progress {
-            series: made.iter().map(|case| case.stream.progress()).collect(),
+            series: made.iter_mut().map(|case| case.stream.progress()).collect(),
             ..Progress::default()
         });
         if frame.is_stopped() {
@@ -307,11 +308,6 @@ fn works_of<P: Path>(
     Ok((send, receive, P::SLEEPS))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts")]
-const fn as_f64(n: u64) -> f64 {
-    n as f64
-}
-
 fn conclude(
     frame: &Frame<'_>,
     cases: &[Case],
@@ -343,7 +339,7 @@ fn conclude(
             backwards += counted.backwards;
             if end.name == case.receiver.name {
                 let slept = report.usage().voluntary_switches;
-                if as_f64(slept) < MOST * as_f64(case.sleeps * series.count) {
+                if float(slept) < MOST * float(case.sleeps * series.count) {
                     awake.push(format!(
                         "{context} slept {slept} times for {} wake-ups",
                         series.count

@@ -193,7 +193,7 @@ fn with<T: Ticker>(
             crew.tids().into_iter().for_each(thread::Tid::interrupt);
         }
         frame.look(|| Progress {
-            series: posts.iter().map(|p| p.stream.progress()).collect(),
+            series: posts.iter_mut().map(|p| p.stream.progress()).collect(),
             ..Progress::default()
         });
     }

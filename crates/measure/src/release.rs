@@ -87,7 +87,7 @@ pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureErro
     frame.attend(&crew, || {
         streams.iter_mut().for_each(|s| s.drain(|_| ()));
         Progress {
-            series: streams.iter().map(Stream::progress).collect(),
+            series: streams.iter_mut().map(Stream::progress).collect(),
             ..Progress::default()
         }
     });

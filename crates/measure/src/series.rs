@@ -221,7 +221,7 @@ impl ThreadStats {
                 p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
                 max_ns: window.max,
             }),
-            recent_max_ns: self.tally.recent_max(),
+            recent_max_ns: self.tally.take_recent_max(),
             steps: self.tally.steps(),
         }
     }

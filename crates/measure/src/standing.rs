@@ -7,7 +7,7 @@
 
 use punctual_model::{Check, Clock, LoadProgress, Nanos, SeriesProgress};
 
-use crate::checks::{clock_steps_check, pauses_check};
+use crate::checks::{clock_steps_check, lost_samples, pauses_check};
 use crate::watch::Watch;
 
 /// Judges what is known up to now of a run on `clock`.
@@ -21,7 +21,7 @@ pub(crate) fn standing(
     if !series.is_empty() {
         let lost: u64 = series.iter().map(|s| s.lost).sum();
         let count: u64 = series.iter().map(|s| s.count).sum();
-        checks.push(lost_check(count, lost));
+        checks.push(lost_samples("samples", count, lost));
     }
     let worst = series.iter().filter_map(|s| s.max_ns).max();
     checks.push(pauses_check(
@@ -35,14 +35,6 @@ pub(crate) fn standing(
         checks.push(loads_check(loads));
     }
     checks
-}
-
-fn lost_check(count: u64, lost: u64) -> Check {
-    let detail = format!(
-        "{lost} of {} samples found the ring full",
-        count.saturating_add(lost)
-    );
-    Check::of("lost-samples", lost == 0, detail)
 }
 
 /// Judges the loads up to now.

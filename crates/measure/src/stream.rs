@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use punctual_model::{Check, Nanos, Sample, Series, SeriesProgress};
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::checks::lost_samples;
 use crate::crew::Post;
 use crate::recorder::ring_slots;
 use crate::tally::{BLOCK, Tally};
@@ -138,11 +139,11 @@ impl Stream {
     }
 
     /// Returns the figures up to now.
-    pub fn progress(&self) -> SeriesProgress {
+    pub fn progress(&mut self) -> SeriesProgress {
         let histogram = self.tally.histogram();
         SeriesProgress {
             thread: self.thread,
-            cpu: self.last.map(|s| s.cpu).or_else(|| self.pinned_to()),
+            cpu: self.cpu(),
             policy: self.post.policy.to_string(),
             interval_ns: self.interval,
             count: self.tally.moments().count(),
@@ -154,9 +155,14 @@ impl Stream {
             overruns: self.counts.overruns.load(Ordering::Relaxed),
             lost: self.lost(),
             window: None,
-            recent_max_ns: self.tally.recent_max(),
+            recent_max_ns: self.tally.take_recent_max(),
             steps: self.tally.steps(),
         }
+    }
+
+    /// Returns the CPU that the thread was last seen on, else the one it is bound to.
+    pub fn cpu(&self) -> Option<u32> {
+        self.last.map(|s| s.cpu).or_else(|| self.pinned_to())
     }
 
     fn pinned_to(&self) -> Option<u32> {
@@ -180,11 +186,7 @@ pub fn sample_checks(series: &[Series]) -> Vec<Check> {
                 n => format!("{n} of {} series have no sample", series.len()),
             },
         ),
-        Check::of(
-            "lost-samples",
-            lost == 0,
-            format!("{lost} of {} samples found the ring full", count + lost),
-        ),
+        lost_samples("samples", count, lost),
         Check::of(
             "clamped-samples",
             clamped == 0,

@@ -3,8 +3,6 @@
 
 //! Latencies in, figures with intervals out: what every series of every instrument is made with.
 
-use std::cell::Cell;
-
 use punctual_model::{Interval, LatencyStep, Series};
 use punctual_stats::{
     BatchMeans, Bucket, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval,
@@ -41,7 +39,7 @@ pub struct Tally {
     histogram: LatencyHistogram,
     batches: BatchMeans,
     exceedances: Vec<Exceedances>,
-    recent_max: Cell<Option<u64>>,
+    recent_max: Option<u64>,
 }
 
 impl Default for Tally {
@@ -67,7 +65,7 @@ impl Tally {
                 .iter()
                 .map(|(_, p)| Exceedances::of_quantile(*p))
                 .collect(),
-            recent_max: Cell::new(None),
+            recent_max: None,
         }
     }
 
@@ -88,8 +86,7 @@ impl Tally {
     /// Takes one block in, as integers and as floating-point numbers.
     pub(crate) fn take(&mut self, ns: &[u64], values: &[f64]) {
         self.histogram.record_slice(ns);
-        let recent = ns.iter().copied().max();
-        self.recent_max.set(self.recent_max.get().max(recent));
+        self.recent_max = self.recent_max.max(ns.iter().copied().max());
         self.moments.extend_from_slice(values);
         self.psquare.extend_from_slice(values);
         self.batches.extend_from_slice(values);
@@ -113,8 +110,8 @@ impl Tally {
         steps.iter().map(step).collect()
     }
 
-    /// Returns the largest latency since the last call.
-    pub fn recent_max(&self) -> Option<u64> {
+    /// Returns the largest latency since the last call, and forgets it.
+    pub const fn take_recent_max(&mut self) -> Option<u64> {
         self.recent_max.take()
     }
 

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use punctual_model::{
     Check, Ended, HostFacts, IMPORTED_RUN_FORMAT, Nanos, Origin, RunRecord, SampleTimes, Series,
 };
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{LatencyHistogram, float};
 
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::series::{self, Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{self, Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 /// The content of one file.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,15 +136,15 @@ impl Imported {
             return false;
         };
         // Two decimals are the least that a mean is stated with.
-        let rounded = |ns: f64| 0.01 * self.resolution_ns.map_or(1.0, as_f64) + 1e-9 * ns;
+        let rounded = |ns: f64| 0.01 * self.resolution_ns.map_or(1.0, float) + 1e-9 * ns;
         let below = |min: f64| mean < min - rounded(min);
         let above = |max: f64| mean > max + rounded(max);
-        s.min_ns.map(as_f64).is_some_and(below) || s.max_ns.map(as_f64).is_some_and(above)
+        s.min_ns.map(float).is_some_and(below) || s.max_ns.map(float).is_some_and(above)
     }
 
     /// Whether a stated mean is further than a bucket from that of the buckets.
     fn mean_is_of_others(&self, s: &SourceSeries) -> bool {
-        let width = self.resolution_ns.map_or(1.0, as_f64);
+        let width = self.resolution_ns.map_or(1.0, float);
         let computed = s.buckets.as_ref().and_then(Buckets::mean);
         let apart = |(a, b): (f64, f64)| (a - b).abs() > width * 1.01 + 1e-9 * b;
         s.mean_ns.zip(computed).is_some_and(apart)

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind};
 
 use punctual_model::{Sample, SampleTimes};
-use punctual_stats::Bucket;
+use punctual_stats::{Bucket, float};
 use serde::Deserialize;
 
 use crate::error::{ImportError, Place};
@@ -21,7 +21,7 @@ use crate::format::Format;
 use crate::imported::Imported;
 use crate::json::{self, Pairs, SysInfo};
 use crate::lines::nanos;
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
 /// Bytes of a record of `samples.raw`.
@@ -66,7 +66,7 @@ pub(crate) fn read_results(input: impl BufRead) -> Result<Imported, ImportError>
         imported.series.push(series(*number, thread, unit_ns)?);
     }
     imported.resolution_ns = Some(unit_ns);
-    imported.mean_error_ns = Some(as_f64(unit_ns) * 1.005);
+    imported.mean_error_ns = Some(float(unit_ns) * 1.005);
     imported.host = file.sysinfo.host();
     imported
         .stated
@@ -211,7 +211,7 @@ pub(crate) fn read_samples(
         });
     }
     imported.resolution_ns = Some(unit_ns);
-    imported.mean_error_ns = Some(as_f64(unit_ns));
+    imported.mean_error_ns = Some(float(unit_ns));
     imported.sample_times = Some(SampleTimes::Clock);
     if unit.is_none() {
         imported

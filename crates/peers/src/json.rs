@@ -116,7 +116,7 @@ pub(crate) fn time(text: Option<&str>) -> Option<String> {
 
 /// Turns a stated decimal into ns.
 pub(crate) fn decimal(value: Option<f64>, unit_ns: u64) -> Option<f64> {
-    let ns = value? * crate::series::as_f64(unit_ns);
+    let ns = value? * punctual_stats::float(unit_ns);
     (ns.is_finite() && ns >= 0.0).then_some(ns)
 }
 

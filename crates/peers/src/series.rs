@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{Nanos, Series};
-use punctual_stats::{Bucket, LatencyHistogram};
+use punctual_stats::{Bucket, LatencyHistogram, float};
 
 use crate::error::ImportError;
 
@@ -77,7 +77,7 @@ impl Buckets {
     /// Returns the mean of the lower ends, if every sample is in the entries.
     pub(crate) fn mean(&self) -> Option<f64> {
         let n = self.counted().filter(|n| *n > 0 && self.complete())?;
-        Some(self.sum(|bucket| as_f64(bucket.from_ns)) / as_f64(n))
+        Some(self.sum(|bucket| float(bucket.from_ns)) / float(n))
     }
 
     /// Returns the deviation of the lower ends, unless it is smaller than `resolution`: then it
@@ -85,13 +85,13 @@ impl Buckets {
     fn deviation(&self, resolution: u64) -> Option<f64> {
         let mean = self.mean()?;
         let n = self.counted().filter(|n| *n > 1)?;
-        let squares = self.sum(|bucket| (as_f64(bucket.from_ns) - mean).powi(2));
-        let deviation = (squares / (as_f64(n) - 1.0)).sqrt();
-        (deviation >= as_f64(resolution)).then_some(deviation)
+        let squares = self.sum(|bucket| (float(bucket.from_ns) - mean).powi(2));
+        let deviation = (squares / (float(n) - 1.0)).sqrt();
+        (deviation >= float(resolution)).then_some(deviation)
     }
 
     fn sum(&self, of: impl Fn(&Bucket) -> f64) -> f64 {
-        let weighed = |bucket: &Bucket| of(bucket) * as_f64(bucket.count);
+        let weighed = |bucket: &Bucket| of(bucket) * float(bucket.count);
         self.entries.iter().map(weighed).sum()
     }
 
@@ -114,7 +114,7 @@ impl SourceSeries {
             let found = buckets.and_then(|b| self.quantile(b, p));
             if let Some((from, to)) = found {
                 // The upper end of a bucket that begins at 0 has no finite relative error.
-                let error = (from > 0).then(|| as_f64(to - from) / as_f64(from));
+                let error = (from > 0).then(|| float(to - from) / float(from));
                 worst = worst.zip(error).map(|(a, b)| a.max(b));
             }
             (name.to_owned(), found.map(|(_, to)| to))
@@ -150,7 +150,7 @@ impl SourceSeries {
             // Of those that the source counts.
             None => buckets.counted()?,
         };
-        if as_f64(n) * p.min(1.0 - p) < 1.0 - 1e-9 {
+        if float(n) * p.min(1.0 - p) < 1.0 - 1e-9 {
             return None;
         }
         #[expect(
@@ -158,7 +158,7 @@ impl SourceSeries {
             clippy::cast_sign_loss,
             reason = "a share of a count"
         )]
-        let rank = ((p * as_f64(n) - 1e-9).ceil() as u64).max(1);
+        let rank = ((p * float(n) - 1e-9).ceil() as u64).max(1);
         let bucket = buckets.at_rank(rank)?;
         let to = bucket.to_ns.min(self.max_ns.unwrap_or(u64::MAX));
         Some((bucket.from_ns.min(to), to))
@@ -207,13 +207,13 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
         let mean = s.buckets.as_ref().and_then(Buckets::mean).or(s.mean_ns);
         match s.count {
             0 => Some(0.0),
-            n => mean.map(|mean| mean * as_f64(n)),
+            n => mean.map(|mean| mean * float(n)),
         }
     };
     let sum: Option<f64> = parts.iter().map(mean).sum();
     total.mean_ns = sum
         .filter(|_| total.count > 0)
-        .map(|sum| sum / as_f64(total.count));
+        .map(|sum| sum / float(total.count));
     // Without the buckets of each, those of all are not known.
     let all: Option<Vec<&Buckets>> = parts.iter().map(|s| s.buckets.as_ref()).collect();
     if let Some(all) = all.filter(|all| !all.is_empty()) {
@@ -239,9 +239,4 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
         });
     }
     Ok(total)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure of 53 bits")]
-pub(crate) const fn as_f64(n: u64) -> f64 {
-    n as f64
 }

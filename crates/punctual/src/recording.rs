@@ -125,9 +125,7 @@ impl Recorded {
             })
         })
     }
-}
 
-impl Recorded {
     /// Makes one of a run that was measured elsewhere.
     pub(crate) const fn elsewhere(record: RunRecord, stored: Result<PathBuf, StoreError>) -> Self {
         Self { record, stored }

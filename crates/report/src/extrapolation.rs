@@ -7,6 +7,7 @@ use punctual_model::{
     Check, EXTRAPOLATION_FORMAT, Extrapolation, Interval, Nanos, RunRecord, TailEstimate,
     TailLevel, TailMethod,
 };
+use punctual_stats::float;
 use punctual_stats::tail::{self, GATE, TailFit, TailRefusal, extrapolate};
 
 /// Extrapolates from `samples` in ns, in the order in which they were measured, over `horizon`.
@@ -81,9 +82,4 @@ fn level(fit: &TailFit, confidence: f64) -> TailLevel {
         rate_p: fit.checks.steady.rate,
         fit_p: fit.checks.fit,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures, not identities")]
-fn float(n: u64) -> f64 {
-    n as f64
 }

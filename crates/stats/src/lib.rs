@@ -42,6 +42,7 @@ pub use exchange::{
 pub use histogram::LatencyHistogram;
 pub use holm::holm;
 pub use moments::Moments;
+pub use num::float;
 pub use online::{OnlineConfig, OnlineStats};
 pub use poisson::poisson_interval;
 pub use precision::{

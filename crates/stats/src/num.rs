@@ -3,6 +3,15 @@
 
 //! Small numeric helpers: checked casts and exact sums.
 
+/// Returns a count or a time as a figure to reckon with: exact below 2^53, above it the nearest that there is.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "figures, not identities: 2^53 ns are 104 days"
+)]
+pub const fn float(n: u64) -> f64 {
+    n as f64
+}
+
 /// Returns `x` when it is finite.
 pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)

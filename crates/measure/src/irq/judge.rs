@@ -171,9 +171,10 @@ impl Judge {
     }
 
     /// Returns the figures up to now.
-    pub(super) fn progress(&self) -> Progress {
-        let series = (0..).zip(&self.threads).map(|(number, thread)| {
-            let tally = &thread.tallies[WAKE_UP];
+    pub(super) fn progress(&mut self) -> Progress {
+        let series = (0..).zip(&mut self.threads).map(|(number, thread)| {
+            let tally = &mut thread.tallies[WAKE_UP];
+            let recent_max_ns = tally.take_recent_max();
             let histogram = tally.histogram();
             SeriesProgress {
                 thread: number,
@@ -187,7 +188,7 @@ impl Judge {
                 p99_ns: histogram.quantile(0.99),
                 max_ns: histogram.max(),
                 overruns: thread.overruns.iter().sum(),
-                recent_max_ns: tally.recent_max(),
+                recent_max_ns,
                 steps: tally.steps(),
                 ..SeriesProgress::default()
             }

@@ -323,6 +323,12 @@ struct Rows {
     elsewhere: u64,
 }
 
+/// Returns the number of a CPU's thread among those that were asked for.
+fn number(asked: &CpuSet, cpu: CpuId) -> u32 {
+    let before = asked.iter().take_while(|own| *own != cpu).count();
+    u32::try_from(before).unwrap_or(u32::MAX)
+}
+
 impl Rows {
     fn new(cpus: &CpuSet) -> Self {
         Self {
@@ -372,17 +378,15 @@ impl Rows {
         own.map(|((cpu, _), row)| (*cpu, row))
     }
 
-    /// Returns the number of a CPU's thread among those that were asked for.
-    fn number(&self, cpu: CpuId) -> u32 {
-        let before = self.cpus.iter().take_while(|own| *own != cpu).count();
-        u32::try_from(before).unwrap_or(u32::MAX)
-    }
-
-    fn progress(&self, interval: Nanos, policies: &Policies) -> Progress {
-        let series = self.of(Context::Thread).map(|(cpu, row)| {
+    fn progress(&mut self, interval: Nanos, policies: &Policies) -> Progress {
+        let asked = &self.cpus;
+        let rows = self.rows.iter_mut();
+        let own = rows.filter(|((_, context), _)| *context == Context::Thread);
+        let series = own.map(|(&(cpu, _), row)| {
+            let recent_max_ns = row.tally.take_recent_max();
             let histogram = row.tally.histogram();
             SeriesProgress {
-                thread: self.number(cpu),
+                thread: number(asked, cpu),
                 cpu: Some(cpu),
                 policy: policies
                     .get(&cpu)
@@ -395,7 +399,7 @@ impl Rows {
                 mean_ns: row.tally.moments().mean(),
                 p99_ns: histogram.quantile(0.99),
                 max_ns: histogram.max(),
-                recent_max_ns: row.tally.recent_max(),
+                recent_max_ns,
                 steps: row.tally.steps(),
                 ..SeriesProgress::default()
             }
@@ -418,12 +422,12 @@ impl Rows {
                     None => &empty,
                 };
                 let mut series: Series = tally.series();
-                series.thread = Some(self.number(cpu));
+                series.thread = Some(number(&self.cpus, cpu));
                 series.context = Some(context.name().to_owned());
                 series.cpu = Some(cpu);
                 series.policy = policies.get(&cpu).map(ToString::to_string);
                 series.interval_ns = Some(interval);
-                let tag = format!("{}/{}", self.number(cpu), context.name());
+                let tag = format!("{}/{}", number(&self.cpus, cpu), context.name());
                 found.histograms.push((tag, tally.histogram().clone()));
                 found.series.push(series);
             }

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use punctual_model::{LoadRecord, Nanos};
+use punctual_stats::float;
 
 /// A silence longer than this is a stall, however long the run is.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -193,11 +194,6 @@ impl Work {
         let time = self.last_at.saturating_duration_since(self.first_at);
         (!time.is_zero()).then(|| float(self.last.saturating_sub(self.first)) / time.as_secs_f64())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures of some digits")]
-fn float(n: u64) -> f64 {
-    n as f64
 }
 
 fn nanos(span: Duration) -> Nanos {

@@ -8,6 +8,7 @@ use punctual_sys::SysRoot;
 
 use super::counters::{Deltas, all_of, by_source};
 use super::{Done, Noise, Scale, Spot, TURNS};
+use crate::checks::lost_samples;
 use crate::crew::ThreadReport;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
@@ -291,11 +292,7 @@ fn checks(series: &[Series], turns: u64) -> Vec<Check> {
             turns > 0,
             format!("{count} gaps in {turns} turns of the loop"),
         ),
-        Check::of(
-            "lost-samples",
-            lost == 0,
-            format!("{lost} of {} gaps found the ring full", count + lost),
-        ),
+        lost_samples("gaps", count, lost),
         Check::of(
             "clamped-samples",
             clamped == 0,

@@ -9,7 +9,7 @@
 use std::io::BufRead;
 
 use punctual_model::Ended;
-use punctual_stats::Bucket;
+use punctual_stats::{Bucket, float};
 
 use super::{ASSUMED_US, DMA_LINE, text::Said};
 use crate::Unit;
@@ -17,7 +17,7 @@ use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, numbers, second_run};
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 /// The rows so far: counts above 0 of each column, with their value.
 #[derive(Debug, Default)]
@@ -134,7 +134,7 @@ pub(crate) fn read<R: BufRead>(
         imported.series.push(series);
     }
     imported.resolution_ns = Some(unit_ns);
-    imported.mean_error_ns = Some(2.0 * as_f64(unit_ns));
+    imported.mean_error_ns = Some(2.0 * float(unit_ns));
     if unit.is_none() {
         imported.stated.push(ASSUMED_US.to_owned());
     }
@@ -317,7 +317,7 @@ impl Claim {
                 .then(|| ns(self.max))
                 .transpose()?
                 .map(|max| max + unit_ns - 1),
-            mean_ns: some.then(|| ns(self.avg)).transpose()?.map(as_f64),
+            mean_ns: some.then(|| ns(self.avg)).transpose()?.map(float),
             buckets: Some(buckets),
             ..SourceSeries::default()
         })

@@ -7,7 +7,7 @@
 
 use std::io::BufRead;
 
-use punctual_stats::Bucket;
+use punctual_stats::{Bucket, float};
 use serde::Deserialize;
 
 use crate::asked;
@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::imported::Imported;
 use crate::json::{self, Pairs, SysInfo};
 use crate::lines::nanos;
-use crate::series::{Buckets, SourceSeries, as_f64};
+use crate::series::{Buckets, SourceSeries};
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -88,7 +88,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     }
     imported.resolution_ns = Some(unit_ns);
     // Each value is cut, and their mean has two decimals.
-    imported.mean_error_ns = Some(as_f64(unit_ns) * 1.005);
+    imported.mean_error_ns = Some(float(unit_ns) * 1.005);
     imported.version = file.version;
     imported.command_line = file.cmdline;
     imported.started = json::time(file.start_time.as_deref());

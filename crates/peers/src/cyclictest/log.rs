@@ -114,7 +114,7 @@ pub(crate) fn read<R: BufRead>(
     }
     imported.resolution_ns = Some(unit_ns);
     // Each value is cut; their mean is ours.
-    imported.mean_error_ns = Some(crate::series::as_f64(unit_ns));
+    imported.mean_error_ns = Some(punctual_stats::float(unit_ns));
     imported.sample_times = Some(SampleTimes::Unknown);
     if unit.is_none() {
         imported.stated.push(ASSUMED_US.to_owned());

@@ -276,13 +276,13 @@ fn summary(
             count: row.cycles,
             min_ns: some.then_some(min),
             max_ns: some.then_some(max + unit.ns() - 1),
-            mean_ns: some.then_some(crate::series::as_f64(avg)),
+            mean_ns: some.then_some(punctual_stats::float(avg)),
             ..SourceSeries::default()
         });
     }
     imported.resolution_ns = Some(unit.ns());
     // Cut twice: each value, and their mean.
-    imported.mean_error_ns = Some(2.0 * crate::series::as_f64(unit.ns()));
+    imported.mean_error_ns = Some(2.0 * punctual_stats::float(unit.ns()));
     imported.stated = stated;
     imported.ended = ended;
     Ok(imported)

@@ -8,14 +8,14 @@
 
 use std::io::BufRead;
 
-use punctual_stats::Bucket;
+use punctual_stats::{Bucket, float};
 
 use super::{cpu, drain, duration};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, numbers, plain, second_run};
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
 #[derive(Debug, Default)]
 struct Below {
@@ -185,7 +185,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 ),
                 _ => None,
             },
-            mean_ns: mean.map(ns).transpose()?.map(as_f64),
+            mean_ns: mean.map(ns).transpose()?.map(float),
             // A width that is not known leaves no upper end.
             buckets: width.map(|_| buckets),
             ..SourceSeries::default()
@@ -193,7 +193,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     }
     let resolution = width.map(|width| nanos(end, width, unit_ns)).transpose()?;
     imported.resolution_ns = resolution;
-    imported.mean_error_ns = resolution.map(|width| as_f64(width + unit_ns));
+    imported.mean_error_ns = resolution.map(|width| float(width + unit_ns));
     imported.stated.push(match width {
         Some(width) => format!("buckets of {width} units or less: the width is not stated"),
         None => "only one bucket, of a width that is not stated".to_owned(),

@@ -9,11 +9,13 @@
 use std::io::BufRead;
 
 use super::{Screens, cpu, drain, is_title};
+use punctual_stats::float;
+
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, plain, second_run};
-use crate::series::{MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{MOST_THREADS, SourceSeries};
 
 const US: u64 = 1_000;
 
@@ -70,7 +72,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         return Err(lines.ended("the row of any CPU"));
     }
     imported.resolution_ns = Some(US);
-    imported.mean_error_ns = Some(as_f64(US));
+    imported.mean_error_ns = Some(float(US));
     imported
         .stated
         .insert(0, "a sample is the noise of one period".to_owned());
@@ -129,7 +131,7 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
     if imported.series.len() >= MOST_THREADS {
         return Err(wrong("more CPUs than a machine has"));
     }
-    let sum = as_f64(nanos(at, noise, US)?);
+    let sum = float(nanos(at, noise, US)?);
     imported.series.push(SourceSeries {
         thread,
         cpu: Some(cpu),
@@ -138,7 +140,7 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
             .then(|| nanos(at, most, US))
             .transpose()?
             .map(|max| max + US - 1),
-        mean_ns: some.then(|| sum / as_f64(periods)),
+        mean_ns: some.then(|| sum / float(periods)),
         ..SourceSeries::default()
     });
     Ok(())

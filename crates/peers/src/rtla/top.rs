@@ -6,13 +6,14 @@
 use std::io::BufRead;
 
 use punctual_model::Ended;
+use punctual_stats::float;
 
 use super::{Screens, cpu, drain, is_title};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, plain, second_run};
-use crate::series::{MOST_THREADS, SourceSeries, as_f64};
+use crate::series::{MOST_THREADS, SourceSeries};
 
 /// What a screen begins with.
 const TITLE: &str = "Timer Latency";
@@ -66,7 +67,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         return Err(lines.ended("the row of any CPU"));
     }
     imported.resolution_ns = unit_ns;
-    imported.mean_error_ns = unit_ns.map(|ns| 2.0 * as_f64(ns));
+    imported.mean_error_ns = unit_ns.map(|ns| 2.0 * float(ns));
     Ok(imported)
 }
 
@@ -123,7 +124,7 @@ fn row(
             count: if none { 0 } else { count },
             min_ns: min,
             max_ns: max.map(|max| max + unit_ns - 1),
-            mean_ns: avg.map(as_f64),
+            mean_ns: avg.map(float),
             ..SourceSeries::default()
         });
     }

@@ -7,9 +7,9 @@
 use punctual_model::IntervalLevel;
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{Outcome, Scale};
-use punctual_stats::{LatencyHistogram, Moments, Source};
+use punctual_stats::{LatencyHistogram, Moments, Source, float};
 
-use super::metric::{above, float};
+use super::metric::above;
 use super::{GroupInput, Metric, RunInput};
 
 /// Values that a run might have had, of each run.

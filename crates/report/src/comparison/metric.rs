@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use punctual_model::{Better, Figure, Nanos, RunRecord};
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{LatencyHistogram, float};
 
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,11 +171,6 @@ pub(super) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
         .filter(|bucket| bucket.to_ns > limit.get())
         .map(|bucket| bucket.count)
         .sum()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures, not identities")]
-pub(super) fn float(n: u64) -> f64 {
-    n as f64
 }
 
 /// The figures to compare when none are named: what every kind of run is judged by, as far as any of

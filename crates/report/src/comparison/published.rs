@@ -118,7 +118,7 @@ fn side(row: &Row) -> GroupFigure {
         without: 0,
         estimate: Some(row.mean.mean),
         interval: None,
-        deviation: Some(row.mean.standard_error * super::metric::float(row.mean.runs).sqrt()),
+        deviation: Some(row.mean.standard_error * punctual_stats::float(row.mean.runs).sqrt()),
         outliers: Vec::new(),
     }
 }
@@ -152,7 +152,7 @@ fn result(
         _ => ComparisonVerdict::TooFewRuns,
     };
     let variance =
-        |row: &Row| row.mean.standard_error.powi(2) * super::metric::float(row.mean.runs);
+        |row: &Row| row.mean.standard_error.powi(2) * punctual_stats::float(row.mean.runs);
     let more_runs = (verdict == ComparisonVerdict::TooFewRuns && base > 0.0)
         .then(|| {
             let variances = [variance(baseline), variance(row)];

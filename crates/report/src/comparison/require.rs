@@ -4,10 +4,10 @@
 //! Requirements on runs.
 
 use punctual_model::{Check, Nanos, RequirementResult, RequirementRuling, RunRecord};
-use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::{Evidence, Requirement, Ruling, Wanting};
+use punctual_stats::{LatencyHistogram, float};
 
-use super::metric::{above, float};
+use super::metric::above;
 
 /// Says what runs together allow to be said of a requirement. Each run comes with the histogram of
 /// all its samples, where there is one.

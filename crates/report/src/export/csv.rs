@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use punctual_model::{RunRecord, Series, ThreadSample};
-use punctual_stats::{Bucket, LatencyHistogram};
+use punctual_stats::{Bucket, LatencyHistogram, float};
 
 use super::{Columns, ExportError};
 use crate::order::in_order;
@@ -175,13 +175,13 @@ pub fn csv_distributions<'a>(
     )?;
     for item in items {
         let (thread, context) = (item.thread, item.context.unwrap_or_default());
-        let all = as_f64(item.histogram.count());
+        let all = float(item.histogram.count());
         let mut below = 0;
         for bucket in binned(item.histogram, bin) {
             let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
             below += count;
-            let density = as_f64(count) / all / (as_f64(to - from) + 1.0);
-            let cumulative = as_f64(below) / all;
+            let density = float(count) / all / (float(to - from) + 1.0);
+            let cumulative = float(below) / all;
             let (thread, context) = (quoted(thread), quoted(context));
             writeln!(
                 out,
@@ -216,14 +216,6 @@ fn binned(histogram: &LatencyHistogram, bin: u64) -> Vec<Bucket> {
         }
     }
     bins
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts and times below 104 days"
-)]
-const fn as_f64(n: u64) -> f64 {
-    n as f64
 }
 
 const FIXED: [&str; 20] = [

@@ -4,6 +4,7 @@
 //! An extrapolation as text.
 
 use punctual_model::{Extrapolation, TailEstimate, TailMethod};
+use punctual_stats::float;
 
 use super::comparison::{digits, p_value};
 use super::layout::{Column, paragraph, table, wrapped};
@@ -104,9 +105,4 @@ fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures, not identities")]
-fn float(n: u64) -> f64 {
-    n as f64
 }

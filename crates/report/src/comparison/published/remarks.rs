@@ -4,11 +4,10 @@
 //! What a reader of a published table should know.
 
 use punctual_model::Finding;
-use punctual_stats::holm;
 use punctual_stats::runs::{Options, welch};
+use punctual_stats::{float, holm};
 
 use super::{Row, summary};
-use crate::comparison::metric::float;
 
 pub(super) fn remarks(
     rows: &[Row],
