@@ -180,3 +180,72 @@ fn give_back_on_panic() {
         }));
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Set for the process that panics, on a terminal of its own.
+    const ON_TERMINAL: &str = "PUNCTUAL_TEST_ON_TERMINAL";
+
+    /// What the thread says before it is no more.
+    const SAID: &str = "this thread is no more";
+
+    /// This test starts itself once more, on a pseudo-terminal of script(1): only a terminal has modes.
+    #[test]
+    fn a_panic_of_any_thread_gives_the_terminal_back_before_it_is_told() {
+        if std::env::var_os(ON_TERMINAL).is_some() {
+            return panics();
+        }
+        let own = std::env::current_exe().unwrap();
+        let name =
+            "terminal::tests::a_panic_of_any_thread_gives_the_terminal_back_before_it_is_told";
+        let line = format!(
+            "echo modes=$(stty -g); {} --exact {name} --nocapture; echo modes=$(stty -g)",
+            own.display()
+        );
+        let answer = Command::new("script")
+            .args(["--quiet", "--command", &line, "/dev/null"])
+            .env(ON_TERMINAL, "yes")
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::null())
+            .output();
+        let Ok(answer) = answer else {
+            println!("skipped: there is no script(1)");
+            return;
+        };
+        let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let modes: Vec<&str> = said
+            .split("modes=")
+            .skip(1)
+            .map(|rest| rest.lines().next().unwrap().trim())
+            .collect();
+        assert_eq!(modes.len(), 2, "{said}");
+        assert_eq!(modes[0], modes[1], "{said}");
+        let place = |text: &str| {
+            said.find(text)
+                .unwrap_or_else(|| panic!("{text:?}: {said}"))
+        };
+        let taken = place("\x1b[?1049h\x1b[?25l");
+        let back = place("\x1b[?25h\x1b[?1049l");
+        let told = place(SAID);
+        assert!(taken < back && back < told, "{said}");
+        assert_eq!(said.matches("\x1b[?1049l").count(), 1, "{said}");
+        assert!(said.contains("raw: true, afterwards: false"), "{said}");
+    }
+
+    /// Takes the screen, and lets another thread panic.
+    fn panics() {
+        let screen = Screen::take().unwrap();
+        let lines =
+            |modes: &rustix::termios::Termios| modes.local_modes.contains(LocalModes::ICANON);
+        let raw = tcgetattr(rustix::stdio::stderr()).is_ok_and(|modes| !lines(&modes));
+        let other = std::thread::spawn(|| panic!("{SAID}"));
+        assert!(other.join().is_err());
+        println!("raw: {raw}, afterwards: {}", is_taken());
+        // Nothing is given back a second time.
+        drop(screen);
+    }
+}
