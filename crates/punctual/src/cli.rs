@@ -187,6 +187,10 @@ pub struct AssessArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// The runs for Prometheus while they go on
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+
     /// Show no progress, only the result
     #[arg(long, short = 'q')]
     pub quiet: bool,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `measure --metrics`: the run that goes on, for Prometheus.
+//! `--metrics` of `measure`, `assess` and `experiment`: the run that goes on, for Prometheus.
 //!
 //! The address is taken before the run, so that one that is in use stops nothing later. The threads
 //! that answer are started by the first event, on the housekeeping CPUs; a scrape reads what the
@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::http::{Access, Limits, Request, Response, Server, Token};
 use crate::output::remark;
 
-/// The page of one run.
+/// The page of the run that goes on.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     moment: Arc<Mutex<Moment>>,
@@ -56,6 +56,16 @@ impl Metrics {
             moment: Arc::new(Mutex::new(moment)),
             server: Mutex::new(Some(Begun::NotYet(listener, access))),
         })))
+    }
+
+    /// Names the run that comes next, and how far the work is that it is part of: runs that are done, and runs in all.
+    pub(crate) fn next(&self, instrument: &str, name: &str, overall: (u64, u64)) {
+        *lock(&self.moment) = Moment {
+            instrument: instrument.to_owned(),
+            name: Some(name.to_owned()),
+            overall: Some(overall),
+            ..Moment::default()
+        };
     }
 
     /// Learns what the run says.

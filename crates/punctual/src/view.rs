@@ -6,7 +6,7 @@
 //! Whatever takes long tells a [`View`] its [`Event`]s, the same that the store gets; what is no
 //! measurement says what it does by [`Progress::doing`](punctual_model::Progress::doing). A process
 //! that is started for a part of the work tells them on its standard error, see [`TELL`], and
-//! [`Feed::line`] takes them there.
+//! [`told`] reads them there.
 //!
 //! All of it goes to standard error, so that standard output holds results alone. Nothing here
 //! fails: that a view cannot be drawn is no reason to stop a measurement.
@@ -21,7 +21,7 @@ use punctual_sys::terminal;
 
 use self::lines::Lines;
 use self::live::Live;
-pub(crate) use self::live::{Feed, Overall};
+pub(crate) use self::live::{Feed, Overall, told};
 use crate::signals::StopRequest;
 
 /// Environment variable of a process whose progress is shown by the one that started it: set to

@@ -30,6 +30,8 @@ pub struct Moment {
     pub progress: Option<Progress>,
     /// Why it ended, if it has.
     pub ended: Option<(Ended, Nanos)>,
+    /// How far the work is that the run is part of: runs that are done, and runs in all.
+    pub overall: Option<(u64, u64)>,
 }
 
 /// Writes the page.
@@ -51,6 +53,14 @@ pub fn page(moment: &Moment) -> String {
     );
     let going_on = moment.progress.is_some() && moment.ended.is_none();
     page.sample("punctual_run_going_on", &[], u8::from(going_on));
+    if let Some((done, all)) = moment.overall {
+        let name = "punctual_runs_done";
+        page.family(name, "gauge", None, "Runs that are done.");
+        page.sample(name, &[], done);
+        let name = "punctual_runs_planned";
+        page.family(name, "gauge", None, "Runs in all, as far as known.");
+        page.sample(name, &[], all);
+    }
     if let Some(progress) = &moment.progress {
         run(&mut page, progress);
         threads(&mut page, &progress.series);
@@ -304,6 +314,7 @@ mod tests {
                 ..Progress::default()
             }),
             ended: None,
+            overall: Some((3, 20)),
         }
     }
 
@@ -319,6 +330,8 @@ mod tests {
             r#"punctual_latency_seconds_count{thread="0"} 6"#,
             r#"punctual_overruns_total{thread="0"} 4"#,
             r#"punctual_check_passed{check="pauses"} 0"#,
+            "punctual_runs_done 3",
+            "punctual_runs_planned 20",
         ] {
             assert!(page.lines().any(|l| l == line), "{line}\n{page}");
         }

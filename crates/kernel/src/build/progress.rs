@@ -37,6 +37,14 @@ impl Meter {
         Some(step)
     }
 
+    /// Returns the share that is done, where an earlier build tells how much it is.
+    pub fn share(&self) -> Option<f64> {
+        let expected = self.expected.filter(|expected| *expected >= self.steps)?;
+        #[expect(clippy::cast_precision_loss, reason = "a share to show")]
+        let share = self.steps as f64 / expected.max(1) as f64;
+        Some(share)
+    }
+
     /// Says how far it is: `1234 steps`, or `1234 of about 1800 steps`.
     pub fn said(&self) -> String {
         match self.expected.filter(|expected| *expected >= self.steps) {

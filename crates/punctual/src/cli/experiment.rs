@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use punctual_lab::sweep::parse_knob;
 use punctual_stats::requirement::Requirement;
 
-use super::{FailOn, Metrics, Percent};
+use super::{FailOn, Metrics, MetricsArgs, Percent};
 
 /// What to do with experiments
 #[derive(Debug, Subcommand)]
@@ -72,6 +72,10 @@ pub struct ExperimentRunArgs {
     #[arg(long, short = 'y')]
     pub yes: bool,
 
+    /// The runs for Prometheus while they go on
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+
     /// Show no progress
     #[arg(long, short = 'q')]
     pub quiet: bool,
@@ -82,6 +86,10 @@ pub struct ExperimentRunArgs {
 pub struct ExperimentResumeArgs {
     /// Name of the experiment
     pub name: String,
+
+    /// The runs for Prometheus while they go on
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 
     /// Show no progress
     #[arg(long, short = 'q')]

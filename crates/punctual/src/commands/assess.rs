@@ -23,6 +23,7 @@ use crate::cli::AssessArgs;
 use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
+use crate::metrics::Metrics;
 use crate::output::{self, print, remark};
 use crate::recording::{self, Job};
 use crate::signals::StopRequest;
@@ -81,6 +82,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
     let mut conditions = Vec::new();
     let mut unstored = None;
+    let metrics = Metrics::of(&args.metrics, "wakeup", Some("assess"))?;
     let mut view = View::pick(args.quiet, &stop);
     view.keep();
     for (number, Beside { name, loads }) in (1..).zip(chosen.conditions) {
@@ -98,11 +100,14 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             tags: BTreeMap::new(),
             requirements: args.require.clone(),
             loads,
-            metrics: None,
+            metrics: metrics.clone(),
             insist_on_mlock: false,
             insist_on_dma_latency: false,
         };
         view.title(&format!("assess, {name} ({number} of {count})"));
+        if let Some(metrics) = &metrics {
+            metrics.next("wakeup", &format!("assess {name}"), (number - 1, count));
+        }
         let recorded = recording::record(&sys, &store, &job, &stop, &mut view)?;
         if let Err(err) = recorded.kept() {
             unstored = Some(err);

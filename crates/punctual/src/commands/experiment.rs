@@ -15,6 +15,7 @@ mod view;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use punctual_lab::LabError;
 use punctual_lab::engine::{Ending, carry_out};
@@ -26,11 +27,12 @@ use punctual_store::Store;
 
 pub(crate) use self::left_out::lack_of;
 use self::runner::Child;
-use self::view::Teller;
+use self::view::{Teller, Watchers};
 use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
+use crate::metrics::Metrics;
 use crate::output::{print, remark};
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -113,9 +115,10 @@ fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError
     if !args.yes {
         ask(&plan::Cost::of(&read.experiment, &plan))?;
     }
+    let metrics = Metrics::of(&args.metrics, "experiment", Some(&plan.name))?;
     let mut state = State::create(&dir, &plan, &read.text)?;
     let experiment = read.experiment.only(&plan.measurements);
-    finish(&store, &experiment, &mut state, args.quiet)
+    finish(&store, &experiment, &mut state, args.quiet, metrics)
 }
 
 /// Says what is left out before anything is measured.
@@ -137,7 +140,8 @@ fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliE
     let mut state = State::open(&dir)?;
     let experiment = experiment_of(state.text(), state.plan())?;
     tuned::require(&experiment, state.plan())?;
-    finish(&store, &experiment, &mut state, args.quiet)
+    let metrics = Metrics::of(&args.metrics, "experiment", Some(&args.name))?;
+    finish(&store, &experiment, &mut state, args.quiet, metrics)
 }
 
 fn finish(
@@ -145,10 +149,11 @@ fn finish(
     experiment: &Experiment,
     state: &mut State,
     quiet: bool,
+    metrics: Option<Arc<Metrics>>,
 ) -> Result<Exit, CliError> {
     let stop = StopRequest::on_signals()?;
     let name = state.plan().name.clone();
-    match go_on(store, experiment, state, stop, quiet)? {
+    match go_on(store, experiment, state, stop, quiet, metrics)? {
         Ending::Stopped => {
             remark(&format!(
                 "Stopped. Go on with `punctual experiment resume {name}`."
@@ -171,13 +176,15 @@ pub(crate) fn go_on(
     state: &mut State,
     stop: StopRequest,
     quiet: bool,
+    metrics: Option<Arc<Metrics>>,
 ) -> Result<Ending, CliError> {
     let name = state.plan().name.clone();
     let mut view = View::pick(quiet, &stop);
     view.title(&format!("experiment {name}"));
     let screen = view.feed();
-    let mut child = Child::new(store, &name, stop, screen.clone());
-    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet, screen);
+    let watchers = Watchers { screen, metrics };
+    let mut child = Child::new(store, &name, stop, watchers.clone());
+    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet, watchers);
     let ending = carry_out(experiment, state, &mut child, &mut teller);
     view.clear();
     ending.map_err(|err| {

@@ -65,14 +65,6 @@ impl Feed {
         self.send(Update::Event(Box::new(event)));
     }
 
-    /// Shows the event in a line that another process has told; returns whether it is one.
-    pub(crate) fn line(&self, line: &str) -> bool {
-        let event = line
-            .starts_with('{')
-            .then(|| serde_json::from_str(line).ok());
-        event.flatten().map(|event| self.event(event)).is_some()
-    }
-
     /// Shows how far the work is that runs are part of.
     pub(crate) fn overall(&self, overall: Overall) {
         self.send(Update::Overall(overall));
@@ -87,6 +79,12 @@ impl Feed {
         // A screen that has ended, because its terminal is gone, shows nothing.
         drop(self.0.send(update));
     }
+}
+
+/// Returns the event in a line that another process has told, if it is one.
+pub(crate) fn told(line: &str) -> Option<Event> {
+    let is_json = line.starts_with('{');
+    is_json.then(|| serde_json::from_str(line).ok()).flatten()
 }
 
 /// A screen, open or not yet.

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::common::{Home, machine, program, wait_until};
 
-/// How long a picture may take to come: other tests use the CPUs too.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// How long a picture may take to come: other tests use the CPUs too, and a guest takes its time to boot.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// What the shell on the terminal says when all is over.
 const OVER: &str = "THE-END";

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::{Answer, Home, Running, finish_within, machine, wait_until};
+use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
 /// A boot takes some ten seconds, and several times that beside other tests.
@@ -250,6 +251,30 @@ fn guest_measurements_that_make_no_run_say_why() {
     let args = ["measure", "wakeup", "--cpus=7", "--target", &target];
     run(&home, &args).error(2, &["CPU 7 is not online"]);
     assert!(home.list().is_empty());
+}
+
+#[test]
+fn a_latency_test_shows_its_boots_and_what_they_gave() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let args = format!(
+        "kernel latency-test a={} --idle --seeds=2 --samples=50 --jobs=1",
+        images.dynamic.display()
+    );
+    let Some(mut pty) = Pty::start(&home, &args, (110, 30)) else {
+        return;
+    };
+    pty.shows("latency test  00:");
+    pty.shows("0 of 2 boots done, now a as built, seed 1");
+    let screen = pty.shows("largest latency[kernel=a,load=idle,model=as built]");
+    assert!(screen.contains("µs of virtual time (n = 1)"), "{screen}");
+    assert!(screen.contains("1 of 2: a as built, seed 1: "), "{screen}");
+    pty.press("q");
+    assert_eq!(pty.status(), 1);
+    pty.assert_given_back();
+    let after = pty.screen().contents();
+    assert!(after.contains("finish the test: interrupted"), "{after}");
+    assert!(after.contains("1 of 2: a as built, seed 1: "), "{after}");
 }
 
 #[test]

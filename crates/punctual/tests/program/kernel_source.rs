@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::common::{Answer, Home, wait_until};
+use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
 /// Kconfig that drops TIMERLAT_TRACER, and a kernel of three objects; an object takes `$SLOW` seconds.
@@ -282,6 +283,38 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
         2
     );
     assert!(!tree.join(".config").exists());
+}
+
+#[test]
+fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let line = format!(
+        "env SLOW=1 {} kernel build {} --anyway --no-ccache --name k --matrix none,rt --jobs 1",
+        crate::common::program().display(),
+        tree.display()
+    );
+    let Some(mut pty) = Pty::start_line(&home, &line, (110, 24)) else {
+        return;
+    };
+    pty.shows("kernel build  00:");
+    pty.shows("0 of 2 builds done; now k-dynamic");
+    pty.shows("2 steps: CC kernel/two.o");
+    pty.shows("1 of 2 builds done; now k-rt");
+    pty.shows("1 steps");
+    pty.press("q");
+    assert_eq!(pty.status(), 1);
+    pty.assert_given_back();
+    let after = pty.screen().contents();
+    assert!(after.contains("Building k-rt from Linux 6.12.9"), "{after}");
+    let list = kernel(&home, &["list", "--json"]).json();
+    let ends: Vec<&str> = list["builds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|build| build["end"].as_str().unwrap())
+        .collect();
+    assert_eq!(ends, ["complete", "stopped"]);
 }
 
 #[test]

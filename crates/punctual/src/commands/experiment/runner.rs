@@ -22,10 +22,11 @@ use punctual_store::{Store, StoredRun};
 use uuid::Uuid;
 
 use super::tuned;
+use super::view::Watchers;
 use crate::commands::measure::failed_checks;
 use crate::recording::{PARENT, RUN_ID};
 use crate::signals::StopRequest;
-use crate::view::{Feed, TELL};
+use crate::view::{TELL, told};
 
 /// Time between two looks at the process.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -40,18 +41,18 @@ pub(super) struct Child {
     runs: PathBuf,
     name: String,
     stop: StopRequest,
-    screen: Option<Feed>,
+    watchers: Watchers,
 }
 
 impl Child {
-    /// Runs for experiment `name`, into `store`, until `stop`; how each goes is shown on `screen`.
-    pub(super) fn new(store: &Store, name: &str, stop: StopRequest, screen: Option<Feed>) -> Self {
+    /// Runs for experiment `name`, into `store`, until `stop`; how each goes is told to `watchers`.
+    pub(super) fn new(store: &Store, name: &str, stop: StopRequest, watchers: Watchers) -> Self {
         Self {
             home: store.home().to_owned(),
             runs: store.runs_dir().to_owned(),
             name: name.to_owned(),
             stop,
-            screen,
+            watchers,
         }
     }
 
@@ -75,9 +76,9 @@ impl Child {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
-        match &self.screen {
-            Some(_) => command.env(TELL, "events"),
-            None => command.env_remove(TELL),
+        match self.watchers.are_any() {
+            true => command.env(TELL, "events"),
+            false => command.env_remove(TELL),
         };
         for variable in &what.unset {
             command.env_remove(variable);
@@ -88,8 +89,8 @@ impl Child {
     /// Waits for the process, and asks it to end when the experiment is to stop.
     fn wait(&self, mut child: std::process::Child) -> Option<String> {
         let stderr = child.stderr.take();
-        let screen = self.screen.clone();
-        let read = move |stderr| first_error(stderr, screen.as_ref());
+        let watchers = self.watchers.clone();
+        let read = move |stderr| first_error(stderr, &watchers);
         let reader = thread::spawn(move || stderr.map(read).unwrap_or_default());
         let mut asked: Option<Instant> = None;
         while let Ok(None) = child.try_wait() {
@@ -164,12 +165,13 @@ impl Runner for Child {
     }
 }
 
-/// Returns the first error of the process, with its cause, and shows its events. Reads all, so that
+/// Returns the first error of the process, with its cause, and passes its events on. Reads all, so that
 /// the process can write.
-fn first_error(stderr: ChildStderr, screen: Option<&Feed>) -> Option<String> {
+fn first_error(stderr: ChildStderr, watchers: &Watchers) -> Option<String> {
     let mut said: Option<String> = None;
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-        if screen.is_some_and(|screen| screen.line(&line)) {
+        if let Some(event) = told(&line) {
+            watchers.event(event);
             continue;
         }
         if let Some(error) = line.strip_prefix("Error: ") {

@@ -4,16 +4,44 @@
 //! What an experiment says while it goes on: a line a run, on standard error, and on a terminal the
 //! run that goes on.
 
+use std::sync::Arc;
+
 use punctual_lab::engine::{Follower, Look, Standing};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
+use punctual_model::Event;
 use punctual_store::Store;
 
 use super::plan::clock;
 use super::results;
+use crate::metrics::Metrics;
 use crate::output::remark;
 use crate::view::{Feed, Overall};
+
+/// Who learns of each run while it goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Watchers {
+    pub(super) screen: Option<Feed>,
+    pub(super) metrics: Option<Arc<Metrics>>,
+}
+
+impl Watchers {
+    /// Whether there is one.
+    pub(super) const fn are_any(&self) -> bool {
+        self.screen.is_some() || self.metrics.is_some()
+    }
+
+    /// Passes on what a run says.
+    pub(super) fn event(&self, event: Event) {
+        if let Some(metrics) = &self.metrics {
+            metrics.event(&event);
+        }
+        if let Some(screen) = &self.screen {
+            screen.event(event);
+        }
+    }
+}
 
 /// Tells how it goes.
 #[derive(Debug)]
@@ -23,7 +51,7 @@ pub(super) struct Teller<'a> {
     plan: Plan,
     quiet: bool,
     several: bool,
-    screen: Option<Feed>,
+    watchers: Watchers,
 }
 
 impl<'a> Teller<'a> {
@@ -33,7 +61,7 @@ impl<'a> Teller<'a> {
         experiment: &'a Experiment,
         plan: Plan,
         quiet: bool,
-        screen: Option<Feed>,
+        watchers: Watchers,
     ) -> Self {
         Self {
             store,
@@ -41,13 +69,13 @@ impl<'a> Teller<'a> {
             plan,
             quiet,
             several: experiment.measurements.len() > 1,
-            screen,
+            watchers,
         }
     }
 
     /// Says a line where it is seen.
     fn say(&self, text: &str) {
-        match &self.screen {
+        match &self.watchers.screen {
             Some(screen) => screen.note(text.to_owned()),
             None => remark(text),
         }
@@ -73,10 +101,16 @@ impl<'a> Teller<'a> {
 
 impl Follower for Teller<'_> {
     fn begin(&mut self, slot: Slot, standing: &Standing) {
-        if let Some(screen) = &self.screen {
+        if let Some(metrics) = &self.watchers.metrics {
+            let of = self.experiment.measurements.get(slot.measurement as usize);
+            let instrument = of.map_or("", |of| of.instrument.as_str());
+            metrics.next(instrument, &self.plan.name, (standing.done, standing.runs));
+        }
+        if let Some(screen) = &self.watchers.screen {
             screen.overall(Overall {
                 done: standing.done,
-                runs: standing.runs,
+                all: standing.runs,
+                of: "runs",
                 left: standing.left.map(|left| clock(left.as_secs_f64())),
                 now: self.name(slot),
             });

@@ -3,29 +3,26 @@
 
 //! `punctual kernel build`.
 
-use std::io::{self, IsTerminal as _, Write as _};
+mod view;
+
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use punctual_kernel::build::{BuildError, Meter, Order, Step, build};
+use punctual_kernel::build::{BuildError, Order, build};
 use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::source::Stock;
 use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, KernelModel};
 use punctual_report::text;
 use punctual_sys::SysRoot;
 
+use self::view::Shown;
 use super::config::{not_configured, wish};
 use super::stock::{self, Source, failed, now, show};
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{print, remark};
+use crate::output::print;
 use crate::signals::StopRequest;
-
-/// How often progress is shown: on a terminal, and in a log.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
-const LOGGED_EVERY: Duration = Duration::from_secs(30);
 
 /// Builds what the options ask for.
 pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
@@ -36,14 +33,18 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
         format: KERNEL_BUILD_FORMAT.to_owned(),
         builds: Vec::new(),
     };
-    for (name, wish) in orders(args, &source) {
-        let built = one(&stock, args, &source, name, &wish, &stop)?;
+    let orders = orders(args, &source);
+    let mut shown = Shown::new(args.quiet, &stop, orders.len());
+    for (name, wish) in orders {
+        shown.begin(&name, &source.tree.version);
+        let built = one(&stock, args, &source, name, &wish, (&stop, &shown))?;
         let end = built.end;
         report.builds.push(built);
         if end != BuildEnd::Complete {
             break;
         }
     }
+    drop(shown);
     show(&report, args.json, text::kernel_builds)?;
     if !args.json && report.builds.iter().all(|b| b.end == BuildEnd::Complete) {
         print(&how_to_boot(&report.builds, &args.matrix))?;
@@ -110,7 +111,7 @@ fn one(
     source: &Source,
     name: String,
     wish: &Wish,
-    stop: &StopRequest,
+    (stop, shown): (&StopRequest, &Shown),
 ) -> Result<BuiltKernel, CliError> {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
     let seconds = i64::try_from(source.tree.seconds()).unwrap_or(i64::MAX);
@@ -130,22 +131,17 @@ fn one(
             .to_string(),
         name,
     };
-    if !args.quiet {
-        remark(&format!(
-            "Building {} from Linux {}",
-            order.name, source.tree.version
-        ));
-    }
-    let mut shown = Shown::new(args.quiet);
     let built = build(
         stock,
         &SysRoot::live(),
         &order,
         &now,
-        &|| stop.is_set(),
+        &|| {
+            shown.tick();
+            stop.is_set()
+        },
         &mut |meter, step| shown.step(meter, step),
     );
-    shown.clear();
     built.map_err(|err| match err {
         BuildError::Config(err) => not_configured(err),
         BuildError::Unmet(_) => {
@@ -156,51 +152,6 @@ fn one(
         ),
         err => failed(&format!("build {}", order.name), err),
     })
-}
-
-/// Shows how far a build is.
-struct Shown {
-    quiet: bool,
-    terminal: bool,
-    last: Option<Instant>,
-    begun: Instant,
-}
-
-impl Shown {
-    fn new(quiet: bool) -> Self {
-        Self {
-            quiet,
-            terminal: io::stderr().is_terminal(),
-            last: None,
-            begun: Instant::now(),
-        }
-    }
-
-    fn step(&mut self, meter: &Meter, step: Step<'_>) {
-        let every = if self.terminal {
-            SHOWN_EVERY
-        } else {
-            LOGGED_EVERY
-        };
-        if self.quiet || self.last.is_some_and(|last| last.elapsed() < every) {
-            return;
-        }
-        self.last = Some(Instant::now());
-        let seconds = self.begun.elapsed().as_secs();
-        let line = format!("{seconds} s, {}: {} {}", meter.said(), step.verb, step.file);
-        if self.terminal {
-            let line: String = line.chars().take(78).collect();
-            drop(write!(io::stderr(), "\r\x1b[K{line}"));
-        } else {
-            remark(&line);
-        }
-    }
-
-    fn clear(&self) {
-        if self.terminal && self.last.is_some() {
-            drop(write!(io::stderr(), "\r\x1b[K"));
-        }
-    }
 }
 
 /// Says which build is which of the models that were asked for.

@@ -4,6 +4,7 @@
 //! `punctual kernel latency-test`.
 
 mod boots;
+mod view;
 
 use std::fs::File;
 use std::io::{self, Write};

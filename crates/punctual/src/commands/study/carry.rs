@@ -121,7 +121,14 @@ fn carry_out(
             ));
         }
         let experiment = experiment_of(state.text(), state.plan())?;
-        let ending = experiment::go_on(store, &experiment, &mut state, stop.clone(), args.quiet)?;
+        let ending = experiment::go_on(
+            store,
+            &experiment,
+            &mut state,
+            stop.clone(),
+            args.quiet,
+            None,
+        )?;
         if ending == Ending::Stopped {
             return Ok(Carried::Stopped);
         }

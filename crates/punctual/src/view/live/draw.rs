@@ -153,7 +153,7 @@ fn how_far(progress: &Progress) -> String {
         Some(left) => {
             _ = write!(text, ", {} left", clock(left));
         }
-        None if progress.done.is_none() => text += ", no end set",
+        None if progress.done.is_none() && progress.doing.is_none() => text += ", no end set",
         None => {}
     }
     match &progress.doing {
@@ -166,8 +166,8 @@ fn overall_line(overall: &Overall) -> Line<'static> {
     let left = overall.left.as_ref();
     let left = left.map_or_else(String::new, |left| format!(", {left} left"));
     Line::raw(format!(
-        "{} of {} runs done{left}; now {}",
-        overall.done, overall.runs, overall.now
+        "{} of {} {} done{left}; now {}",
+        overall.done, overall.all, overall.of, overall.now
     ))
 }
 
@@ -327,10 +327,13 @@ fn keys(state: &State) -> Line<'static> {
             Theme::heading(),
         );
     }
-    Line::styled(
-        "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the run and keeps it",
-        Style::default().add_modifier(Modifier::DIM),
-    )
+    let progress = state.data().progress.as_ref();
+    // Of a build, and where QEMU measures, there is nothing to choose and no run yet.
+    let keys = match progress.is_some_and(|p| p.series.is_empty() && p.checks.is_empty()) {
+        true => "p pause  ? help  q or Ctrl-C ends it",
+        false => "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the run and keeps it",
+    };
+    Line::styled(keys, Style::default().add_modifier(Modifier::DIM))
 }
 
 fn charts(frame: &mut Frame<'_>, area: Rect, state: &State, theme: Theme) {

@@ -13,13 +13,15 @@ const POINTS: usize = 512;
 /// Notes that are kept to be shown; all of them are printed in the end.
 const NOTES_SHOWN: usize = 64;
 
-/// How far the work is that runs are part of.
+/// How far the work is that has parts: runs, builds, boots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overall {
-    /// Runs that are done.
+    /// Parts that are done.
     pub(crate) done: u64,
-    /// Runs in all.
-    pub(crate) runs: u64,
+    /// Parts in all.
+    pub(crate) all: u64,
+    /// What the parts are: `runs`.
+    pub(crate) of: &'static str,
     /// Time left, as it is told.
     pub(crate) left: Option<String>,
     /// What runs now.

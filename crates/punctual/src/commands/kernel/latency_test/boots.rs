@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use punctual_kernel::boot::Machine;
 use punctual_kernel::guest::{Job, Model, RunAnswer, checks};
 use punctual_kernel::latency_test::{CellInput, Row, Test, run_of};
 use punctual_model::{Check, LatencyRun, RunRecord};
 
+use super::view::Shown;
 use crate::cli::LatencyTestArgs;
 use crate::error::CliError;
 use crate::guests::{Host, Visit};
-use crate::output::remark;
 use crate::signals::StopRequest;
 
 /// What one boot gave: the model, and beside each load a run or the reason why not.
@@ -27,6 +28,19 @@ struct Boot {
     model: Option<String>,
     cells: Vec<Result<LatencyRun, String>>,
 }
+
+/// How one boot went.
+struct Booted {
+    model: Option<String>,
+    cells: Vec<Result<LatencyRun, String>>,
+    /// How it went, in a few words.
+    told: String,
+    /// Why it failed, if it did.
+    failure: Option<CliError>,
+}
+
+/// Time between two looks whether all boots are done.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Boots all of it. A guest that fails makes its cells invalid, and the others go on.
 pub(super) fn carry_out(
@@ -46,27 +60,37 @@ pub(super) fn carry_out(
     };
     let next = AtomicUsize::new(0);
     let done: Mutex<BTreeMap<(usize, u64), Boot>> = Mutex::default();
+    let mut shown = Shown::new(args.quiet, stop, wanted.len(), test);
+    let teller = shown.teller();
     let work = || {
         while let Some((place, seed)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(row) = rows.get(*place) else { return };
             if stop.is_set() {
                 return;
             }
-            let (boot, told) = boot(host, row, test, &job, *seed, stop);
+            let name = format!("{} {}, seed {seed}", row.kernel, row.model_name());
+            teller.begin(&name);
+            let boot = boot(host, row, test, &job, *seed, stop);
+            let failure = boot.failure.filter(|_| !stop.is_set());
+            teller.end(&name, &boot.told, (row, &boot.cells), failure);
+            let cells = Boot {
+                model: boot.model,
+                cells: boot.cells,
+            };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.insert((*place, *seed), boot);
-            if !args.quiet {
-                let (count, all) = (done.len(), wanted.len());
-                let name = format!("{} {}", row.kernel, row.model_name());
-                remark(&format!("{count} of {all}: {name}, seed {seed}: {told}"));
-            }
+            done.insert((*place, *seed), cells);
         }
     };
     thread::scope(|scope| {
-        for _ in 0..workers.min(wanted.len()) {
-            scope.spawn(work);
+        let workers: Vec<_> = (0..workers.min(wanted.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            teller.tick();
+            thread::sleep(LOOK_EVERY);
         }
     });
+    shown.end();
     if stop.is_set() {
         return Err(CliError::failed_to("finish the test: interrupted"));
     }
@@ -95,34 +119,30 @@ fn gather(rows: &[Row], test: &Test, done: BTreeMap<(usize, u64), Boot>) -> Vec<
 }
 
 /// Boots one row with one seed, and says how it went.
-fn boot(
-    host: &Host,
-    row: &Row,
-    test: &Test,
-    job: &Job,
-    seed: u64,
-    stop: &StopRequest,
-) -> (Boot, String) {
+fn boot(host: &Host, row: &Row, test: &Test, job: &Job, seed: u64, stop: &StopRequest) -> Booted {
     let target = test.target(row, seed);
     let design = target.design(Machine::Virtual);
     match host.visit(&target, &design, job, &stop.flag()) {
         Ok(visit) => {
             let guest = checks(&visit.answer, &design, target.asked_model());
-            let told = format!("{:.1} s", visit.booted.took.as_secs_f64());
-            (judged(&visit, &guest, seed), told)
+            let judged = judged(&visit, &guest, seed);
+            Booted {
+                model: judged.model,
+                cells: judged.cells,
+                told: format!("{:.1} s", visit.booted.took.as_secs_f64()),
+                failure: None,
+            }
         }
         Err(err) => {
             let why = err
                 .cause()
                 .map_or_else(|| err.what().to_owned(), ToString::to_string);
-            if !stop.is_set() {
-                err.print();
-            }
-            let failed = Boot {
+            Booted {
                 model: None,
                 cells: job.runs.iter().map(|_| Err(why.clone())).collect(),
-            };
-            (failed, format!("failed to {why}"))
+                told: format!("failed to {why}"),
+                failure: Some(err),
+            }
         }
     }
 }

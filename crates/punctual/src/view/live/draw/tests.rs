@@ -189,7 +189,8 @@ fn an_experiment_shows_its_standing_and_its_notes() {
     let mut state = state(1);
     state.take(Update::Overall(Overall {
         done: 3,
-        runs: 20,
+        all: 20,
+        of: "runs",
         left: Some("5 min".to_owned()),
         now: "block 2  policy=fifo".to_owned(),
     }));
