@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
-"""browser.py DIR PAGE... [--look PAGE...]: opens reports in Debian's Chromium and uses them, or only looks at them;
-fails on the first thing that is wrong.
+"""browser.py DIR PAGE... [--look PAGE...] [--site URL]: opens reports in Debian's Chromium and uses them, or only looks
+at them; opens the pages of `punctual serve`; fails on the first thing that is wrong.
 
 Looked at, in a light and a dark theme, 1280 and 390 pixels wide: no message on the console, no request but the page itself,
 every chart drawn (pixels, not only elements), no sideways scrolling, no serious violation of accessibility rules (axe-core).
@@ -15,6 +15,10 @@ import pathlib
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import sync_playwright
+
+
+# One of these is in the labels of each chart, or in the sentence above it.
+UNITS = (" in ", "µs", "ms", "GFLOPS", "MB/s", "%", "ratio", "Ratio", "Share", "Samples")
 
 
 def colours(page, selector="figure .plot >> nth=0"):
@@ -62,6 +66,42 @@ def looks(browser, path, out):
             page.screenshot(path=out / f"{path.stem}-{width}-{theme}.png", full_page=width == 1280)
             assert not faults, f"{path.name} {width} {theme}: {faults}"
             page.close()
+
+
+def every_chart(page, name):
+    """Each chart has a table, a file and a unit, zooms by keys, and says so where one of its runs is invalid."""
+    for number in range(page.locator("figure").count()):
+        figure = page.locator("figure").nth(number)
+        if not figure.is_visible():
+            continue
+        title = f"{name}: {figure.locator('h3').text_content()}"
+        marked = figure.locator(".warn").count() > 0
+        if figure.get_attribute("data-chart") is None:
+            assert figure.locator("table td").count() > 0, f"{title}: no table"
+            continue
+        assert any(unit in figure.locator(".plot").text_content() + figure.locator(".note").text_content()
+                   for unit in UNITS), f"{title}: no unit"
+        assert any(c.isdigit() for c in figure.locator(".keylist").text_content()), f"{title}: no count"
+        in_picture = any(word in figure.locator(".plot svg").text_content() for word in ("INVALID", "not checked"))
+        assert in_picture == marked, f"{title}: marked {marked}, in the picture {in_picture}"
+        figure.locator("details.data summary").click()
+        figure.locator("details.data td").first.wait_for()
+        with page.expect_download() as download:
+            figure.get_by_role("button", name="CSV of").first.click()
+        lines = pathlib.Path(download.value.path()).read_text().splitlines()
+        assert len(lines) > 1 and len(set(lines[0].split(","))) > 3, f"{title}: {lines[:2]}"
+        figure.locator("details.data summary").click()
+        texts = lambda: figure.locator(".plot svg text").all_text_contents()
+        before = texts()
+        figure.locator(".plot").focus()
+        page.keyboard.press("+")
+        assert texts() != before, f"{title}: + does not zoom"
+        page.keyboard.press("0")
+        assert texts() == before, f"{title}: 0 does not show all"
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Home")
+        assert figure.locator("[aria-live]").text_content(), f"{title}: nothing is read out"
+        page.keyboard.press("Escape")
 
 
 def use(browser, path, out):
@@ -145,11 +185,64 @@ def use(browser, path, out):
     page.close()
 
 
+def site(browser, url, out):
+    """Filters, overlays and compares runs a-1, a-2 (tag kind=rt), b-1 and b-2 as somebody would."""
+    faults = []
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.on("console", lambda m: faults.append(f"console: {m.text}"))
+    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
+    page.on("request", lambda r: r.url.startswith((url, "blob:", "data:")) or faults.append(f"request: {r.url}"))
+    rows = lambda: page.locator("tbody tr").count()
+
+    def accessible():
+        bad = [v["id"] for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+        assert not bad, f"{page.url}: axe {bad}"
+
+    def drawn():
+        page.wait_for_selector("figure .plot svg path.a")
+        assert coloured(colours(page)) > 40, page.url
+
+    page.goto(url)
+    assert rows() == 4, rows()
+    accessible()
+    page.screenshot(path=out / "serve-list.png")
+    page.get_by_label("tag").fill("kind=rt")
+    page.get_by_role("button", name="Filter").click()
+    assert rows() == 2, rows()
+    page.get_by_label("tag").fill("")
+    page.get_by_role("button", name="Filter").click()
+    for name in ("a-1", "a-2", "b-1", "b-2"):
+        row = page.locator("tbody tr").filter(has_text=name)
+        row.get_by_label(f"in group {name[0].upper()}").check()
+    page.get_by_role("button", name="Overlay").click()
+    drawn()
+    for name in ("a-1", "a-2", "b-1", "b-2"):
+        assert name in page.locator("figure .keylist").first.inner_text()
+    page.locator("figure").first.get_by_role("button", name="CCDF").click()
+    drawn()
+    page.screenshot(path=out / "serve-overlay.png")
+    page.get_by_role("link", name="All runs").click()
+    for name in ("a-1", "a-2", "b-1", "b-2"):
+        row = page.locator("tbody tr").filter(has_text=name)
+        row.get_by_label(f"in group {name[0].upper()}").check()
+    page.get_by_label("invalid runs too").check()
+    page.get_by_role("button", name="Compare A with B").click()
+    drawn()
+    assert page.locator("section.answer").count() == 1
+    page.screenshot(path=out / "serve-compare.png")
+    page.goto(url)
+    page.locator("tbody a").first.click()
+    drawn()
+    assert not faults, faults
+    page.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dir", type=pathlib.Path)
     parser.add_argument("pages", type=pathlib.Path, nargs="*")
     parser.add_argument("--look", type=pathlib.Path, nargs="+", default=[])
+    parser.add_argument("--site")
     args = parser.parse_args()
     out = args.dir.resolve()
     with sync_playwright() as playwright:
@@ -157,9 +250,15 @@ def main():
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for path in args.pages + args.look:
             looks(browser, path.resolve(), out)
+            page = open_page(browser, path.resolve(), 1280, "light", [])
+            every_chart(page, path.name)
+            page.close()
             if path in args.pages:
                 use(browser, path.resolve(), out)
             print(f"{path.name}: looked at{' and used' if path in args.pages else ''}")
+        if args.site:
+            site(browser, args.site, out)
+            print(f"{args.site}: used")
         browser.close()
 
 

@@ -20,7 +20,9 @@ use crate::document::{Answer, Block, Column, Document, Section, Table, Tone};
 use crate::escape::{Xml, script};
 
 const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
+
+/// The script of every page, as it stands between its tags: a server that allows no other names it by its hash.
+pub const SCRIPT: &str = include_str!("html/page.js");
 
 /// A drawing of more series is left to the script: its static form would be most of the file.
 const STATIC: usize = 12;
@@ -30,6 +32,20 @@ const LONG: usize = 40;
 
 /// Writes a report as a page.
 pub fn page(document: &Document) -> String {
+    written(document, "")
+}
+
+/// Writes a report as a page of a site, which leads to `address` by a link that says `text`.
+pub fn page_of_site(document: &Document, address: &str, text: &str) -> String {
+    let link = format!(
+        "<p class=\"made\"><a href=\"{}\">{}</a></p>",
+        Xml(address),
+        Xml(text)
+    );
+    written(document, &link)
+}
+
+fn written(document: &Document, link: &str) -> String {
     let mut charts: Vec<serde_json::Value> = Vec::new();
     let mut body = String::new();
     for answer in &document.answers {
@@ -53,7 +69,7 @@ pub fn page(document: &Document) -> String {
 <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
 <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline';img-src data:;base-uri 'none';form-action 'none'\">\
 <meta name=\"referrer\" content=\"no-referrer\"><link rel=\"icon\" href=\"data:,\"><title>{title}</title>\n<style>{STYLE}</style></head>\n\
-<body><div class=\"wrap\"><header><div class=\"row\"><h1>{title}</h1>\
+<body><div class=\"wrap\"><header>{link}<div class=\"row\"><h1>{title}</h1>\
 <button type=\"button\" class=\"theme\" hidden>Light / dark</button></div><p class=\"made\">{made}</p></header>\n<main>{body}</main>\n\
 <footer>{made}. Every figure has its unit and the number of samples behind it; what is invalid is marked. Times are in microseconds unless a heading says otherwise.</footer></div>\n\
 <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script></body></html>\n"

@@ -27,8 +27,10 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
         .as_ref()
         .map(|path| Target::open(path, args.force))
         .transpose()?;
-    let mut material = gather::material(home, args)?;
-    about(&mut material, args);
+    let material = Material {
+        title: args.title.clone(),
+        ..gather::material(home, args)?
+    };
     let document = Document::new(&material);
     if let Some(mut target) = target {
         let page = match args.format {
@@ -60,9 +62,12 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
     }
 }
 
-fn about(material: &mut Material, args: &ReportArgs) {
-    material.title.clone_from(&args.title);
-    material.program = concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned();
+/// What says by what and when a report was made.
+pub(crate) fn made_now() -> Material {
     let now = Timestamp::now();
-    material.made = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Material {
+        program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
+        made: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        ..Material::default()
+    }
 }

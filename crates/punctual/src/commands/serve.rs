@@ -3,8 +3,7 @@
 
 //! `punctual serve`: a page over the store, to be read in a browser.
 //!
-//! It answers with what the program prints: the JSON of `runs list`, `runs show` and `compare`, and
-//! pages of the same. A run is reached by its whole id alone, so no path comes from a request.
+//! It answers with what the program makes: the JSON of `runs list`, `runs show` and `compare`, and the pages of `report`. A run is reached by its whole id alone, so no path comes from a request.
 
 mod page;
 
@@ -14,14 +13,14 @@ use std::time::Duration;
 
 use punctual_model::{Comparison, RunListEntry};
 use punctual_report::comparison::{self, Asked, Metric};
-use punctual_report::export;
-use punctual_stats::LatencyHistogram;
+use punctual_report::document::{Document, Material};
+use punctual_report::{export, html};
 use punctual_stats::runs::Options;
 use punctual_store::{Filter, Store, StoredRun};
 use uuid::Uuid;
 
-use self::page::Series;
 use super::compare::select::{Chosen, Source, input};
+use super::report;
 use super::runs::entries;
 use crate::cli::ServeArgs;
 use crate::error::CliError;
@@ -108,10 +107,13 @@ impl Site {
                 page::list(request, &self.list(request)?),
             )),
             "/compare" => {
-                let text = punctual_report::text::comparison(&self.compare(request)?);
-                Ok(Response::html(200, page::text("Comparison", &text)))
+                let comparison = self.compare(request)?;
+                self.report(vec![comparison], self.chosen(request)?)
             }
-            "/overlay" => Ok(Response::html(200, page::overlay(&self.overlay(request)?))),
+            "/overlay" => match self.chosen(request)? {
+                runs if runs.is_empty() => Err((400, "choose runs".to_owned())),
+                runs => self.report(Vec::new(), runs),
+            },
             "/api/runs" => json(&punctual_model::RunList {
                 format: punctual_model::RUN_LIST_FORMAT.to_owned(),
                 runs: self.list(request)?,
@@ -127,11 +129,7 @@ impl Site {
                     };
                 let run = self.open(id)?;
                 if !as_json {
-                    let text = punctual_report::text::run(
-                        run.record(),
-                        punctual_report::text::Detail::Full,
-                    );
-                    return Ok(Response::html(200, page::text(&format!("Run {id}"), &text)));
+                    return self.report(Vec::new(), vec![run]);
                 }
                 let mut body = Vec::new();
                 export::json_run(run.record(), &mut body).map_err(|err| failed(&err))?;
@@ -264,39 +262,32 @@ impl Site {
         comparison::compare(groups, &asked).map_err(|err| (400, err.to_string()))
     }
 
-    fn overlay(&self, request: &Request) -> Result<Vec<Series>, Refused> {
-        let mut series = Vec::new();
-        for group in ["a", "b"] {
-            for run in self.group(request, group)? {
-                let record = run.record().clone();
-                let histogram = Source::Stored(run).histogram();
-                let histogram = histogram.map_err(|err| (400, told(&err)))?;
-                let histogram = histogram.unwrap_or_default();
-                series.push(Series {
-                    group: group.to_uppercase(),
-                    record,
-                    above: above(&histogram),
-                });
-            }
-        }
-        match series.is_empty() {
-            true => Err((400, "choose runs".to_owned())),
-            false => Ok(series),
-        }
+    /// Opens the runs of both groups.
+    fn chosen(&self, request: &Request) -> Result<Vec<StoredRun>, Refused> {
+        let mut runs = self.group(request, "a")?;
+        runs.extend(self.group(request, "b")?);
+        Ok(runs)
     }
-}
 
-/// Returns the share of samples above the end of each step.
-#[expect(clippy::cast_precision_loss, reason = "shares to draw")]
-fn above(histogram: &LatencyHistogram) -> Vec<(u64, f64)> {
-    let all = histogram.count();
-    let mut left = all;
-    let steps = histogram.steps().into_iter();
-    let point = |step: punctual_stats::Bucket| {
-        left -= step.count;
-        (step.to_ns, left as f64 / all as f64)
-    };
-    steps.map(point).filter(|(_, share)| *share > 0.0).collect()
+    /// Answers with the page that `punctual report` makes of them.
+    fn report(
+        &self,
+        comparisons: Vec<Comparison>,
+        runs: Vec<StoredRun>,
+    ) -> Result<Response, Refused> {
+        let items = runs
+            .into_iter()
+            .map(|run| report::item(Source::Stored(run)));
+        let material = Material {
+            runs: items
+                .collect::<Result<_, _>>()
+                .map_err(|err| (500, told(&err)))?,
+            comparisons,
+            ..report::made_now()
+        };
+        let page = html::page_of_site(&Document::new(&material), "/", "All runs");
+        Ok(Response::html_running(html::SCRIPT, page))
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> Result<Response, Refused> {

@@ -3,16 +3,19 @@
 
 //! An answer.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// On every answer: nothing is loaded from elsewhere, no script runs, nobody frames or keeps it.
+use sha2::{Digest as _, Sha256};
+
+/// On every answer: nobody frames, keeps or reinterprets it.
 const ALWAYS: &str = "Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
     X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n";
 
-/// What a page may do, unless it says otherwise.
+/// What a page may do: it loads nothing from elsewhere, and runs no script but one that is named.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; \
     base-uri 'none'; frame-ancestors 'none'";
 
@@ -21,7 +24,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub(crate) struct Response {
     status: u16,
     kind: &'static str,
-    policy: &'static str,
+    policy: Cow<'static, str>,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
@@ -32,7 +35,7 @@ impl Response {
         Self {
             status,
             kind,
-            policy: POLICY,
+            policy: Cow::Borrowed(POLICY),
             headers: Vec::new(),
             body: body.into(),
         }
@@ -46,6 +49,15 @@ impl Response {
     /// Answers with a page.
     pub(crate) fn html(status: u16, html: String) -> Self {
         Self::new(status, "text/html; charset=utf-8", html)
+    }
+
+    /// Answers with a page that runs `script`, and no other script that may be in it.
+    pub(crate) fn html_running(script: &str, html: String) -> Self {
+        let hash = base64(&Sha256::digest(script));
+        Self {
+            policy: format!("{POLICY}; script-src 'sha256-{hash}'").into(),
+            ..Self::html(200, html)
+        }
     }
 
     /// Answers with JSON.
@@ -121,5 +133,54 @@ impl Response {
             }
         }
         Ok(())
+    }
+}
+
+/// Standard base64 with its padding (RFC 4648, 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for group in bytes.chunks(3) {
+        let at = |n: usize| group.get(n).copied().map_or(0, u32::from);
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place) & 63) as usize;
+            out.push(match place <= group.len() {
+                true => DIGITS.get(digit).copied().map_or('=', char::from),
+                false => '=',
+            });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+            ("\u{3fb}\u{3ff}", "z7vPvw=="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_runs_the_script_that_is_named_and_a_page_of_its_own_none() {
+        let head = Response::html_running("alert(1)", String::new()).head();
+        let hash = "script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='";
+        assert!(head.contains(hash), "{head}");
+        assert!(
+            !Response::html(200, String::new())
+                .head()
+                .contains("script-src")
+        );
     }
 }

@@ -202,6 +202,45 @@ fn a_run_is_drawn_in_characters() {
     assert!(rows.iter().any(|row| row.contains('█')), "{text}");
 }
 
+/// Makes what has other charts than wake-ups: rows with intervals, a matrix, curves of figures, a sweep, a front.
+fn other_kinds(home: &Home) {
+    let words = |line: &str| line.split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();
+    for line in [
+        "measure ipc --priority=o --dma-latency=off --mlock=off --duration=2s --interval=5ms",
+        "measure linpack --order=64,100,200 --repeats=3",
+        "measure memory --size=1M --repeats=3 --kernels=copy,chase",
+    ] {
+        let more = ["--tag=of=kinds", "--quiet", "--json"].map(ToOwned::to_owned);
+        home.run(words(line).into_iter().chain(more)).json();
+    }
+    let path = home.dir().join("sweep.toml");
+    let text = r#"
+name = "sweep"
+repeat-invalid = 0
+compare = ["p50", "p99"]
+
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 120 }
+
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["500us", "1ms", "2ms"]
+
+[[factor]]
+name = "mlock"
+option = "mlock"
+levels = ["off", "on"]
+
+[stop]
+blocks = 4
+"#;
+    fs::write(&path, text).unwrap();
+    home.run(["experiment", "run", path.to_str().unwrap(), "--quiet"])
+        .fine();
+}
+
 /// The page in Debian's Chromium: scripts/browser.py has what is looked at. Its pictures stay in target/report.
 #[test]
 fn the_page_works_in_a_browser() {
@@ -244,6 +283,8 @@ fn the_page_works_in_a_browser() {
     // The last of them, which no path can name.
     make("runs.html", &["a-1", "b-1", "last"]);
     make("compare.html", &["--compare", "a-*", "b-*"]);
+    other_kinds(&home);
+    make("kinds.html", &["tag:of=kinds", "sweep"]);
     // A hundred curves at one place, and maxima of a single moment.
     four_threads(&home);
     multiply(&home, 100, "many");
@@ -254,7 +295,7 @@ fn the_page_works_in_a_browser() {
         .arg(&pages)
         .args(["runs.html", "compare.html"].map(|f| pages.join(f)))
         .arg("--look")
-        .arg(pages.join("many.html"));
+        .args(["many.html", "kinds.html"].map(|f| pages.join(f)));
     let answer = finish(command);
     println!("{}", answer.stdout);
     answer.fine();

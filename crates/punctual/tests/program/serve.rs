@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -159,6 +160,11 @@ fn the_page_and_its_json_are_what_the_program_prints() {
     );
     let (status, page) = served.ask(&format!("/compare?a={a}&b={b}&invalid=allow"), "");
     assert!(status == 200 && page.contains("p50"), "{page}");
+    // They are what `report` writes, below a link to the list.
+    for page in [overlay, run, page] {
+        assert!(page.contains("<a href=\"/\">All runs</a>"), "{page}");
+        assert!(page.contains("data-chart=\"0\""), "{page}");
+    }
 }
 
 #[test]
@@ -274,6 +280,117 @@ fn a_token_that_others_can_read_or_guess_is_refused() {
     crate::common::finish(command)
         .error(2, &["there is no token"])
         .hinted();
+}
+
+/// scripts/browser.py filters, chooses, overlays and compares as somebody would. Its pictures stay in target/report.
+#[test]
+fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
+    if !machine::has_tool("chromium") {
+        return;
+    }
+    let Some(python) = machine::python() else {
+        return;
+    };
+    let home = Home::new();
+    for (name, kernel) in [
+        ("a-1", "rt"),
+        ("a-2", "rt"),
+        ("b-1", "</b>"),
+        ("b-2", "</b>"),
+    ] {
+        let tag = format!("--tag=kind={kernel}");
+        home.quick(&[&format!("--name={name}"), &tag]);
+    }
+    let served = Served::start(&home, &["--listen", "127.0.0.1:0"], &[]);
+    let pages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../report");
+    fs::create_dir_all(&pages).unwrap();
+    let mut command = Command::new(python);
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.py"))
+        .arg(&pages)
+        .arg("--site")
+        .arg(format!("http://{}/", served.address));
+    let answer = crate::common::finish(command);
+    println!("{}", answer.stdout);
+    answer.fine();
+}
+
+/// Asks until the page has all of `wanted`.
+fn page_with(address: &str, wanted: &[&str]) -> String {
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut page = String::new();
+    let there = wait_until(Duration::from_secs(60), || {
+        page = ask(address, &request).1;
+        wanted.iter().all(|text| page.contains(text))
+    });
+    assert!(there, "{wanted:?}: {page}");
+    page
+}
+
+#[test]
+fn an_assessment_has_metrics_of_each_condition() {
+    let home = Home::new();
+    let address = format!("127.0.0.1:{}", free_port());
+    let args = [
+        "assess",
+        "--duration=8s",
+        "--load=cpu:1",
+        "--quiet",
+        "--metrics",
+        &address,
+    ];
+    let running = home.start(args);
+    let count = "punctual_latency_seconds_count";
+    page_with(
+        &address,
+        &["name=\"assess idle\"", "punctual_runs_done 0\n", count],
+    );
+    let page = page_with(
+        &address,
+        &["punctual_runs_done 1\n", "punctual_runs_planned 2\n", count],
+    );
+    assert!(page.contains("instrument=\"wakeup\""), "{page}");
+    assert!(!page.contains("assess idle"), "{page}");
+    let answer = running.wait();
+    assert!([0, 1].contains(&answer.code()), "{answer:#?}");
+}
+
+#[test]
+fn an_experiment_has_metrics_of_each_run() {
+    let home = Home::new();
+    let address = format!("127.0.0.1:{}", free_port());
+    let path = home.dir().join("experiment.toml");
+    let text = r#"
+name = "watched"
+compare = ["p50"]
+
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, duration = "3s" }
+
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["1ms", "2ms"]
+
+[stop]
+blocks = 1
+"#;
+    fs::write(&path, text).unwrap();
+    let file = path.to_str().unwrap();
+    let args = ["experiment", "run", file, "--quiet", "--metrics", &address];
+    let running = home.start(args);
+    let info = "instrument=\"wakeup\"";
+    let count = "punctual_latency_seconds_count{thread=\"0\"}";
+    let first = page_with(&address, &["punctual_runs_done 0\n", info, count]);
+    assert!(first.contains("name=\"watched\""), "{first}");
+    page_with(&address, &["punctual_runs_done 1\n", info, count]);
+    // One that is in use stops an experiment before it has begun.
+    fs::write(&path, text.replace("watched", "second")).unwrap();
+    let second = home.run(args);
+    second.error(1, &["listen on --metrics"]).hinted();
+    assert!(!home.store().join("experiments/second").exists());
+    running.wait().fine();
 }
 
 /// A free port: taken for a moment, and given back.

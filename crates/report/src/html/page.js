@@ -353,14 +353,14 @@ class Plot {
       lines.push(row);
     }
     if (found.length > most.length && most.length === 8) lines.push(el('div', {}, `${found.length - 8} more`));
-    if (!most.length) { this.leave(); return; }
     this.line.setAttribute('d', `M${px.toFixed(1)} ${this.top}V${this.bottom}`);
+    if (!most.length) { this.tip.hidden = true; return `${lines.length ? lines[0].textContent + ': ' : ''}no values here`; }
     this.tip.hidden = false;
     this.tip.replaceChildren(...lines);
     const share = px / this.width, room = this.plot.clientWidth;
     this.tip.style.left = share < 0.5 ? Math.min(room - this.tip.offsetWidth, room * share + 14) + 'px' : Math.max(0, room * share - this.tip.offsetWidth - 14) + 'px';
     this.tip.style.top = '14px';
-    return most.length ? `${lines[0].textContent}. ` + most.slice(0, 4).map(([, s, text]) => `${s.name}: ${text}`).join('; ') : '';
+    return `${lines[0].textContent}. ` + most.slice(0, 4).map(([, s, text]) => `${s.name}: ${text}`).join('; ');
   }
   leave() { this.cursor = null; if (this.line) this.line.setAttribute('d', ''); this.tip.hidden = true; }
   listen() {
@@ -389,9 +389,9 @@ class Plot {
     p.addEventListener('keydown', e => {
       const step = (this.right - this.left) / (e.shiftKey ? 10 : 60), mid = (this.left + this.right) / 2;
       const move = {ArrowRight: step, ArrowLeft: -step}[e.key];
-      if (move) say.textContent = this.look(Math.min(this.right, Math.max(this.left, (this.cursor ?? mid) + move)), null) || '';
-      else if (e.key === 'Home') say.textContent = this.look(this.left, null) || '';
-      else if (e.key === 'End') say.textContent = this.look(this.right, null) || '';
+      if (move) say.textContent = this.look(Math.min(this.right, Math.max(this.left, (this.cursor ?? mid) + move)), null);
+      else if (e.key === 'Home') say.textContent = this.look(this.left, null);
+      else if (e.key === 'End') say.textContent = this.look(this.right, null);
       else if (e.key === '+' || e.key === '=') this.scale(0.5);
       else if (e.key === '-') this.scale(2);
       else if (e.key === '0') { this.zoom = null; this.draw(); this.sync(); }

@@ -27,7 +27,7 @@ const FILE_LIMIT: u64 = 64 << 20;
 
 /// Reads all that was named.
 pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Material, CliError> {
-    let mut material = Material::default();
+    let mut material = super::made_now();
     let mut sources: Vec<select::Source> = Vec::new();
     let mut store = Lazy { home, store: None };
     for what in &args.what {

@@ -3,8 +3,7 @@
 
 //! The pages. Every text from a run or a request goes through [`escaped`].
 
-use punctual_model::{RunListEntry, RunListFigures, RunRecord};
-use std::fmt::Write as _;
+use punctual_model::{RunListEntry, RunListFigures};
 
 use crate::http::Request;
 
@@ -12,21 +11,7 @@ const STYLE: &str = "body{font:15px/1.4 system-ui,sans-serif;margin:1rem auto;ma
     color-scheme:light dark}table{border-collapse:collapse;width:100%}th,td{padding:.2rem .5rem;text-align:left;\
     border-bottom:1px solid #8886;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums}\
     pre{overflow-x:auto}.bad{color:#c00;font-weight:bold}.wide{overflow-x:auto}input,select{font:inherit}\
-    label{margin-right:1rem}svg{max-width:100%;height:auto}";
-
-/// Lines of an overlay, told apart by colour and dashes.
-const COLOURS: [&str; 6] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
-];
-
-/// A run in an overlay.
-#[derive(Debug)]
-pub(super) struct Series {
-    pub(super) group: String,
-    pub(super) record: RunRecord,
-    /// Latencies in ns, and the share of samples above them.
-    pub(super) above: Vec<(u64, f64)>,
-}
+    label{margin-right:1rem}";
 
 /// Makes a text harmless in HTML, in an element and in a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
@@ -65,11 +50,6 @@ pub(super) fn error(why: &str) -> String {
     )
 }
 
-/// A page with what the program prints.
-pub(super) fn text(title: &str, text: &str) -> String {
-    page(title, &format!("<pre>{}</pre>", escaped(text)))
-}
-
 /// The page to choose runs on.
 pub(super) fn list(request: &Request, runs: &[RunListEntry]) -> String {
     let field = |name: &str, hint: &str| {
@@ -98,7 +78,8 @@ pub(super) fn list(request: &Request, runs: &[RunListEntry]) -> String {
     let rows: String = runs.iter().map(row).collect();
     let body = format!(
         "{filter}<form method=\"get\"><p>{} runs. A and B choose runs for <button formaction=\"/compare\">Compare A with B\
-         </button> <button formaction=\"/overlay\">Overlay</button></p><div class=\"wide\"><table><thead><tr>\
+         </button> <label><input type=\"checkbox\" name=\"invalid\" value=\"allow\"> invalid runs too</label> \
+         <button formaction=\"/overlay\">Overlay</button></p><div class=\"wide\"><table><thead><tr>\
          <th>A</th><th>B</th><th>Run</th><th>Started</th><th>Name</th><th>Instrument</th><th>Host</th><th>Kernel</th>\
          <th>Tags</th><th class=\"n\">Samples</th><th class=\"n\">p50, \u{b5}s</th><th class=\"n\">p99, \u{b5}s</th>\
          <th class=\"n\">max, \u{b5}s</th><th>Valid</th></tr></thead><tbody>\n{rows}</tbody></table></div></form>",
@@ -172,110 +153,6 @@ fn cells(f: &RunListFigures) -> String {
 #[expect(clippy::cast_precision_loss, reason = "display only")]
 fn micros(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3))
-}
-
-/// The page with the distributions of several runs.
-pub(super) fn overlay(series: &[Series]) -> String {
-    let rows: String = series.iter().enumerate().map(overlay_row).collect();
-    let body = format!(
-        "{}<div class=\"wide\"><table><thead><tr><th>Line</th><th>Group</th><th>Run</th><th>Name</th><th>Kernel</th>\
-         <th class=\"n\">Samples</th><th class=\"n\">p50, \u{b5}s</th><th class=\"n\">p99, \u{b5}s</th>\
-         <th class=\"n\">p99.9, \u{b5}s</th><th class=\"n\">p99.99, \u{b5}s</th><th class=\"n\">max, \u{b5}s</th>\
-         <th>Valid</th></tr></thead><tbody>\n{rows}</tbody></table></div>",
-        chart(series)
-    );
-    page("Overlay", &body)
-}
-
-fn overlay_row((at, series): (usize, &Series)) -> String {
-    let record = &series.record;
-    let quantile = |name: &str| micros(record.total.quantiles_ns.get(name).copied().flatten());
-    let id = escaped(&record.id);
-    let valid = match record.valid {
-        true => "<td>yes</td>",
-        false => "<td class=\"bad\">INVALID</td>",
-    };
-    format!(
-        "<tr><td style=\"color:{}\">{}</td><td>{}</td><td><a href=\"/run/{id}\">{id}</a></td><td>{}</td><td>{}</td>\
-         <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{}</td><td class=\"n\">{}</td>{valid}</tr>\n",
-        colour(at),
-        at + 1,
-        escaped(&series.group),
-        escaped(record.name.as_deref().unwrap_or("-")),
-        escaped(record.host.kernel_release.as_deref().unwrap_or("-")),
-        record.total.count,
-        quantile("p50"),
-        quantile("p99"),
-        quantile("p99.9"),
-        quantile("p99.99"),
-        micros(record.total.max_ns),
-    )
-}
-
-fn colour(at: usize) -> &'static str {
-    COLOURS.get(at % COLOURS.len()).copied().unwrap_or("#000")
-}
-
-/// The share of samples above each latency, both axes logarithmic.
-#[expect(clippy::cast_precision_loss, reason = "places in a picture")]
-fn chart(series: &[Series]) -> String {
-    let points = || series.iter().flat_map(|s| &s.above);
-    let low = points().map(|p| p.0).min();
-    let high = points().map(|p| p.0).max();
-    let least = points().map(|p| p.1).fold(1.0, f64::min);
-    let (Some(low), Some(high)) = (low, high) else {
-        return "<p>These runs keep no histogram of all their samples together.</p>".to_owned();
-    };
-    let log = |n: f64| n.max(1e-12).log10();
-    let (left, right) = (log(low as f64).floor(), log(high as f64 + 1.0).ceil());
-    let bottom = log(least).floor();
-    let x = |ns: f64| 70.0 + 700.0 * (log(ns) - left) / (right - left).max(1.0);
-    let y = |share: f64| 20.0 + 320.0 * log(share) / bottom.min(-1.0);
-    let mut svg = "<svg viewBox=\"0 0 800 400\" role=\"img\" aria-label=\"share of samples above a latency; the figures \
-        are in the table\" font-size=\"12\" fill=\"currentColor\">"
-        .to_owned();
-    let mut decade = left;
-    while decade <= right {
-        let at = x(10_f64.powf(decade));
-        _ = write!(
-            svg,
-            "<path d=\"M{at:.1} 20V340\" stroke=\"#8886\"/><text x=\"{at:.1}\" y=\"358\" text-anchor=\"middle\">{}</text>",
-            10_f64.powf(decade - 3.0)
-        );
-        decade += 1.0;
-    }
-    let mut decade = 0.0;
-    while decade >= bottom {
-        let at = y(10_f64.powf(decade));
-        _ = write!(
-            svg,
-            "<path d=\"M70 {at:.1}H770\" stroke=\"#8886\"/><text x=\"64\" y=\"{at:.1}\" text-anchor=\"end\">1e{decade:.0}</text>"
-        );
-        decade -= 1.0;
-    }
-    svg += "<text x=\"420\" y=\"385\" text-anchor=\"middle\">latency, \u{b5}s</text>\
-        <text x=\"70\" y=\"12\">share of samples above it</text>";
-    for (at, one) in series.iter().enumerate() {
-        let path: Vec<String> = one
-            .above
-            .iter()
-            .map(|(ns, share)| format!("{:.1} {:.1}", x(*ns as f64), y(*share)))
-            .collect();
-        let dashes = ["", "6 3", "2 3"]
-            .get(at / COLOURS.len() % 3)
-            .copied()
-            .unwrap_or("");
-        _ = write!(
-            svg,
-            "<path d=\"M{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\">\
-             <title>{}</title></path>",
-            path.join("L"),
-            colour(at),
-            escaped(&one.record.id)
-        );
-    }
-    svg + "</svg>"
 }
 
 #[cfg(test)]
