@@ -228,7 +228,7 @@ def site(browser, url, out):
     page.get_by_label("invalid runs too").check()
     page.get_by_role("button", name="Compare A with B").click()
     drawn()
-    assert page.locator("section.answer").count() == 1
+    assert page.locator("section.answer").count() > 0
     page.screenshot(path=out / "serve-compare.png")
     page.goto(url)
     page.locator("tbody a").first.click()

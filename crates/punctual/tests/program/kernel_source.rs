@@ -301,7 +301,7 @@ fn a_build_shows_its_steps_on_a_screen_and_its_key_stops_it() {
     pty.shows("0 of 2 builds done; now k-dynamic");
     pty.shows("2 steps: CC kernel/two.o");
     pty.shows("1 of 2 builds done; now k-rt");
-    pty.shows("1 steps");
+    pty.shows(": CC kernel/one.o");
     pty.press("q");
     assert_eq!(pty.status(), 1);
     pty.assert_given_back();

@@ -37,7 +37,7 @@ fn page(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title} - Punctual</title><style>{STYLE}</style></head>\n<body>\
+         <link rel=\"icon\" href=\"data:,\"><title>{title} - Punctual</title><style>{STYLE}</style></head>\n<body>\
          <p><a href=\"/\">All runs</a></p><h1>{title}</h1>\n{body}</body></html>\n"
     )
 }
