@@ -39,6 +39,9 @@ use crate::watch::Watch;
 /// Time between two looks at the threads, the clocks and the wish to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Time from the opening of the gate to the first deadline, at least: see [`Frame::start_at`].
+pub(crate) const HEAD_START: Nanos = Nanos::from_millis(2);
+
 /// How a run is done beyond its set-up.
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -235,12 +238,35 @@ impl Frame<'_> {
     ///
     /// [`MeasureError::Lock`], if the lock was insisted on.
     pub fn start<T: Send + 'static>(&self, crew: &Crew<T>) -> Result<(), MeasureError> {
-        match self.lock.as_ref().map(LockedMemory::renew) {
-            Some(Err(err)) if self.control.insist_on_mlock => return Err(MeasureError::Lock(err)),
-            _ => {}
-        }
+        self.renew_lock()?;
         crew.go();
         Ok(())
+    }
+
+    /// Lets all threads of `crew` work towards deadlines from an origin that lies [`HEAD_START`] ahead, and is passed to
+    /// `begin` before. Nothing that can take long comes between the reading of the clock and the start: on a busy
+    /// machine assembling threads and locking their memory takes tens of milliseconds, and what the first cycles waited for
+    /// would be us.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn start_at<T: Send + 'static>(
+        &self,
+        crew: &Crew<T>,
+        begin: impl FnOnce(Nanos),
+    ) -> Result<(), MeasureError> {
+        self.renew_lock()?;
+        begin(clock::monotonic() + HEAD_START);
+        crew.go();
+        Ok(())
+    }
+
+    fn renew_lock(&self) -> Result<(), MeasureError> {
+        match self.lock.as_ref().map(LockedMemory::renew) {
+            Some(Err(err)) if self.control.insist_on_mlock => Err(MeasureError::Lock(err)),
+            _ => Ok(()),
+        }
     }
 
     /// Waits for `crew`, looking and saying how far it is meanwhile.

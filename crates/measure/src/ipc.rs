@@ -20,8 +20,8 @@ use std::time::Duration;
 use punctual_model::{Check, CpuId, Finding, Nanos, Policy, Progress};
 use punctual_stats::float;
 use punctual_sys::thread::Tid;
+use punctual_sys::wake;
 use punctual_sys::wake::{Condvar, Eventfd, Futex, Path, PiMutex, Pipe, Queue, Signal};
-use punctual_sys::{clock, wake};
 
 use self::turns::Turns;
 use self::work::{Counted, Pair, Role};
@@ -30,9 +30,6 @@ use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 use crate::stream::{Stream, sample_checks};
 use crate::tally;
-
-/// Time from the opening of the gate to the first turn, at least.
-const HEAD_START: Nanos = Nanos::from_millis(2);
 
 /// Share of the wake-ups before which a receiver must have slept.
 const MOST: f64 = 0.99;
@@ -236,8 +233,7 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         });
     }
     let crew = Crew::assemble(works)?;
-    origin.store((clock::monotonic() + HEAD_START).get(), Ordering::Release);
-    frame.start(&crew)?;
+    frame.start_at(&crew, |begun| origin.store(begun.get(), Ordering::Release))?;
     let tids = crew.tids();
     while !crew.is_done() {
         std::thread::sleep(Duration::from_millis(50));

@@ -28,7 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_model::{Finding, Nanos, Policy, Progress, SeriesProgress};
-use punctual_sys::clock;
 use punctual_sys::mutex::{Protocol as Raw, ProtocolMutex};
 use punctual_sys::timer::Errno;
 
@@ -39,9 +38,6 @@ use crate::budget::Budgets;
 use crate::crew::{Crew, Post};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
-
-/// Time from the opening of the gate to the first cycle, at least.
-const HEAD_START: Nanos = Nanos::from_millis(2);
 
 /// What of the real-time budget the threads may use, so that the kernel never throttles them.
 const SAFE_SHARE: f64 = 0.6;
@@ -163,9 +159,9 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
         })
     });
     let crew = Crew::assemble(works.into())?;
-    let origin = clock::monotonic() + HEAD_START;
-    cycles.origin.store(origin.get(), Ordering::Release);
-    frame.start(&crew)?;
+    frame.start_at(&crew, |origin| {
+        cycles.origin.store(origin.get(), Ordering::Release);
+    })?;
     frame.attend(&crew, || Progress {
         series: vec![SeriesProgress {
             cpu: Some(cpu),

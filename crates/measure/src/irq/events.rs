@@ -22,15 +22,12 @@ use super::probe::{Kind, Moment, Probe};
 use crate::crew::{Crew, Post};
 use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
 use crate::error::MeasureError;
-use crate::frame::{Found, Frame};
+use crate::frame::{Found, Frame, HEAD_START};
 use crate::recorder::ring_slots;
 
 /// Time after tracing was switched, in which the kernel patches its code on all CPUs. What is
 /// measured then is in no figure.
 const SETTLE: Nanos = Nanos::from_millis(10);
-
-/// Time from the opening of the gate to the first deadline, at least.
-const HEAD_START: Nanos = Nanos::from_millis(2);
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -75,9 +72,8 @@ pub(super) fn run(
     let mut tracer = Tracer::new(frame, tracefs, probe)?;
     let mut judge = Judge::new(&sleepers.posts, interval, tracer.probe.has_syscall_exit());
     tracer.mark()?;
-    let origin = clock::monotonic() + HEAD_START;
-    sleepers.origin.store(origin.get(), Ordering::Relaxed);
-    frame.start(&crew)?;
+    let begun = &sleepers.origin;
+    frame.start_at(&crew, |origin| begun.store(origin.get(), Ordering::Relaxed))?;
     frame.wait(HEAD_START + SETTLE, || judge.progress());
     let mut on = false;
     for traced in blocks.order() {
