@@ -656,7 +656,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__assess)
-            opts="-c -D -q -h -V --deadline --require --load --ping-to --ping-rate --allow-console --cpus --duration --json --quiet --home --help --version"
+            opts="-c -D -q -h -V --deadline --require --load --ping-to --ping-rate --allow-console --cpus --duration --json --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -695,6 +695,14 @@ _punctual() {
                     return 0
                     ;;
                 -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-token-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1046,12 +1054,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__resume)
-            opts="-q -h -V --quiet --home --help --version"
+            opts="-q -h -V --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1064,7 +1080,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__run)
-            opts="-y -q -h -V --seed --parameter --yes --quiet --home --help --version"
+            opts="-y -q -h -V --seed --parameter --yes --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1075,6 +1091,14 @@ _punctual() {
                     return 0
                     ;;
                 --parameter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-token-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -48,6 +48,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-to -d 
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, an equal part of it under each condition; the first is an idle machine' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l json -d 'Print the assessment as JSON'
@@ -503,11 +505,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l seed -d 'Seed of the order [default: the file\'s, or drawn]; recorded' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask, however long it takes'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s q -l quiet -d 'Show no progress'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
