@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use punctual_model::{Bytes, Nanos};
+use punctual_model::{Bytes, Nanos, split_options};
 use thiserror::Error;
 
 use crate::boot::{Design, Machine};
@@ -158,7 +158,7 @@ impl FromStr for GuestTarget {
                 "`{text}` is no target: write guest:KERNEL[,OPTION...]"
             ))
         })?;
-        let mut pieces = split(rest).into_iter();
+        let mut pieces = split_options(rest).into_iter();
         let kernel = pieces.next().filter(|kernel| !kernel.is_empty());
         let kernel = kernel.ok_or_else(|| fail("guest: names no kernel image".to_owned()))?;
         let mut target = Self::of(kernel);
@@ -174,20 +174,6 @@ impl fmt::Display for GuestTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", self.kernel.display())
     }
-}
-
-/// Splits at single commas; two are one of the text.
-fn split(text: &str) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        let comma = c == ',' && rest.next_if_eq(&',').is_none();
-        match pieces.last_mut() {
-            Some(last) if !comma => last.push(c),
-            _ => pieces.push(String::new()),
-        }
-    }
-    pieces
 }
 
 #[cfg(test)]

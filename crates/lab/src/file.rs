@@ -16,6 +16,7 @@ use toml::Spanned;
 use self::levels::LevelsText;
 pub use self::levels::{Changes, Level};
 use crate::error::LabError;
+use crate::target;
 
 /// The largest file that is read, in bytes.
 pub const FILE_LIMIT: u64 = 1 << 20;
@@ -97,6 +98,8 @@ pub struct Factor {
     pub sets: Sets,
     /// The levels, in the order of the file. The first is the base of comparisons.
     pub levels: Vec<Level>,
+    /// Line of the levels in the file, from 1.
+    pub line: usize,
 }
 
 /// What the levels of a factor set.
@@ -112,6 +115,8 @@ pub enum Sets {
     Knob(String),
     /// A variable of the environment; `unset` removes it.
     Env(String),
+    /// The machine that it is measured in: a guest, or `here`.
+    Target,
     /// Several of these at once, each level its own.
     Several,
 }
@@ -226,6 +231,7 @@ struct FactorText {
     profile: Option<bool>,
     knob: Option<String>,
     env: Option<String>,
+    target: Option<bool>,
     levels: Spanned<LevelsText>,
 }
 
@@ -277,12 +283,16 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn fail(&self, offset: usize, reason: impl Into<String>) -> LabError {
-        let before = self.text.as_bytes().iter().take(offset);
         LabError::File {
             file: self.file.to_owned(),
-            line: before.filter(|b| **b == b'\n').count() + 1,
+            line: self.line(offset),
             reason: reason.into(),
         }
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        let before = self.text.as_bytes().iter().take(offset);
+        before.filter(|b| **b == b'\n').count() + 1
     }
 
     fn experiment(&self, parsed: FileText) -> Result<Experiment, LabError> {
@@ -390,6 +400,12 @@ impl Reader<'_> {
                 OptionText::Many(values) if values.is_empty() => continue,
                 OptionText::Many(values) => values.iter().map(Value::text).collect(),
             };
+            if name == target::OPTION {
+                for text in &values {
+                    let wrong = |why| self.fail(at, format!("options: \"{name}\": {why}"));
+                    target::time_of(text).map(drop).map_err(wrong)?;
+                }
+            }
             options.insert(name.clone(), values);
         }
         Ok(options)
@@ -407,11 +423,17 @@ impl Reader<'_> {
                 return Err(self.fail(at, reason));
             }
             let sets = [
-                text.option.clone().map(Sets::Option),
+                text.option
+                    .clone()
+                    .map(|name| match name == target::OPTION {
+                        true => Sets::Target,
+                        false => Sets::Option(name),
+                    }),
                 text.load.filter(|on| *on).map(|_| Sets::Load),
                 text.profile.filter(|on| *on).map(|_| Sets::Profile),
                 text.knob.clone().map(Sets::Knob),
                 text.env.clone().map(Sets::Env),
+                text.target.filter(|on| *on).map(|_| Sets::Target),
             ];
             let mut sets = sets.into_iter().flatten();
             let first = match (sets.next(), sets.next()) {
@@ -419,8 +441,8 @@ impl Reader<'_> {
                 (None, _) if text.levels.get_ref().are_changes() => Sets::Several,
                 _ => {
                     let reason = format!(
-                        "factor \"{}\": expected exactly one of option, load = true, profile = true, knob, env, \
-                         or levels that are tables",
+                        "factor \"{}\": expected exactly one of option, load = true, profile = true, target = true, \
+                         knob, env, or levels that are tables",
                         text.name
                     );
                     return Err(self.fail(at, reason));
@@ -437,6 +459,7 @@ impl Reader<'_> {
                 name: text.name.clone(),
                 sets: first,
                 levels,
+                line: self.line(text.levels.span().start),
             });
         }
         Ok(all)

@@ -18,5 +18,6 @@ pub mod study;
 pub mod sweep;
 
 mod error;
+mod target;
 
 pub use error::LabError;

@@ -31,6 +31,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         &[
             ("misses", include_str!("study/raju2015-misses.toml")),
             ("stalls", include_str!("study/raju2015-stalls.toml")),
+            ("kernels", include_str!("study/raju2015-kernels.toml")),
         ],
     ),
     (
@@ -136,6 +137,8 @@ pub struct Part {
     /// Share of the study's time, where a budget is divided.
     #[serde(default = "one")]
     pub weight: f64,
+    /// Why it is left out at the scale `quick`.
+    pub not_quick: Option<String>,
 }
 
 const fn one() -> f64 {
@@ -148,10 +151,8 @@ const fn one() -> f64 {
 pub enum Need {
     /// Root: it changes settings, or traces.
     Root,
-    /// Two kernels, named with `--target`.
-    TwoTargets,
-    /// No kernels are named: the machine that it runs on is measured in their place.
-    NoTargets,
+    /// A stock kernel and an RT kernel: named, or found.
+    TwoKernels,
 }
 
 /// The parameters of the experiments by scale. What a scale leaves out is that of the default scale.
@@ -192,6 +193,9 @@ pub struct Question {
     /// Published value of each level of the varied factor (or of each value of a figure's first label).
     #[serde(default)]
     pub published: BTreeMap<String, f64>,
+    /// Published ratio to the base, by figure and level, where ratios were published.
+    #[serde(default)]
+    pub published_ratio: BTreeMap<String, BTreeMap<String, f64>>,
     /// The unit of the published values.
     pub published_unit: Option<String>,
     /// In which direction the work says that the levels differ from the base.

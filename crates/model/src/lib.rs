@@ -24,6 +24,7 @@ mod kernel_source;
 mod latency_test;
 mod load_report;
 mod one_shot;
+mod option_list;
 mod origin;
 mod policy;
 mod requirement;
@@ -77,6 +78,7 @@ pub use one_shot::{
     OneShotInstalled, OneShotKernel, OneShotLoader, OneShotPlan, OneShotRefusal, OneShotState,
     OneShotStatus, OneShotWrite,
 };
+pub use option_list::split_options;
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementResult, RequirementRuling};
@@ -90,8 +92,8 @@ pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use study::{
     PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyDirection, StudyFacts,
-    StudyFinding, StudyPart, StudyPicture, StudyReport, StudyResult, StudyRow, StudySkipped,
-    StudyStep,
+    StudyFinding, StudyJoint, StudyKernel, StudyPart, StudyPicture, StudyReport, StudyResult,
+    StudyRow, StudySkipped, StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::assessment::RealTimeClass;
 use crate::comparison::{ComparisonScale, ComparisonVerdict, Effect};
 use crate::figure::Better;
+use crate::guest::Guest;
 use crate::host::HostFacts;
 use crate::run::Interval;
 
@@ -106,8 +107,25 @@ pub struct StudyPart {
     pub failed: u64,
     /// Why it is over. Null while it is not.
     pub finished: Option<String>,
+    /// The kernels that it compares, by what their first runs found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<StudyKernel>,
     /// What was left out, with the reason: the whole part, or levels and measurements of it.
     pub skipped: Vec<StudySkipped>,
+}
+
+/// A kernel that a study compares.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyKernel {
+    /// The level of the factor.
+    pub level: String,
+    /// Its release. Null where it does not say.
+    pub release: Option<String>,
+    /// Its preemption model, as the record of a run has it. Null where that is not known.
+    pub preemption: Option<String>,
+    /// The guest that it ran in. Null for a machine.
+    pub guest: Option<Guest>,
 }
 
 /// Something that was left out.
@@ -128,10 +146,16 @@ pub struct StudyAnswer {
     pub question: String,
     /// What the work reports, in words.
     pub paper: String,
+    /// Whether the times are instruction counts of guests, and no latencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
     /// How it was answered here, where levels are compared.
     pub method: Option<String>,
     /// The figures, published ones beside.
     pub rows: Vec<StudyRow>,
+    /// Whether all cells are alike, asked once of each figure, where there are more than two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joint: Vec<StudyJoint>,
     /// What the runs of each cell show.
     pub findings: Vec<StudyFinding>,
     /// Distributions, in bins.
@@ -140,6 +164,20 @@ pub struct StudyAnswer {
     pub conclusion: String,
     /// Why there is no answer. Null where there is one.
     pub skipped: Option<String>,
+}
+
+/// The answer to "do the cells differ at all?" by one figure.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyJoint {
+    /// The figure.
+    pub figure: String,
+    /// Number of cells.
+    pub cells: u64,
+    /// The p-value of "they are alike", corrected for the figures of the question.
+    pub p: f64,
+    /// Whether they differ, at 5 %.
+    pub differ: bool,
 }
 
 /// One figure of one cell.

@@ -40,14 +40,35 @@ pub(crate) struct Visit {
     pub(crate) answer: Answer,
 }
 
+/// Returns QEMU's program.
+fn qemu() -> PathBuf {
+    let named = std::env::var_os(QEMU_VARIABLE).filter(|path| !path.is_empty());
+    named.map_or_else(|| PathBuf::from(QEMU), PathBuf::from)
+}
+
+/// Returns why there is no QEMU to boot a guest with.
+pub(crate) fn lack_of_qemu() -> Option<String> {
+    let qemu = qemu();
+    let directories = std::env::var_os("PATH").unwrap_or_default();
+    let found = match qemu.components().count() {
+        1 => std::env::split_paths(&directories).any(|dir| dir.join(&qemu).is_file()),
+        _ => qemu.is_file(),
+    };
+    (!found).then(|| {
+        format!(
+            "{} is not installed (Debian: apt-get install qemu-system-x86)",
+            qemu.display()
+        )
+    })
+}
+
 impl Host {
     /// Finds QEMU, and this program as guests get it.
     pub(crate) fn here() -> Result<Self, CliError> {
         let program = Program::own(&SysRoot::live())
             .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?;
-        let qemu = std::env::var_os(QEMU_VARIABLE).filter(|path| !path.is_empty());
         Ok(Self {
-            qemu: qemu.map_or_else(|| PathBuf::from(QEMU), PathBuf::from),
+            qemu: qemu(),
             program,
         })
     }

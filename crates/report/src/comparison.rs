@@ -11,7 +11,7 @@ pub mod experiment;
 mod inside;
 mod metric;
 pub mod published;
-mod remarks;
+pub(crate) mod remarks;
 mod require;
 
 use std::collections::BTreeMap;
@@ -169,7 +169,9 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
         });
     }
-    let blocks = asked.in_blocks.then(|| blocks(&groups)).flatten();
+    // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
+    let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
+    let blocks = in_blocks.then(|| blocks(&groups)).flatten();
     let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
     let remarks = remarks::remarks(&groups, &table);
     let requirements = asked.requirements.iter().flat_map(|requirement| {
@@ -199,6 +201,11 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
         remarks,
         requirements,
     })
+}
+
+/// Whether a group has runs in virtual time.
+pub(crate) fn is_virtual(group: &GroupInput) -> bool {
+    group.runs.iter().any(|run| run.record.is_virtual())
 }
 
 /// Says which blocks the tags of the runs name: `block`, of one `experiment` or several. `None`

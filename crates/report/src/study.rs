@@ -14,13 +14,14 @@ use std::fmt::Write as _;
 
 use punctual_model::{
     Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Condition, Effect,
-    Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyRow,
+    Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyJoint, StudyRow,
 };
+use punctual_stats::holm;
 use punctual_stats::runs::{Options, Question, compare_all};
 
 pub use self::figures::with_derived;
 use crate::assessment::assess;
-use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare};
+use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare, experiment};
 
 /// The cells of one question: the base first where levels are compared.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub struct Cells {
 pub struct Published {
     /// By level.
     pub values: BTreeMap<String, f64>,
+    /// The ratio to the base, by figure and level, where ratios were published.
+    pub ratios: BTreeMap<String, BTreeMap<String, f64>>,
     /// Their unit.
     pub unit: Option<String>,
     /// In which direction the levels differ from the base.
@@ -108,6 +111,7 @@ pub fn compared(
     let pictures = pictures::of(&cells.groups);
     let levels = cells.levels;
     let names: Vec<String> = cells.groups.iter().map(|g| g.name.clone()).collect();
+    let joint = joint(&cells.groups, metrics);
     let comparison = compare(cells.groups, &asked(metrics))?;
     let mut rows = Vec::new();
     let mut figures: Vec<&str> = Vec::new();
@@ -137,9 +141,29 @@ pub fn compared(
         method: Some(method(&comparison)),
         conclusion: conclusion(&rows, &names[0]),
         rows,
+        joint,
         pictures,
         ..StudyAnswer::default()
     })
+}
+
+/// Asks of each figure whether the cells differ at all.
+fn joint(groups: &[GroupInput], metrics: &[Metric]) -> Vec<StudyJoint> {
+    let options = Options::default();
+    let asked = experiment::joint(groups, metrics, &options);
+    let p: Vec<Option<f64>> = asked.iter().map(|(_, p)| Some(*p)).collect();
+    let answers = asked.into_iter().zip(holm(&p));
+    answers
+        .filter_map(|((figure, _), p)| {
+            let p = p?;
+            Some(StudyJoint {
+                figure,
+                cells: groups.len() as u64,
+                differ: p <= options.alpha,
+                p,
+            })
+        })
+        .collect()
 }
 
 fn method(comparison: &Comparison) -> String {
@@ -180,6 +204,8 @@ fn candidate_row(
         let base = published.of(base).filter(|base| *base > 0.0)?;
         Some(value / base)
     };
+    let given = published.ratios.get(&result.figure);
+    let given = given.and_then(|ratios| ratios.get(level)).copied();
     StudyRow {
         cell: result.candidate.group.clone(),
         runs: result.candidate.runs,
@@ -191,7 +217,7 @@ fn candidate_row(
         p: result.adjusted_p,
         verdict: Some(result.verdict),
         more_runs: result.more_runs,
-        published_ratio: published.of(level).and_then(ratio),
+        published_ratio: given.or_else(|| published.of(level).and_then(ratio)),
         direction: Some(direction(result, published.way(base, level))),
         ..base_row(result)
     }

@@ -49,6 +49,7 @@ fn answer(candidate: &[f64], published: [(&str, f64); 2], claim: Claim) -> Study
         values,
         unit: Some("MB/s".to_owned()),
         claim,
+        ..Published::default()
     };
     compared(cells, &[Metric::Mean], &published).unwrap()
 }

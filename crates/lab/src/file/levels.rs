@@ -10,6 +10,7 @@ use toml::Spanned;
 
 use super::{OptionText, Reader, Sets, Value, is_name};
 use crate::error::LabError;
+use crate::target::{self, Time};
 
 /// One level of a factor.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -129,7 +130,36 @@ impl Reader<'_> {
                 format!("levels of \"{factor}\": expected two or more, each of its own name");
             return Err(self.fail(at, reason));
         }
+        if *sets == Sets::Target {
+            self.targets(factor, &levels, at)?;
+        }
         Ok(levels)
+    }
+
+    /// Refuses what is no target, and virtual time beside real.
+    fn targets(&self, factor: &str, levels: &[Level], at: usize) -> Result<(), LabError> {
+        let mut first: Option<(&Level, Time)> = None;
+        for level in levels {
+            let time = target::time_of(&level.value).map_err(|why| {
+                self.fail(
+                    at,
+                    format!("levels of \"{factor}\": \"{}\": {why}", level.name),
+                )
+            })?;
+            let (other, known) = *first.get_or_insert((level, time));
+            if known != time {
+                let reason = format!(
+                    "levels of \"{factor}\": \"{}\" is in {}, \"{}\" in {}: expected all in one of them, \
+                     which cannot be compared",
+                    other.name,
+                    known.name(),
+                    level.name,
+                    time.name()
+                );
+                return Err(self.fail(at, reason));
+            }
+        }
+        Ok(())
     }
 
     fn changes(

@@ -3,6 +3,8 @@
 
 //! Options of `study`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use punctual_model::Nanos;
 
@@ -49,9 +51,19 @@ pub struct StudyRunArgs {
     pub budget: Option<Nanos>,
 
     /// A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then
-    /// the RT kernel (twice)
-    #[arg(long, value_name = "TARGET")]
+    /// the RT kernel (twice) [default: two of one version that are found, as guests in virtual time]
+    #[arg(long, value_name = "TARGET", help_heading = "Kernels")]
     pub target: Vec<String>,
+
+    /// Directory with kernel images, of which a stock kernel and an RT kernel of one version are taken
+    /// [default: target/kernels, /boot and the store]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "target",
+        help_heading = "Kernels"
+    )]
+    pub kernels: Option<PathBuf>,
 
     /// Value of a parameter of the study's experiments, over the scale's (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::experiment::parameter, help_heading = "Scale")]

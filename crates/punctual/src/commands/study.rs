@@ -9,6 +9,7 @@
 
 mod answer;
 mod carry;
+mod kernels;
 mod moving;
 mod note;
 mod report;

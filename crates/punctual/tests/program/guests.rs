@@ -17,15 +17,15 @@ use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
 /// A boot takes some ten seconds, and several times that beside other tests.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A kernel that takes its preemption model at the boot, and one with PREEMPT_RT.
-struct Images {
-    dynamic: PathBuf,
-    rt: PathBuf,
+pub(crate) struct Images {
+    pub(crate) dynamic: PathBuf,
+    pub(crate) rt: PathBuf,
 }
 
-fn images() -> Option<Images> {
+pub(crate) fn images() -> Option<Images> {
     if !machine::has_tool("qemu-system-x86_64") {
         return None;
     }
@@ -42,7 +42,7 @@ fn images() -> Option<Images> {
     None
 }
 
-fn run(home: &Home, args: &[&str]) -> Answer {
+pub(crate) fn run(home: &Home, args: &[&str]) -> Answer {
     finish_within(PATIENCE, home.command(args))
 }
 
@@ -57,7 +57,7 @@ fn check<'a>(document: &'a Value, id: &str) -> &'a Value {
 }
 
 /// Numbers of the QEMU processes that `parent` has started.
-fn guests_of(parent: u32) -> Vec<u32> {
+pub(crate) fn guests_of(parent: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{parent}/task"))
         .into_iter()
         .flatten();

@@ -22,6 +22,7 @@ mod every_load;
 mod experiment;
 mod extrapolate;
 mod figures;
+mod guest_experiment;
 mod guests;
 mod ipc;
 mod irq;

@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Running, finish, wait_until};
+use crate::common::{Running, finish, finish_within, wait_until};
 use crate::live::{Live, assert_same};
+
+/// All studies at the scale quick, beside whatever else goes on.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Short enough for a test: what is tested is not latency.
 const STUDIES: [(&str, &[&str]); 5] = [
@@ -133,4 +136,66 @@ fn vasyukov_that_is_killed_leaves_the_machine_as_it_was_and_goes_on() {
 #[test]
 fn bridgers_that_is_killed_leaves_the_machine_as_it_was_and_goes_on() {
     killed_and_gone_on_with(STUDIES[4].0, STUDIES[4].1);
+}
+
+/// What a new user types first, as it is.
+#[test]
+fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was() {
+    let Some(live) = Live::new() else { return };
+    let before = live.dump();
+    let kernels = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("kernels");
+    let mut command = live.program(["study", "run", "all", "--quick", "--quiet"]);
+    command.current_dir(live.dir());
+    if kernels.is_dir() {
+        command.arg("--kernels").arg(&kernels);
+    }
+    let answer = finish_within(PATIENCE, command);
+    let page = answer.fine().stdout.clone();
+    assert_same(&live.dump(), &before, "all studies");
+    live.tune("status").fine();
+    for (study, _) in STUDIES {
+        let sections = page
+            .lines()
+            .filter(|line| line.starts_with(&format!("{study}: ")));
+        assert_eq!(sections.count(), 1, "{study}: {page}");
+    }
+    // The same page again, and what stands in it as a document.
+    let report = finish(live.program(["study", "report", "all"]));
+    assert_eq!(report.fine().stdout, page);
+    let report = finish(live.program(["study", "report", "all", "--json"]));
+    let report = report.fine().json();
+    let studies = report["studies"].as_array().unwrap();
+    assert_eq!(studies.len(), 5);
+    for study in studies {
+        for part in study["parts"].as_array().unwrap() {
+            let skipped = part["skipped"].as_array().unwrap().iter();
+            let reasons: Vec<&str> = skipped.map(|s| s["reason"].as_str().unwrap()).collect();
+            assert!(reasons.iter().all(|reason| !reason.is_empty()), "{part:#}");
+            assert!(
+                part["finished"].is_string() || !reasons.is_empty(),
+                "{part:#}"
+            );
+            assert_eq!(part["failed"], 0, "{part:#}");
+        }
+        let mut verdicts = 0;
+        let mut answered = 0;
+        for answer in study["answers"].as_array().unwrap() {
+            assert!(!answer["paper"].as_str().unwrap().is_empty(), "{answer:#}");
+            let Value::Null = answer["skipped"] else {
+                continue;
+            };
+            assert!(
+                !answer["conclusion"].as_str().unwrap().is_empty(),
+                "{answer:#}"
+            );
+            answered += 1;
+            let rows = answer["rows"].as_array().unwrap().iter();
+            verdicts += rows.filter(|row| row["verdict"].is_string()).count();
+        }
+        // Studies that compare nothing here have answers all the same.
+        assert!(answered > 0, "{}", study["study"]["name"]);
+        let name = study["study"]["name"].as_str().unwrap();
+        let compares = name != "wang2019" || kernels.is_dir();
+        assert!(!compares || verdicts > 0, "{name}: no verdict");
+    }
 }

@@ -19,7 +19,9 @@ use punctual_model::{
     ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect, Interval, LevelChange,
     MeasurementResults, ParetoCell, ParetoValue, SequentialComparison, SequentialState,
 };
-use punctual_stats::design::{Contrast, ContrastResult, Factor, contrasts, estimate, pareto};
+use punctual_stats::design::{
+    Contrast, ContrastResult, Factor, contrasts, estimate, joint_p, pareto,
+};
 use punctual_stats::holm;
 use punctual_stats::runs::Options;
 use punctual_stats::sequential::{Looks, Spending};
@@ -244,6 +246,29 @@ fn effects(
         effect.found = adjusted.is_some_and(|p| p <= asked.options.alpha);
     }
     Ok(all)
+}
+
+/// Returns the p-value of "all groups are alike" by each figure, where the runs were made in blocks and there
+/// are more than two groups.
+pub(crate) fn joint(
+    groups: &[GroupInput],
+    metrics: &[Metric],
+    options: &Options,
+) -> Vec<(String, f64)> {
+    let Some(blocks) = blocks(groups).filter(|_| !groups.iter().any(super::is_virtual)) else {
+        return Vec::new();
+    };
+    let records = groups.iter().flat_map(|group| &group.runs);
+    let table = Table::of(
+        metric::expand(metrics, records.map(|run| &run.record)),
+        groups,
+    );
+    let draws = u32::try_from(options.draws).unwrap_or(u32::MAX);
+    let of = |(figure, metric): (usize, &Metric)| {
+        let (_, values) = by_block(&table, &blocks, groups.len(), figure);
+        Some((metric.to_string(), joint_p(&values, draws, options.seed)?))
+    };
+    table.metrics.iter().enumerate().filter_map(of).collect()
 }
 
 /// The values of a figure by block and cell, on the scale of all of them: the mean where a cell has

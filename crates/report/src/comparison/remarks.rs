@@ -10,9 +10,14 @@ use punctual_stats::runs::{Order, Scale, Trend, drift, order};
 
 use super::{GroupInput, Metric, Table};
 
+/// The remark that says that no clock ran.
+pub(crate) const VIRTUAL_TIME: &str = "virtual-time";
+
 /// Everything there is to remark, what matters most first.
 pub(super) fn remarks(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
     let mut remarks = Vec::new();
+    remarks.extend(virtual_time(groups));
+    remarks.extend(groups.iter().filter_map(copies));
     remarks.extend(groups.iter().filter_map(too_few));
     remarks.extend(groups.iter().filter_map(validity));
     remarks.extend(groups.iter().filter_map(refused));
@@ -24,6 +29,31 @@ pub(super) fn remarks(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
     remarks.extend(lengths(groups, table));
     remarks.extend(missing(groups, table));
     remarks
+}
+
+fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
+    let detail = "all times are instruction counts of the software path, no latency of any hardware; nothing \
+                  drifts there, so runs are not compared inside of blocks";
+    let any = groups.iter().any(super::is_virtual);
+    any.then(|| Finding::observed(VIRTUAL_TIME, detail.to_owned()))
+}
+
+/// Runs in virtual time whose guest had the seed of another's.
+fn copies(group: &GroupInput) -> Option<Finding> {
+    let guests = group
+        .runs
+        .iter()
+        .filter_map(|run| run.record.guest.as_ref());
+    let seeds: Vec<u64> = guests.filter(|g| g.is_virtual()).map(|g| g.seed).collect();
+    let different = seeds.iter().collect::<BTreeSet<_>>().len();
+    let detail = format!(
+        "{}: {} runs in virtual time have {different} seed{}: with the same one a run is a copy, and no \
+         further observation",
+        group.name,
+        seeds.len(),
+        plural(different),
+    );
+    (different < seeds.len()).then(|| Finding::observed("copies", detail))
 }
 
 fn plural(n: usize) -> &'static str {

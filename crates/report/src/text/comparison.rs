@@ -47,6 +47,7 @@ fn header(comparison: &Comparison) -> String {
     };
     let groups: Vec<String> = comparison.groups.iter().map(group).collect();
     let mut text = String::new();
+    text.extend(super::guest::virtual_times(comparison));
     if let Some((baseline, rest)) = groups.split_first() {
         text += &paragraph("Compared", &format!("{} with {baseline}", rest.join(", ")));
     }

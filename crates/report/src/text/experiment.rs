@@ -17,7 +17,7 @@ use super::number::{Missing, percent};
 
 /// Says what the runs of an experiment say.
 pub fn experiment_results(results: &ExperimentResults) -> String {
-    let mut sections = vec![header(results)];
+    let mut sections = vec![virtual_times(results).unwrap_or_default() + &header(results)];
     let several = results.measurements.len() > 1;
     for measurement in &results.measurements {
         if several {
@@ -33,6 +33,11 @@ pub fn experiment_results(results: &ExperimentResults) -> String {
     sections.extend(results.sequential.as_ref().map(looks));
     sections.extend(aliases(results));
     sections.join("\n")
+}
+
+fn virtual_times(results: &ExperimentResults) -> Option<String> {
+    let mut measurements = results.measurements.iter();
+    measurements.find_map(|m| super::guest::virtual_times(&m.comparison))
 }
 
 fn header(results: &ExperimentResults) -> String {
@@ -60,9 +65,13 @@ fn header(results: &ExperimentResults) -> String {
         text += &paragraph(
             "Method",
             &format!(
-                "one value a run, cells compared inside their blocks by permutation, level {}{divided}, \
+                "one value a run, cells compared {} by permutation, level {}{divided}, \
                  p corrected for all tests of a table (Holm), a change of {} matters and shall be \
                  found in {} of cases",
+                match virtual_times(results) {
+                    Some(_) => "with runs taken as independent, each of its own seed,",
+                    None => "inside their blocks",
+                },
                 percent(method.alpha),
                 percent(method.effect),
                 percent(method.power)

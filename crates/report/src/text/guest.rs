@@ -3,12 +3,13 @@
 
 //! Kernels in a virtual machine of our own.
 
-use punctual_model::{Guest, GuestBoot, GuestTime, RunRecord};
+use punctual_model::{Comparison, Guest, GuestBoot, GuestTime, RunRecord};
 
 use super::layout::{clean, paragraph};
 use super::number::span;
 use super::verdict::evidence;
 use super::words::host;
+use crate::comparison::remarks::VIRTUAL_TIME;
 
 /// What virtual time is, wherever a figure of it is shown.
 pub(crate) const VIRTUAL: &str = "virtual time: all times are instruction counts";
@@ -40,11 +41,18 @@ pub fn guest_boot(boot: &GuestBoot) -> String {
 
 /// Says first that times are no latencies.
 pub(crate) fn virtual_time(run: &RunRecord) -> Option<String> {
-    run.is_virtual().then(|| {
-        "VIRTUAL TIME: µs below are instruction counts of the software path, no latency of any \
-         hardware\n"
-            .to_owned()
-    })
+    run.is_virtual().then(|| HEADING.to_owned())
+}
+
+/// The first line of what is in virtual time.
+pub(crate) const HEADING: &str = "VIRTUAL TIME: µs below are instruction counts of the software path, no latency of \
+                                  any hardware\n";
+
+/// The same of a comparison.
+pub(crate) fn virtual_times(comparison: &Comparison) -> Option<String> {
+    let mut remarks = comparison.remarks.iter();
+    let is_virtual = remarks.any(|remark| remark.id == VIRTUAL_TIME);
+    is_virtual.then(|| HEADING.to_owned())
 }
 
 /// Says in which guest a run was done.

@@ -4,8 +4,9 @@
 //! Published studies as text: what they are, and what they say here.
 
 use punctual_model::{
-    ComparisonScale, ComparisonVerdict, PublishedTable, RealTimeClass, StudyAnswer, StudyDirection,
-    StudyFacts, StudyPart, StudyPicture, StudyReport, StudyResult, StudyRow,
+    ComparisonScale, ComparisonVerdict, GuestTime, PublishedTable, RealTimeClass, StudyAnswer,
+    StudyDirection, StudyFacts, StudyJoint, StudyKernel, StudyPart, StudyPicture, StudyReport,
+    StudyResult, StudyRow,
 };
 
 use super::comparison::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, p_value, range, unit};
@@ -118,11 +119,27 @@ fn part(part: &StudyPart) -> String {
             );
         }
     }
+    if !part.kernels.is_empty() {
+        let kernels: Vec<String> = part.kernels.iter().map(kernel).collect();
+        text += &paragraph("Kernels", &kernels.join("; "));
+    }
     for skipped in &part.skipped {
         let line = format!("{}: {}", clean(&skipped.what), clean(&skipped.reason));
         text += &paragraph("Skipped", &line);
     }
     text
+}
+
+fn kernel(kernel: &StudyKernel) -> String {
+    let known = [kernel.release.as_deref(), kernel.preemption.as_deref()];
+    let known: Vec<_> = known.into_iter().flatten().map(clean).collect();
+    let time = match kernel.guest.as_ref().map(|guest| guest.time) {
+        None => "",
+        Some(GuestTime::Real) => ", a guest by KVM",
+        Some(GuestTime::Emulated) => ", an emulated guest",
+        Some(GuestTime::Virtual) => ", a guest in virtual time, a seed a block",
+    };
+    format!("{}: {}{time}", clean(&kernel.level), known.join(" "))
 }
 
 fn answer(answer: &StudyAnswer) -> String {
@@ -131,7 +148,14 @@ fn answer(answer: &StudyAnswer) -> String {
     if let Some(reason) = &answer.skipped {
         return text + &wrapped(" skipped: ", 3, &clean(reason));
     }
+    if answer.virtual_time {
+        text += &wrapped(" ", 3, super::guest::HEADING.trim_end());
+    }
     text += &wrapped(" here: ", 3, &clean(&answer.conclusion));
+    if !answer.joint.is_empty() {
+        let joint: Vec<String> = answer.joint.iter().map(all_alike).collect();
+        text += &wrapped(" all at once: ", 3, &joint.join("; "));
+    }
     let mut figures: Vec<&str> = Vec::new();
     for row in &answer.rows {
         if !figures.contains(&row.figure.as_str()) {
@@ -168,6 +192,19 @@ fn answer(answer: &StudyAnswer) -> String {
         text += &wrapped(" method: ", 3, method);
     }
     text
+}
+
+fn all_alike(joint: &StudyJoint) -> String {
+    let says = match joint.differ {
+        true => "they differ",
+        false => "not distinguishable",
+    };
+    format!(
+        "{}: p {} that all {} are alike, dealt anew inside blocks: {says}",
+        clean(&joint.figure),
+        p_value(joint.p),
+        joint.cells
+    )
 }
 
 fn measured(missing: &mut Missing, row: &StudyRow) -> [String; 3] {

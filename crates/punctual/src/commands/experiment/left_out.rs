@@ -6,6 +6,7 @@
 use std::env;
 use std::path::Path;
 
+use punctual_kernel::GuestTarget;
 use punctual_lab::file::{Experiment, Level, Missing, Need, Sets};
 use punctual_lab::plan::Plan;
 
@@ -13,6 +14,7 @@ use super::Read;
 use crate::cli::WishArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::guests;
 use crate::tuning::{self, Place};
 
 /// Takes levels and measurements out of the plan that cannot be had here, with their reasons.
@@ -62,6 +64,20 @@ pub(crate) fn lack_of(need: Need) -> Option<String> {
     }
 }
 
+/// Returns why a kernel cannot be booted here.
+fn lack_of_target(text: &str) -> Option<String> {
+    let target: GuestTarget = text.parse().ok()?;
+    lack_of_kernel(&target)
+}
+
+/// Returns why a guest cannot run here: its image, or QEMU.
+pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
+    if !target.kernel.is_file() {
+        return Some(format!("there is no kernel {}", target.kernel.display()));
+    }
+    guests::lack_of_qemu()
+}
+
 fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file())
@@ -76,6 +92,7 @@ fn lacking(
     level: &Level,
 ) -> Result<Option<String>, CliError> {
     let knobs = match sets {
+        Sets::Target => return Ok(lack_of_target(&level.value)),
         Sets::Knob(knob) if level.value != "keep" => vec![format!("{knob}={}", level.value)],
         Sets::Several => level.changes.knobs.clone(),
         _ => return Ok(None),

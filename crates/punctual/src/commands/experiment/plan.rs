@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use clap::Parser as _;
-use punctual_lab::file::Experiment;
-use punctual_lab::plan::{Plan, invocation, stated_time};
+use punctual_kernel::GuestTarget;
+use punctual_lab::file::{Experiment, Sets};
+use punctual_lab::plan::{Plan, guest_runs, invocation, stated_time};
 use punctual_report::comparison::Metric;
 use serde_json::json;
 use uuid::Uuid;
@@ -20,6 +21,9 @@ use crate::output::{self, print};
 
 /// Seconds that a run takes beside its measuring: start, checks, recording.
 const OVERHEAD: f64 = 0.3;
+
+/// Seconds that a run takes longer in a guest, which boots for it: a guess, seen in virtual time.
+pub(crate) const BOOT: f64 = 12.0;
 
 /// What an experiment will cost.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +40,9 @@ impl Cost {
         let block = stated_time(experiment, plan);
         let blocks = f64::from(plan.all_blocks());
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let overhead = plan.runs() as f64 * OVERHEAD;
+        let boots = guest_runs(experiment, plan) as f64 * blocks * BOOT;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let overhead = plan.runs() as f64 * OVERHEAD + boots;
         let whole = block.map(|block| block.as_secs_f64() * blocks + overhead);
         let limit = experiment.stop.time.map(|t| t.as_secs_f64());
         Self {
@@ -81,6 +87,7 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
             return Err(CliError::usage(format!("{}: compare: {err}", read.file)));
         }
     }
+    targets(read)?;
     let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
     let mut plan = Plan::of(&read.file, &read.experiment, seed)?;
     let mut seen = BTreeSet::new();
@@ -120,6 +127,24 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
     }
     left_out::leave_out(read, &mut plan)?;
     Ok(plan)
+}
+
+/// Reads the kernels of the file, so that what is wrong with one is told with its line.
+fn targets(read: &Read) -> Result<(), CliError> {
+    let factors = read.experiment.factors.iter();
+    for factor in factors.filter(|factor| factor.sets == Sets::Target) {
+        for level in factor.levels.iter().filter(|level| level.value != "here") {
+            // The number of the block is not known yet, and any will do.
+            let text = level.value.replace("{block}", "1");
+            if let Err(err) = text.parse::<GuestTarget>() {
+                return Err(CliError::usage(format!(
+                    "{}, line {}: levels of \"{}\": \"{}\": {err}",
+                    read.file, factor.line, factor.name, level.name
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Draws a seed, from the random bits of a UUID. Short, so that it can be typed again.

@@ -221,6 +221,8 @@ pub(crate) fn gather(
                 &chosen,
             )?);
         }
+        let runs = groups.iter().flat_map(|group| &group.runs);
+        select::of_one_time(runs.map(|run| &run.record))?;
         measurements.push(MeasurementInput {
             name: name.clone(),
             groups,

@@ -157,6 +157,8 @@ fn cells(
 }
 
 fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CliError> {
+    let runs = cells.groups.iter().flat_map(|group| &group.runs);
+    let virtual_time = runs.into_iter().any(|run| run.record.is_virtual());
     let answered = match question.kind {
         Kind::Compare => statistics::compared(cells, metrics, &published(question)),
         Kind::Table => statistics::table(cells, metrics),
@@ -176,6 +178,7 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
     Ok(StudyAnswer {
         question: question.text.clone(),
         paper: question.paper.clone(),
+        virtual_time,
         ..answered
     })
 }
@@ -183,6 +186,7 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
 fn published(question: &Question) -> Published {
     Published {
         values: question.published.clone(),
+        ratios: question.published_ratio.clone(),
         unit: question.published_unit.clone(),
         claim: match question.claim {
             Claim::Values => statistics::Claim::Values,
@@ -193,7 +197,8 @@ fn published(question: &Question) -> Published {
     }
 }
 
-/// Answers the questions about two kernels by runs that were recorded: the first set is the base.
+/// Answers the questions about two kernels by runs that were recorded: those of the stock kernel, then those
+/// of the RT kernel.
 pub(super) fn of_recorded(
     store: &Store,
     study: &Study,
@@ -202,7 +207,7 @@ pub(super) fn of_recorded(
     let mut answers = Vec::new();
     for question in &study.questions {
         let part = study.part(&question.part);
-        let two = part.is_some_and(|part| part.needs.contains(&Need::TwoTargets));
+        let two = part.is_some_and(|part| part.needs.contains(&Need::TwoKernels));
         let (true, Some(vary)) = (two, &question.vary) else {
             continue;
         };
@@ -241,7 +246,11 @@ pub(super) fn of_recorded(
                 }
             }
         }
-        let levels = groups.iter().map(|group| group.name.clone()).collect();
+        let mut levels = vec!["stock".to_owned(), "rt".to_owned()];
+        if question.base.get(vary) == levels.last() {
+            groups.reverse();
+            levels.reverse();
+        }
         answers.push(answer(question, Cells { groups, levels }, &metrics)?);
     }
     Ok(answers)

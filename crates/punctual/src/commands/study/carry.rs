@@ -14,7 +14,7 @@ use punctual_report::text;
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
-use super::{ALL, chosen, report, scale, write_json};
+use super::{ALL, chosen, kernels, report, scale, write_json};
 use crate::cli::StudyRunArgs;
 use crate::commands::experiment::{self, dir_of, experiment_of, plan, tuned};
 use crate::error::CliError;
@@ -152,10 +152,11 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         return Ok(note);
     }
     let number = Note::next(home, &study.name);
-    let machine = scale::of_machine(args)?;
+    let pair = kernels::of(args, home)?;
+    let machine = scale::of_machine(&pair)?;
     let mut note = Note::new(&study.name, number, scale, wish);
     for part in &study.parts {
-        let skipped = scale::lack_of_part(part, args);
+        let skipped = scale::lack_of_part(part, args, &pair);
         let given = &args.parameter;
         let parameters = scale::of_part(study, &part.name, scale, number, &machine, given);
         note.parts.push(PartNote {

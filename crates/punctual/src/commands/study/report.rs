@@ -5,16 +5,19 @@
 
 use std::path::Path;
 
+use punctual_lab::file::Sets;
 use punctual_lab::state::{RunEnd, Snapshot};
 use punctual_lab::study::Study;
-use punctual_model::{STUDY_REPORT_FORMAT, StudyPart, StudyReport, StudyResult, StudySkipped};
+use punctual_model::{
+    STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
+};
 use punctual_report::text;
 use punctual_store::{Store, StoredRun};
 
 use super::note::{Note, PartNote};
 use super::{ALL, answer, chosen, facts, write_json};
 use crate::cli::StudyReportArgs;
-use crate::commands::experiment::dir_of;
+use crate::commands::experiment::{dir_of, experiment_of};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
@@ -70,16 +73,18 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
             }
             _ => None,
         };
-        let first = snapshot
-            .iter()
-            .flat_map(|state| &state.attempts)
-            .find_map(|attempt| {
-                StoredRun::open(store.runs_dir().join(attempt.run.to_string())).ok()
-            });
+        // The machine itself; a guest is told with its part.
         if host.is_none() {
-            host = first.map(|run| run.record().host.clone());
+            let mut runs = snapshot.iter().flat_map(|state| opened(store, state));
+            host = runs
+                .find(|run| run.record().guest.is_none())
+                .map(|run| run.record().host.clone());
         }
-        parts.push((part_of(study, part, snapshot.as_ref()), snapshot));
+        let mut told = part_of(study, part, snapshot.as_ref());
+        if let Some(snapshot) = &snapshot {
+            told.kernels = kernels_of(store, snapshot)?;
+        }
+        parts.push((told, snapshot));
     }
     let mut answers = Vec::new();
     for question in &study.questions {
@@ -103,6 +108,46 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
     })
 }
 
+/// The runs of an experiment, in their order.
+fn opened(store: &Store, state: &Snapshot) -> impl Iterator<Item = StoredRun> {
+    let of = |run: &uuid::Uuid| StoredRun::open(store.runs_dir().join(run.to_string())).ok();
+    state
+        .attempts
+        .iter()
+        .filter_map(move |attempt| of(&attempt.run))
+}
+
+/// Which kernel each level of a factor of kernels is, by what its first run found.
+fn kernels_of(store: &Store, state: &Snapshot) -> Result<Vec<StudyKernel>, CliError> {
+    let plan = &state.plan;
+    let experiment = experiment_of(&state.text, plan)?;
+    let mut factors = experiment.factors.iter().zip(0..);
+    let Some((_, place)) = factors.find(|(factor, _)| factor.sets == Sets::Target) else {
+        return Ok(Vec::new());
+    };
+    let mut kernels: Vec<StudyKernel> = Vec::new();
+    for attempt in &state.attempts {
+        let cell = plan.cells.get(attempt.slot.cell as usize);
+        let Some(level) = cell.and_then(|cell: &Vec<String>| cell.get::<usize>(place)) else {
+            continue;
+        };
+        if kernels.iter().any(|kernel| kernel.level == *level) {
+            continue;
+        }
+        let Ok(run) = StoredRun::open(store.runs_dir().join(attempt.run.to_string())) else {
+            continue;
+        };
+        let host = &run.record().host;
+        kernels.push(StudyKernel {
+            level: level.clone(),
+            release: host.kernel_release.clone(),
+            preemption: host.preemption.clone(),
+            guest: run.record().guest.clone(),
+        });
+    }
+    Ok(kernels)
+}
+
 fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> StudyPart {
     let title = study.part(&note.name).map(|part| part.title.clone());
     let mut part = StudyPart {
@@ -114,6 +159,7 @@ fn part_of(study: &Study, note: &PartNote, snapshot: Option<&Snapshot>) -> Study
         invalid: 0,
         failed: 0,
         finished: None,
+        kernels: Vec::new(),
         skipped: Vec::new(),
     };
     if let Some(reason) = &note.skipped {

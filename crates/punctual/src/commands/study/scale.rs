@@ -3,12 +3,15 @@
 
 //! The parameters of a study's experiments: of its scale, of this machine, and of the time there is.
 
+use punctual_kernel::GuestTarget;
+use punctual_kernel::boot::Image;
 use punctual_lab::file::Need as MeasureNeed;
-use punctual_lab::plan::stated_time;
+use punctual_lab::plan::{guest_runs, stated_time};
 use punctual_lab::study::{Need, Part, Study};
 use punctual_sys::SysRoot;
 use toml::{Table, Value};
 
+use super::kernels::Pair;
 use crate::cli::StudyRunArgs;
 use crate::commands::experiment::{self, Read, lack_of, plan};
 use crate::commands::measure;
@@ -40,14 +43,17 @@ pub(super) fn wish(args: &StudyRunArgs) -> Vec<String> {
         .target
         .iter()
         .map(|target| format!("--target={target}"));
+    let kernels = args.kernels.iter();
+    let kernels = kernels.map(|place| format!("--kernels={}", place.display()));
+    let targets = targets.chain(kernels);
     let given = args.parameter.iter();
     let given = given.map(|(name, value)| format!("--parameter={name}={value}"));
     budget.chain(targets).chain(given).collect()
 }
 
 /// Returns the parameters that this machine gives: `most` ordinary threads, `all` numbers of them up to
-/// that, `ends` the first and the last of these, and the `targets` where two are named.
-pub(super) fn of_machine(args: &StudyRunArgs) -> Result<Table, CliError> {
+/// that, `ends` the first and the last of these, and the `targets` and `models` where there are two kernels.
+pub(super) fn of_machine(pair: &Result<Pair, String>) -> Result<Table, CliError> {
     let cpus = measure::cpus(&SysRoot::live())?.allowed.len();
     let most = cpus * 2;
     let load = |n: usize| match n {
@@ -62,38 +68,52 @@ pub(super) fn of_machine(args: &StudyRunArgs) -> Result<Table, CliError> {
     out.insert("most".to_owned(), Value::String(most.to_string()));
     out.insert("all".to_owned(), table(&mut (0..=most)));
     out.insert("ends".to_owned(), table(&mut [0, most].into_iter()));
-    if let [stock, rt] = args.target.as_slice() {
+    if let Ok(pair) = pair {
         let mut targets = Table::new();
-        targets.insert("stock".to_owned(), Value::String(seeded(stock)));
-        targets.insert("rt".to_owned(), Value::String(seeded(rt)));
+        targets.insert("stock".to_owned(), Value::String(pair.stock.clone()));
+        targets.insert("rt".to_owned(), Value::String(pair.rt.clone()));
         out.insert("targets".to_owned(), Value::Table(targets));
+        out.insert("models".to_owned(), Value::Table(models(pair)));
     }
     Ok(out)
 }
 
-/// Gives a guest in virtual time a seed a block: with the same one, each block would be a copy.
-fn seeded(target: &str) -> String {
-    let mut options = target.split(',');
-    let virtual_time = options.clone().any(|option| option == "virtual-time");
-    match virtual_time && !options.any(|option| option.starts_with("seed=")) {
-        true => format!("{target},seed={{block}}"),
-        false => target.to_owned(),
+/// The preemption models that a pair of kernels has, by name, as targets: those of a kernel that takes its
+/// model at the boot, in place of the stock kernel, and the RT kernel.
+fn models(pair: &Pair) -> Table {
+    let mut out = Table::new();
+    let kernel = pair
+        .stock
+        .parse::<GuestTarget>()
+        .map(|target| target.kernel);
+    let models = kernel.ok().and_then(|kernel| Image::read(&kernel).ok());
+    let models = models.map(|image| image.models()).unwrap_or_default();
+    let arguments = models
+        .iter()
+        .filter_map(|model| Some((model.name(), model.argument()?)));
+    for (name, argument) in arguments.filter(|_| models.len() > 1) {
+        let target = format!("{},append={argument}", pair.stock);
+        out.insert(name.to_owned(), Value::String(target));
     }
+    if out.is_empty() {
+        out.insert("stock".to_owned(), Value::String(pair.stock.clone()));
+    }
+    out.insert("rt".to_owned(), Value::String(pair.rt.clone()));
+    out
 }
 
-/// Returns why a part cannot be carried out.
-pub(super) fn lack_of_part(part: &Part, args: &StudyRunArgs) -> Option<String> {
-    part.needs.iter().find_map(|need| match need {
-        Need::Root => lack_of(MeasureNeed::Root),
-        Need::TwoTargets if args.target.len() == 2 => None,
-        Need::TwoTargets => Some(
-            "it takes two kernels: name them with --target, the stock kernel first, or compare recorded runs \
-             of both with `punctual study report NAME --recorded STOCK RT`"
-                .to_owned(),
-        ),
-        Need::NoTargets if args.target.is_empty() => None,
-        Need::NoTargets => Some("two kernels are named: they are measured instead".to_owned()),
-    })
+/// Returns why a part cannot be carried out, or is not at this scale.
+pub(super) fn lack_of_part(
+    part: &Part,
+    args: &StudyRunArgs,
+    pair: &Result<Pair, String>,
+) -> Option<String> {
+    let needs = part.needs.iter().find_map(|need| match (need, pair) {
+        (Need::Root, _) => lack_of(MeasureNeed::Root),
+        (Need::TwoKernels, Err(why)) => Some(why.clone()),
+        (Need::TwoKernels, Ok(_)) => None,
+    });
+    needs.or_else(|| part.not_quick.clone().filter(|_| args.quick))
 }
 
 /// Returns the parameters of a part that its file has: those of the scale over those of the default
@@ -142,7 +162,11 @@ pub(super) fn fit(
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let runs = runs as f64;
     let stated = stated_time(&read.experiment.clone().only(&plan.measurements), &plan);
-    let block = runs * OVERHEAD + stated.map_or(runs * UNSTATED, |time| time.as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let boots = guest_runs(&read.experiment.clone().only(&plan.measurements), &plan) as f64;
+    let block = boots * plan::BOOT
+        + runs * OVERHEAD
+        + stated.map_or(runs * UNSTATED, |time| time.as_secs_f64());
     if share < block {
         return Err(CliError::usage(format!(
             "--budget: part `{part}` of {} would have {} of it, and one block of it takes about {}",
@@ -155,7 +179,7 @@ pub(super) fn fit(
     let blocks = (share / block).floor().clamp(1.0, MOST_BLOCKS);
     #[expect(clippy::cast_possible_truncation, reason = "1 to 200")]
     let blocks = Value::Integer(blocks as i64);
-    for name in ["blocks", "series", "stall-blocks"] {
+    for name in ["blocks", "series", "stall-blocks", "kernel-blocks"] {
         if parameters.contains_key(name) {
             parameters.insert(name.to_owned(), blocks.clone());
         }
