@@ -178,6 +178,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__initramfs"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,install-once)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__install__subcmd__once"
+                ;;
             punctual__subcmd__help__subcmd__kernel,latency-test)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__latency__subcmd__test"
                 ;;
@@ -192,6 +195,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__kernel,rm)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rm"
+                ;;
+            punctual__subcmd__help__subcmd__kernel,status)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__status"
                 ;;
             punctual__subcmd__help__subcmd__kernel__subcmd__config,check)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__config__subcmd__check"
@@ -319,6 +325,9 @@ _punctual() {
             punctual__subcmd__kernel,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__initramfs"
                 ;;
+            punctual__subcmd__kernel,install-once)
+                cmd="punctual__subcmd__kernel__subcmd__install__subcmd__once"
+                ;;
             punctual__subcmd__kernel,latency-test)
                 cmd="punctual__subcmd__kernel__subcmd__latency__subcmd__test"
                 ;;
@@ -333,6 +342,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel,rm)
                 cmd="punctual__subcmd__kernel__subcmd__rm"
+                ;;
+            punctual__subcmd__kernel,status)
+                cmd="punctual__subcmd__kernel__subcmd__status"
                 ;;
             punctual__subcmd__kernel__subcmd__config,check)
                 cmd="punctual__subcmd__kernel__subcmd__config__subcmd__check"
@@ -373,6 +385,9 @@ _punctual() {
             punctual__subcmd__kernel__subcmd__help,initramfs)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__initramfs"
                 ;;
+            punctual__subcmd__kernel__subcmd__help,install-once)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__install__subcmd__once"
+                ;;
             punctual__subcmd__kernel__subcmd__help,latency-test)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__latency__subcmd__test"
                 ;;
@@ -387,6 +402,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel__subcmd__help,rm)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rm"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,status)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__status"
                 ;;
             punctual__subcmd__kernel__subcmd__help__subcmd__config,check)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__config__subcmd__check"
@@ -1368,7 +1386,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="boot latency-test initramfs fetch list rm patch config build rebase bisect"
+            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1493,6 +1511,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__install__subcmd__once)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__latency__subcmd__test)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1550,6 +1582,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2124,7 +2170,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version boot latency-test initramfs fetch list rm patch config build rebase bisect help"
+            opts="-h -V --home --help --version boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2472,7 +2518,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help)
-            opts="boot latency-test initramfs fetch list rm patch config build rebase bisect help"
+            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2611,6 +2657,20 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__install__subcmd__once)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__latency__subcmd__test)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -2681,8 +2741,22 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__kernel__subcmd__initramfs)
-            opts="-o -h -V --output --uncompressed --force --home --help --version"
+            opts="-o -h -V --output --file --uncompressed --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2693,6 +2767,64 @@ _punctual() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__install__subcmd__once)
+            opts="-h -V --initrd --make-initrd --modules --append --panic-timeout --watchdog --panic-when-stuck --loader --resume --dry-run --yes --revert --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --initrd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --modules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --append)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --panic-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --watchdog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --loader)
+                    COMPREPLY=($(compgen -W "auto grub systemd-boot kexec" -- "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2878,6 +3010,32 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__status)
+            opts="-h -V --confirm --unit --json --state --root --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

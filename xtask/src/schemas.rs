@@ -72,6 +72,14 @@ fn table() -> Vec<(&'static str, Schema)> {
             "kernel-bisect.schema",
             schema_for!(punctual_model::BisectReport),
         ),
+        (
+            "one-shot-plan.schema",
+            schema_for!(punctual_model::OneShotPlan),
+        ),
+        (
+            "one-shot-status.schema",
+            schema_for!(punctual_model::OneShotStatus),
+        ),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

@@ -17,6 +17,6 @@ mod timers;
 pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
 pub use checks::checks;
 pub use frames::{Frame, FrameError, Frames, frame};
-pub use job::{Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
+pub use job::{DiskJob, DiskStep, Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
 pub use model::{Model, UnknownModel};
 pub use timers::{HighResolution, high_resolution};

@@ -8,6 +8,8 @@
 //! machine, which ends QEMU. Measurements are processes of this program as outside: the same
 //! instruments, the same loads, the same records.
 
+mod disk;
+
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -86,6 +88,9 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     }
     let mut line = SerialLine::open(Path::new(LINE))
         .map_err(|err| format!("no second serial port for the results: {LINE}: {err}"))?;
+    if let Some(disk) = &job.disk {
+        return disk::work(&mut line, disk);
+    }
     let timers = wait_for_timers(sys);
     let hello = Hello {
         host: inspect(sys),

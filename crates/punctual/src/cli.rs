@@ -14,6 +14,7 @@ mod experiment;
 mod ipc;
 mod irq;
 mod kernel;
+mod kernel_once;
 mod kernel_source;
 mod loads;
 mod measure;
@@ -41,6 +42,7 @@ pub use self::kernel::{
     GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, LatencyFailOn, LatencyTestArgs,
     MachineArg,
 };
+pub use self::kernel_once::{InstallOnceArgs, KernelStatusArgs, LoaderArg, OncePlace, WatchdogArg};
 pub use self::kernel_source::{
     BuildTest, KernelBisectArgs, KernelBuildArgs, KernelConfigAction, KernelConfigArgs,
     KernelConfigWish, KernelFetchArgs, KernelPatchArgs, KernelRebaseArgs, KernelSourceAction,

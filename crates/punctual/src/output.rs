@@ -5,7 +5,7 @@
 
 mod target;
 
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
 pub(crate) use self::target::Target;
 use crate::error::CliError;
@@ -29,4 +29,29 @@ pub(crate) fn write(body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resu
 /// Prints a remark to standard error. It is a courtesy: that it cannot be printed is no failure.
 pub(crate) fn remark(text: &str) {
     drop(io::stderr().write_all(format!("{text}\n").as_bytes()));
+}
+
+/// Asks. Without a terminal nobody can answer, and then nothing is done.
+pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), CliError> {
+    if yes {
+        return Ok(());
+    }
+    let refused = |what: &str| {
+        CliError::failed_to(format!("change the boot loader: {what}"))
+            .hint("--yes does it without asking")
+    };
+    if !io::stdin().is_terminal() {
+        return Err(refused("there is no terminal to ask at"));
+    }
+    remark(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|err| refused("the answer cannot be read").because(err))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        Ok(())
+    } else {
+        Err(refused("the answer was no"))
+    }
 }

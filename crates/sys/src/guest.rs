@@ -3,12 +3,13 @@
 
 //! What the first process of a machine does: mounting, a serial line, the end.
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use rustix::mount::{MountFlags, mount};
-use rustix::system::{RebootCommand, reboot};
+use rustix::mount::{MountFlags, mount, mount_remount};
+use rustix::system::{RebootCommand, finit_module, reboot};
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 
 /// Mounts a file system that has no device at `target`, which is made where it is missing. That
@@ -65,6 +66,57 @@ impl SerialLine {
 /// Fails with `EPERM` without privilege. It does not return otherwise.
 pub fn restart_machine() -> io::Result<()> {
     Ok(reboot(RebootCommand::Restart)?)
+}
+
+/// Turns the machine off at once; one that cannot do that halts.
+///
+/// # Errors
+///
+/// Fails with `EPERM` without privilege. It does not return otherwise.
+pub fn turn_off() -> io::Result<()> {
+    Ok(reboot(RebootCommand::PowerOff)?)
+}
+
+/// Jumps to the kernel that was loaded for that.
+///
+/// # Errors
+///
+/// Fails with `EINVAL` where none was loaded, and with `EPERM` without privilege. It does not return otherwise.
+pub fn jump() -> io::Result<()> {
+    Ok(reboot(RebootCommand::Kexec)?)
+}
+
+/// Loads the module in the file `path` with `parameters`. That it is loaded already is fine.
+///
+/// # Errors
+///
+/// Fails as `finit_module(2)` does, with `ENOEXEC` on the module of another kernel.
+pub fn load_module(path: &Path, parameters: &str) -> io::Result<()> {
+    let file = File::open(path)?;
+    match finit_module(&file, &CString::new(parameters)?, 0) {
+        Err(rustix::io::Errno::EXIST) | Ok(()) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Mounts the file system `kind` on `device` at `target`, which is made where it is missing.
+///
+/// # Errors
+///
+/// Fails as `mount(2)` does.
+pub fn mount_disk(kind: &str, device: &Path, target: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(target)?;
+    Ok(mount(device, target, kind, MountFlags::empty(), None)?)
+}
+
+/// Writes everything to the disk that is mounted at `target`, after which nothing can be written to it.
+///
+/// # Errors
+///
+/// Fails with `EBUSY` while a file is open for writing.
+pub fn close_disk(target: &Path) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(mount_remount(target, MountFlags::RDONLY, "")?)
 }
 
 #[cfg(test)]

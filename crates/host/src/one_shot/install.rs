@@ -272,7 +272,7 @@ pub fn install(
     }
     if let Ok(root) = File::open(sys.full("/boot")) {
         // What lies in a journal only, GRUB does not see. That this cannot be done is no failure.
-        drop(rustix::fs::syncfs(&root));
+        rustix::fs::syncfs(&root).ok();
     }
     Ok(())
 }

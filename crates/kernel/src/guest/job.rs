@@ -22,6 +22,9 @@ pub struct Job {
     /// What goes wrong on purpose.
     #[serde(default)]
     pub fault: Option<Fault>,
+    /// In place of measurements: a machine with a disk, which restarts.
+    #[serde(default)]
+    pub disk: Option<DiskJob>,
 }
 
 impl Job {
@@ -31,6 +34,44 @@ impl Job {
             format: JOB_FORMAT.to_owned(),
             runs,
             fault: None,
+            disk: None,
+        }
+    }
+}
+
+/// What is done on a machine that boots several times from a disk of its own, as a one-shot boot is tried.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct DiskJob {
+    /// Modules to load first: path in the initial RAM file system, and parameters. Of another kernel they are left out.
+    pub modules: Vec<String>,
+    /// The partition, such as `/dev/vda1`.
+    pub device: String,
+    /// Its file system.
+    pub kind: String,
+    /// What is done at each boot, one list a boot; how many there were is kept on the disk. A command is the arguments of
+    /// this program, or a [`DiskStep`] behind `@`. After the last list the machine is turned off.
+    pub boots: Vec<Vec<String>>,
+}
+
+/// What a command line cannot do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DiskStep {
+    /// Starts the watchdog, and never serves it again.
+    Watch,
+    /// Takes the CPU for ever.
+    Hang,
+    /// Jumps to the kernel that was loaded.
+    Kexec,
+}
+
+impl DiskStep {
+    /// Reads one from what stands in a list; none where that is a command.
+    pub fn of(command: &str) -> Option<Self> {
+        match command {
+            "@watch" => Some(Self::Watch),
+            "@hang" => Some(Self::Hang),
+            "@kexec" => Some(Self::Kexec),
+            _ => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use punctual_model::{Bytes, Nanos};
 
 use super::KernelSourceAction;
 use super::compare::Percent;
+use super::{InstallOnceArgs, KernelStatusArgs};
 
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
@@ -23,6 +24,10 @@ pub enum KernelAction {
     LatencyTest(LatencyTestArgs),
     /// Write the initial RAM file system that guests boot with, to boot it by other means
     Initramfs(InitramfsArgs),
+    /// Boot a kernel once on this machine, which falls back to its own by itself; or take that back
+    InstallOnce(Box<InstallOnceArgs>),
+    /// Show whether a kernel is to boot once, came up, or fell back, and why
+    Status(KernelStatusArgs),
     /// Kernels before they boot
     #[command(flatten)]
     Source(KernelSourceAction),
@@ -224,6 +229,10 @@ pub struct InitramfsArgs {
     #[arg(long, short = 'o', value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub output: PathBuf,
+
+    /// Also put FILE in, as PATH (can be repeated)
+    #[arg(long, value_name = "PATH=FILE")]
+    pub file: Vec<String>,
 
     /// Do not compress it
     #[arg(long)]

@@ -133,6 +133,20 @@ pub(crate) fn experiment_of(text: &str, plan: &Plan) -> Result<Experiment, CliEr
     Ok(Experiment::parse("experiment.toml", text)?.only(&plan.measurements))
 }
 
+/// Goes on with the experiment `name`.
+pub(super) fn go_on_with(home: Option<&Path>, name: &str) -> Result<Exit, CliError> {
+    let args = ExperimentResumeArgs {
+        name: name.to_owned(),
+        quiet: true,
+    };
+    resume(home, &args)
+}
+
+/// Fails where there is no experiment `name`.
+pub(super) fn must_exist(home: Option<&Path>, name: &str) -> Result<(), CliError> {
+    status::must_exist(&home::find(home)?, name)
+}
+
 fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliError> {
     let store = Store::open(home::find(home)?)?;
     let dir = dir_of(store.home(), &args.name);

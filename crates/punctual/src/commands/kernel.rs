@@ -9,6 +9,7 @@ mod build;
 mod config;
 mod initramfs;
 mod latency_test;
+mod once;
 mod patch;
 mod rebase;
 pub(crate) mod stock;
@@ -25,6 +26,8 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
         KernelAction::Boot(args) => boot::run(args),
         KernelAction::Initramfs(args) => initramfs::write(args),
         KernelAction::LatencyTest(args) => latency_test::run(args),
+        KernelAction::InstallOnce(args) => once::install(home, args),
+        KernelAction::Status(args) => once::status(home, args),
         KernelAction::Source(action) => before_boot(home, action),
     }
 }

@@ -31,6 +31,8 @@ mod kill;
 mod live;
 mod loads;
 mod noise;
+mod one_shot;
+mod one_shot_boots;
 mod options;
 mod output;
 mod pi;

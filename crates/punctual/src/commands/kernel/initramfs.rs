@@ -22,7 +22,17 @@ pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
         true => Compression::None,
         false => Compression::Gzip,
     };
-    let bytes = Initramfs::with_init(&program)
+    let mut initramfs = Initramfs::with_init(&program);
+    for file in &args.file {
+        let (path, from) = file
+            .split_once('=')
+            .filter(|(path, _)| !path.trim_matches('/').is_empty())
+            .ok_or_else(|| CliError::usage(format!("--file {file}: must be PATH=FILE")))?;
+        let content = std::fs::read(from)
+            .map_err(|err| CliError::failed_to(format!("read {from}")).because(err))?;
+        initramfs = initramfs.file(path, &content);
+    }
+    let bytes = initramfs
         .pack(compression)
         .map_err(|err| cannot().because(err))?;
     let mut options = OpenOptions::new();

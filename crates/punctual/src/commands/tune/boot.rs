@@ -3,8 +3,6 @@
 
 //! `punctual tune boot`: kernel arguments, by way of the boot loader.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
-
 use jiff::Timestamp;
 use punctual_host::boot::{self, BootError, FileUndone};
 use punctual_host::knob::{Scope, Survey};
@@ -16,7 +14,7 @@ use super::show;
 use crate::cli::{BootAction, BootWish, WishArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{print, remark};
+use crate::output::{confirm, print, remark};
 use crate::tuning::{self, Place};
 
 /// Does what the options of `tune boot` say.
@@ -100,31 +98,6 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     } else {
         Exit::NotRestored
     })
-}
-
-/// Asks. Without a terminal nobody can answer, and then nothing is done.
-fn confirm(yes: bool, question: &str) -> Result<(), CliError> {
-    if yes {
-        return Ok(());
-    }
-    let refused = |what: &str| {
-        CliError::failed_to(format!("change the boot loader: {what}"))
-            .hint("--yes does it without asking")
-    };
-    if !io::stdin().is_terminal() {
-        return Err(refused("there is no terminal to ask at"));
-    }
-    remark(&format!("{question} [y/N]"));
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|err| refused("the answer cannot be read").because(err))?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") {
-        Ok(())
-    } else {
-        Err(refused("the answer was no"))
-    }
 }
 
 impl From<BootError> for CliError {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A Debian package of a kernel, unpacked and not installed: none of its scripts runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::tool::{ToolError, command, run};
+
+/// What a package has of a kernel.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct KernelPackage {
+    /// Its image.
+    pub image: Option<PathBuf>,
+    /// Its modules: a directory whose name is the release.
+    pub modules: Option<PathBuf>,
+}
+
+/// Unpacks the package `deb` in `directory`, and lists the modules for `modprobe`, where `depmod` is there.
+///
+/// # Errors
+///
+/// Fails where `dpkg-deb` is missing, or finds no package.
+pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, ToolError> {
+    run(command("dpkg-deb").arg("-x").arg(deb).arg(directory))?;
+    let image = entries(&directory.join("boot")).into_iter().find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("vmlinu")
+    });
+    let places = ["lib/modules", "usr/lib/modules"].map(|place| directory.join(place));
+    let modules = places
+        .iter()
+        .find_map(|place| entries(place).into_iter().find(|path| path.is_dir()));
+    if let Some(modules) = &modules
+        && !modules.join("modules.dep").exists()
+        && let Some(release) = modules.file_name()
+    {
+        let below = match modules.starts_with(directory.join("usr")) {
+            true => directory.join("usr"),
+            false => directory.to_owned(),
+        };
+        match run(command("depmod").arg("-b").arg(below).arg(release)) {
+            // Whoever loads modules without that list is told by what loads them.
+            Ok(_) | Err(ToolError::Missing { .. }) => {}
+            Err(err) => return Err(err),
+        }
+    }
+    Ok(KernelPackage { image, modules })
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn image_and_modules_are_found_in_a_package() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        let write = |path: &str, text: &str| {
+            let full = root.join(path);
+            fs::create_dir_all(full.parent().unwrap()).unwrap();
+            fs::write(full, text).unwrap();
+        };
+        write(
+            "DEBIAN/control",
+            "Package: linux-x\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n",
+        );
+        write("boot/vmlinuz-6.12-x", "image");
+        write("lib/modules/6.12-x/modules.dep", "");
+        let deb = dir.path().join("x.deb");
+        run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
+        let to = dir.path().join("to");
+        let found = unpack(&deb, &to).unwrap();
+        assert_eq!(found.image.unwrap(), to.join("boot/vmlinuz-6.12-x"));
+        assert_eq!(found.modules.unwrap(), to.join("lib/modules/6.12-x"));
+        fs::write(&deb, "no package").unwrap();
+        unpack(&deb, &to).unwrap_err();
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual kernel install-once` and `punctual kernel status`.
+
+use std::path::{Path, PathBuf};
+
+use punctual_host::one_shot::{
+    self, Initrd, MARK, OneShotError, OneShotUndone, Watchdog, Wish, confirm as confirm_boot,
+};
+use punctual_kernel::boot::Image;
+use punctual_kernel::package;
+use punctual_model::{OneShotPlan, OneShotStatus};
+use punctual_report::text;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::stock::{self, failed, now, show};
+use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
+use crate::commands::experiment;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{confirm, print};
+use crate::tuning::Place;
+
+/// Time of a hardware watchdog unless another one is asked for, in seconds.
+const WATCHDOG: u32 = 60;
+/// What makes an initial RAM file system on Debian and Ubuntu.
+const MAKER: &str = "mkinitramfs";
+
+/// Installs the candidate, or takes it back.
+pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exit, CliError> {
+    let place = place(&args.place);
+    if args.revert {
+        return revert(&place, args.yes);
+    }
+    let Some(kernel) = &args.kernel else {
+        return Err(CliError::usage("KERNEL is missing"));
+    };
+    if let Some(name) = &args.resume {
+        experiment::must_exist(home, name)?;
+    }
+    if let Some(there) = one_shot::installed(&place.state).ok().flatten() {
+        return Err(OneShotError::InPlace {
+            release: there.candidate.release,
+            at: there.at,
+        }
+        .into());
+    }
+    let found = Found::of(home, kernel)?;
+    let prepared = one_shot::prepare(&place.sys, &wish(args, &place, &found)?);
+    let plan = &prepared.plan;
+    let possible = plan.refusals.is_empty();
+    if args.json || args.dry_run || !possible {
+        show(plan, args.json, text::one_shot_plan)?;
+        return Ok(match possible {
+            true => Exit::Fine,
+            false => Exit::Unsupported,
+        });
+    }
+    place.require_privilege()?;
+    print(&text::one_shot_plan(plan))?;
+    confirm(args.yes, "Write this?")?;
+    one_shot::install(&prepared, &place.sys, &place.state, &now())?;
+    print(&after(plan))?;
+    Ok(Exit::Fine)
+}
+
+fn after(plan: &OneShotPlan) -> String {
+    format!(
+        "\nInstalled. Nothing has been restarted: that is yours to do ({}). `punctual kernel install-once --revert` takes \
+         it back, before or after.\n",
+        plan.next.first().map_or("reboot", String::as_str)
+    )
+}
+
+fn place(place: &OncePlace) -> Place {
+    Place::new(place.root.as_deref(), place.state.as_deref())
+}
+
+/// The candidate's files.
+#[derive(Debug)]
+struct Found {
+    image: PathBuf,
+    modules: Option<PathBuf>,
+    /// What is unpacked of a package, gone when this is dropped.
+    _unpacked: Option<TempDir>,
+}
+
+impl Found {
+    fn of(home: Option<&Path>, kernel: &Path) -> Result<Self, CliError> {
+        if kernel.extension().is_some_and(|end| end == "deb") {
+            return Self::in_package(kernel);
+        }
+        let mut image = kernel.to_owned();
+        if !kernel.exists()
+            && let Some(name) = kernel.to_str()
+            && !name.contains('/')
+        {
+            let stock = stock::open(home)?;
+            (image, _) = stock
+                .bootable(name)
+                .map_err(|err| failed(&format!("find the kernel {name}"), err))?;
+        }
+        Ok(Self {
+            image,
+            modules: None,
+            _unpacked: None,
+        })
+    }
+
+    fn in_package(deb: &Path) -> Result<Self, CliError> {
+        let what = format!("unpack {}", deb.display());
+        let scratch = tempfile::tempdir().map_err(|err| CliError::failed_to(&what).because(err))?;
+        let found = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
+        let Some(image) = found.image else {
+            return Err(CliError::usage(format!("{}: no kernel is in it", deb.display()))
+                .hint("with Debian's names it is linux-image-..., and not a package that only depends on it"));
+        };
+        Ok(Self {
+            image,
+            modules: found.modules,
+            _unpacked: Some(scratch),
+        })
+    }
+}
+
+fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, CliError> {
+    let image = Image::read(&found.image).map_err(|err| {
+        CliError::failed_to(format!("read kernel image {}", found.image.display())).because(err)
+    })?;
+    let no_image = || {
+        CliError::usage(format!(
+            "{}: no bzImage, so its version is not known",
+            found.image.display()
+        ))
+        .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
+    };
+    let release = image.release.ok_or_else(no_image)?;
+    let text = image.version.unwrap_or_default();
+    let version = text.find(" #").and_then(|at| text.get(at + 1..));
+    let version = version.ok_or_else(no_image)?.to_owned();
+    if release.contains(['/', '\'', '"', '\\']) || release.starts_with('.') {
+        return Err(CliError::usage(format!(
+            "the release {release} cannot be a name of files"
+        )));
+    }
+    for (option, path) in [("--initrd", &args.initrd), ("--modules", &args.modules)] {
+        if let Some(path) = path.as_ref().filter(|path| !path.exists()) {
+            return Err(CliError::usage(format!(
+                "{option} {}: not found",
+                path.display()
+            )));
+        }
+    }
+    // What is in place already serves the candidate of a package too.
+    let theirs = found.modules.clone();
+    let theirs = theirs.filter(|_| !place.sys.exists(&format!("/lib/modules/{release}")));
+    Ok(Wish {
+        id: Uuid::now_v7().simple().to_string(),
+        image: found.image.clone(),
+        version,
+        initrd: match (&args.initrd, args.make_initrd) {
+            (Some(path), _) => Initrd::File(path.clone()),
+            (None, true) => Initrd::MadeBy(maker()?),
+            (None, false) => Initrd::None,
+        },
+        modules: args.modules.clone().or(theirs),
+        append: args.append.clone(),
+        panic_s: args.panic_timeout,
+        watchdog: match args.watchdog {
+            WatchdogArg::Auto => Watchdog::IfThere(WATCHDOG),
+            WatchdogArg::Off => Watchdog::Off,
+            WatchdogArg::Seconds(seconds) => Watchdog::Seconds(seconds),
+        },
+        panic_when_stuck: args.panic_when_stuck,
+        loader: args.loader.wanted(),
+        resume: args.resume.clone(),
+        release,
+    })
+}
+
+/// Finds the program that makes initial RAM file systems.
+fn maker() -> Result<PathBuf, CliError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    places.push("/usr/sbin".into());
+    let found = places
+        .iter()
+        .map(|place| place.join(MAKER))
+        .find(|program| program.is_file());
+    found.ok_or_else(|| {
+        CliError::failed_to(format!("make an initial RAM file system: {MAKER} is not installed"))
+            .exiting(Exit::Unsupported)
+            .hint("on Debian and Ubuntu: sudo apt-get install initramfs-tools; or make one by other means, and name it with --initrd")
+    })
+}
+
+fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
+    place.require_privilege()?;
+    let Some(there) = one_shot::installed(&place.state)? else {
+        print("Nothing to take back: no candidate is installed\n")?;
+        return Ok(Exit::Fine);
+    };
+    print(&format!(
+        "The candidate {} ({}) is installed\n",
+        there.candidate.release, there.at
+    ))?;
+    confirm(yes, "Take it back?")?;
+    let Some(reverted) = one_shot::revert(&place.sys, &place.state)? else {
+        return Ok(Exit::Fine);
+    };
+    for (path, undone) in &reverted.pieces {
+        let what = match undone {
+            OneShotUndone::Restored => "as before",
+            OneShotUndone::AlreadyBack => "was as before already",
+            OneShotUndone::OthersKept => "ours is out; what others changed since stays",
+            OneShotUndone::Conflict => "LEFT ALONE: someone changed it since",
+        };
+        print(&format!(" {path}: {what}\n"))?;
+    }
+    Ok(match reverted.is_complete() {
+        true => Exit::Fine,
+        false => Exit::NotRestored,
+    })
+}
+
+/// Says what has become of the candidate; keeps that it runs, and goes on with the experiment, if that is asked for.
+pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exit, CliError> {
+    if args.unit {
+        print(&unit(home)?)?;
+        return Ok(Exit::Fine);
+    }
+    let place = place(&args.place);
+    let status = match args.confirm {
+        true => {
+            place.require_privilege()?;
+            confirm_boot(&place.sys, &place.state, &now())?
+        }
+        false => one_shot::status(&place.sys, &place.state, &now())?,
+    };
+    show(&status, args.json, text::one_shot_status)?;
+    match resumed(&status).filter(|_| args.confirm) {
+        Some(name) => experiment::go_on_with(home, name),
+        None if status.state.is_fine() => Ok(Exit::Fine),
+        None => Ok(Exit::Failed),
+    }
+}
+
+fn resumed(status: &OneShotStatus) -> Option<&str> {
+    status.installed.as_ref()?.resume.as_deref()
+}
+
+/// Returns a unit that starts on the candidate's boot alone.
+fn unit(home: Option<&Path>) -> Result<String, CliError> {
+    let program = std::env::current_exe()
+        .map_err(|err| CliError::failed_to("find this program's file").because(err))?;
+    let home = home
+        .map(|home| format!(" --home {}", home.display()))
+        .unwrap_or_default();
+    Ok(format!(
+        "# /etc/systemd/system/punctual-once.service; then: systemctl enable punctual-once.service\n\
+         [Unit]\n\
+         Description=Confirm that the candidate kernel has booted, and go on with its experiment\n\
+         ConditionKernelCommandLine={MARK}\n\
+         After=multi-user.target\n\
+         \n\
+         [Service]\n\
+         Type=exec\n\
+         ExecStart={}{home} kernel status --confirm\n\
+         \n\
+         [Install]\n\
+         WantedBy=multi-user.target\n",
+        program.display()
+    ))
+}
+
+impl From<OneShotError> for CliError {
+    fn from(err: OneShotError) -> Self {
+        let denied = matches!(&err, OneShotError::State(state) if state.is_denied());
+        let hint = match &err {
+            _ if denied => "run it with sudo",
+            OneShotError::InPlace { .. } => {
+                "`punctual kernel status` says what has become of it; `punctual kernel install-once --revert` takes it back"
+            }
+            OneShotError::NotTheCandidate { .. } => "`punctual kernel status` says more",
+            OneShotError::Damaged { .. } => "look at one-shot.json in the directory of --state",
+            _ => "nothing else was changed",
+        };
+        let what = match &err {
+            OneShotError::NotTheCandidate { .. } => "confirm the candidate",
+            OneShotError::Damaged { .. } | OneShotError::State(_) => {
+                "read what is kept of the candidate"
+            }
+            _ => "install the candidate",
+        };
+        let exit = match denied {
+            true => Exit::Unsupported,
+            false => Exit::Failed,
+        };
+        Self::failed_to(what).because(err).exiting(exit).hint(hint)
+    }
+}
