@@ -16,12 +16,13 @@ zshdir := $(datadir)/zsh/site-functions
 mandir := $(datadir)/man/man1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench calibrate build install uninstall lint clean
+.PHONY: help run test bench lab calibrate build install uninstall lint clean
 
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
 	@echo 'make test       the whole test suite; installs what it needs, or says what to install'
 	@echo 'make bench      the budgets, beside cyclictest; as root on a quiet machine'
+	@echo 'make lab        kernels from source to a verdict, in virtual time; LAB="bisect reproducible" does more (an hour or so)'
 	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of made-up experiments'
 	@echo 'make build      one static release binary'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
@@ -51,6 +52,11 @@ bench: build
 	@scripts/prerequisites.sh bench
 	$(CARGO) xtask bench --punctual $(BINARY) $(BENCH)
 	scripts/import-time.sh $(BINARY)
+
+# Nightly: it takes hours the first time on a small machine, and minutes after that.
+lab: build
+	@scripts/prerequisites.sh lab
+	PUNCTUAL=$(abspath $(BINARY)) scripts/lab.sh $(LAB)
 
 # EXPERIMENTS=10000 takes five times as long as the 2000 that it makes otherwise; EXPERIMENTS='2000 sequential tails' are two of its
 # tables.

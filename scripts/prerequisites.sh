@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# prerequisites.sh build|test|bench: finds what that make target needs. Installs what it may (as root on Debian or
+# prerequisites.sh build|test|bench|lab: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
 # without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
 # skip, unless PUNCTUAL_TEST_REQUIRE names them.
@@ -10,9 +10,9 @@ set -eu
 
 purpose=${1:-}
 case $purpose in
-build | test | bench) ;;
+build | test | bench | lab) ;;
 *)
-    echo "usage: $0 build|test|bench" >&2
+    echo "usage: $0 build|test|bench|lab" >&2
     exit 2
     ;;
 esac
@@ -123,6 +123,21 @@ check_kernel_tools() {
     done
 }
 
+# What a kernel is built with. Headers are no commands: libelf's are looked for where Debian and others have them.
+check_kernel_build() {
+    for pair in gcc:gcc make:make flex:flex bison:bison bc:bc xz:xz-utils curl:curl python3:python3 \
+        /usr/include/libelf.h:libelf-dev; do
+        command -v "${pair%%:*}" >/dev/null || [ -f "${pair%%:*}" ] || apt "${pair##*:}" ||
+            stop "${pair##*:} is missing, which a kernel is built with. Install it: sudo apt-get install ${pair##*:}"
+    done
+    command -v ccache >/dev/null || apt ccache ||
+        without ccache "no ccache, so nothing is taken from an earlier build. Install it: sudo apt-get install ccache"
+    command -v qemu-system-x86_64 >/dev/null || apt qemu-system-x86 ||
+        stop "QEMU is missing. Install it: sudo apt-get install qemu-system-x86"
+    apt-cache show linux-source-6.12 >/dev/null 2>&1 || { [ "$(id -u)" = 0 ] && apt-get update -qq </dev/null; } ||
+        stop "linux-source-6.12 is in none of the package lists: sudo apt-get update, on Debian"
+}
+
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
         "$venv/bin/python" -c \
@@ -166,6 +181,10 @@ test)
     check_kernels
     check_kernel_tools
     check_python
+    ;;
+lab)
+    check_kernel_tools
+    check_kernel_build
     ;;
 bench)
     check_cyclictest
