@@ -82,7 +82,7 @@ def every_chart(page, name):
         assert any(unit in figure.locator(".plot").text_content() + figure.locator(".note").text_content()
                    for unit in UNITS), f"{title}: no unit"
         assert any(c.isdigit() for c in figure.locator(".keylist").text_content()), f"{title}: no count"
-        in_picture = any(word in figure.locator(".plot svg").text_content() for word in ("INVALID", "not checked"))
+        in_picture = any(word in figure.locator(".plot svg").text_content() for word in ("INVALID", "not checked", "VIRTUAL TIME"))
         assert in_picture == marked, f"{title}: marked {marked}, in the picture {in_picture}"
         figure.locator("details.data summary").click()
         figure.locator("details.data td").first.wait_for()

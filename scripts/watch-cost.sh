@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# watch-cost.sh view|scrape BINARY [BLOCKS [TIME]]: what it costs to watch a wake-up measurement. Each block measures
-# once unwatched (--quiet) and once with the live view on a terminal of script(1), or scraped each second by curl, in
-# turns: which comes first changes from block to block. Then `compare` says whether the two can be told apart. Needs
-# root or the capabilities to measure, and a machine that does nothing else.
+# watch-cost.sh view|scrape|cpu BINARY [BLOCKS [TIME]]: what it costs to watch a wake-up measurement. Each block
+# measures once unwatched (--quiet) and once with the live view on a terminal of script(1), or scraped each second by
+# curl, in turns: which comes first changes from block to block. Then `compare` says whether the two can be told apart.
+# Needs root or the capabilities to measure, and a machine that does nothing else. With `cpu` each block measures all
+# three ways, with ordinary threads, and the CPU time of the process is told, which other work hardly changes.
 set -euo pipefail
 
 what=${1:-} binary=${2:-} blocks=${3:-12} time=${4:-8s}
 case $what in
-view | scrape) ;;
+view | scrape | cpu) ;;
 *)
-    echo "usage: $0 view|scrape BINARY [BLOCKS [TIME]]" >&2
+    echo "usage: $0 view|scrape|cpu BINARY [BLOCKS [TIME]]" >&2
     exit 2
     ;;
 esac
@@ -43,6 +44,41 @@ measure() {
         scraper=
     fi
 }
+
+# cpu_time WAY: one run; a line with the way, user and system time in s.
+cpu_time() {
+    local options="measure wakeup --duration $time --priority o --dma-latency off --tag watched=$1"
+    local log=$PUNCTUAL_HOME/times
+    export TIMEFORMAT="$1 %U %S"
+    case $1 in
+    unwatched) bash -c "{ time $binary $options --quiet >/dev/null 2>/dev/null; } 2>>$log" || true ;;
+    view)
+        TERM=xterm-256color script --quiet --command \
+            "stty cols 100 rows 30; bash -c '{ time $binary $options 2>/dev/tty; } 2>>$log'" /dev/null \
+            </dev/null >/dev/null 2>&1 || true
+        ;;
+    scrape)
+        (while sleep 1; do curl -s -o /dev/null "http://$address/metrics" || true; done) &
+        scraper=$!
+        bash -c "{ time $binary $options --quiet --metrics $address >/dev/null 2>/dev/null; } 2>>$log" || true
+        kill "$scraper" 2>/dev/null || true
+        wait "$scraper" 2>/dev/null || true
+        scraper=
+        ;;
+    esac
+}
+
+if [ "$what" = cpu ]; then
+    for ((block = 0; block < blocks; block++)); do
+        for way in unwatched view scrape; do cpu_time "$way"; done
+    done
+    for way in unwatched view scrape; do
+        sed -n "s/^$way //p" "$PUNCTUAL_HOME/times" | awk '{ print $1 + $2 }' | sort -n |
+            awk -v way="$way" '{ t[NR] = $1 } END { if (!NR) exit 1; m = NR % 2 ? t[(NR + 1) / 2] : (t[NR / 2] + t[NR / 2 + 1]) / 2
+                printf "%-9s CPU time of a run: median %.3f s, %.3f to %.3f s, n = %d\n", way, m, t[1], t[NR], NR }'
+    done
+    exit 0
+fi
 
 for ((block = 0; block < blocks; block++)); do
     order=(no yes)

@@ -21,6 +21,8 @@ pub enum Validity {
     /// Every check passed.
     #[default]
     Valid,
+    /// Every check passed, in a guest whose times are instruction counts: they are no latencies of hardware.
+    Virtual,
     /// A check did not pass: no claim can be based on it.
     Invalid,
     /// Another tool measured, and nothing was checked.
@@ -32,15 +34,31 @@ impl Validity {
     pub const fn mark(self) -> &'static str {
         match self {
             Self::Valid => "",
+            Self::Virtual => "VIRTUAL TIME",
             Self::Invalid => "INVALID",
             Self::Imported => "not checked",
         }
+    }
+
+    /// Returns what a table says of it: `yes` where every check passed.
+    pub fn cell(self) -> String {
+        match self {
+            Self::Valid => "yes".to_owned(),
+            Self::Virtual => "yes, in virtual time".to_owned(),
+            other => other.mark().to_owned(),
+        }
+    }
+
+    /// Whether every check passed.
+    pub const fn is_valid(self) -> bool {
+        matches!(self, Self::Valid | Self::Virtual)
     }
 
     /// Returns the word that the page's script knows it by.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",
+            Self::Virtual => "virtual",
             Self::Invalid => "invalid",
             Self::Imported => "imported",
         }
@@ -286,7 +304,7 @@ impl Drawing {
         }
     }
 
-    /// Says which of what is drawn must not be believed: `INVALID: idle, busy`.
+    /// Says which of what is drawn must not be believed, or not as it looks: `INVALID: idle, busy`.
     pub fn warnings(&self) -> Vec<String> {
         let all: Vec<(&str, Validity)> = match self {
             Self::Chart(chart) => chart
@@ -302,7 +320,7 @@ impl Drawing {
             Self::Heat(heat) => vec![(heat.name.as_str(), heat.validity)],
         };
         let mut texts = Vec::new();
-        for validity in [Validity::Invalid, Validity::Imported] {
+        for validity in [Validity::Invalid, Validity::Imported, Validity::Virtual] {
             let mut names: Vec<&str> = Vec::new();
             for (name, of) in &all {
                 if *of == validity && !names.contains(name) {

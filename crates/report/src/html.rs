@@ -360,7 +360,7 @@ fn table(table: &Table) -> String {
 
 fn cell_class(cell: &str, column: &Column) -> &'static str {
     match column.name.as_str() {
-        "Valid" if cell != "yes" => " class=\"no\"",
+        "Valid" if !cell.starts_with("yes") => " class=\"no\"",
         _ if column.figures => " class=\"f\"",
         _ if cell.chars().count() > 36 => " class=\"t\"",
         _ => "",

@@ -41,6 +41,7 @@ pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
 pub use glance::glance;
+pub(crate) use guest::VIRTUAL;
 pub use guest::guest_boot;
 pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,

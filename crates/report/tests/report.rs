@@ -6,7 +6,7 @@
 
 mod common;
 
-use punctual_model::{Check, Figure, Interval, Origin, RunRecord};
+use punctual_model::{Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord};
 use punctual_report::chart::{Drawing, Validity, View, svg};
 use punctual_report::document::{Document, Material, Maxima, Part, RunItem};
 use punctual_report::{html, markdown};
@@ -367,6 +367,44 @@ fn a_matrix_has_a_cell_for_each_pair_of_nodes() {
         file.contains(">12000<") && file.contains(">7000<"),
         "{file}"
     );
+}
+
+#[test]
+fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_all() {
+    let mut item = item(1, 1);
+    item.record.guest = Some(Guest {
+        kernel: "vmlinuz".to_owned(),
+        time: GuestTime::Virtual,
+        instruction_ns: Some(Nanos::new(8)),
+        command_line: String::new(),
+        cpus: 1,
+        memory_bytes: 1 << 29,
+        seed: 1,
+    });
+    let document = document(vec![item]);
+    let answer = &document.answers[0];
+    assert_eq!(answer.word, "virtual time");
+    assert!(
+        answer.validity[0].contains("no latency of any hardware"),
+        "{answer:?}"
+    );
+    for drawing in document.drawings() {
+        let warnings = drawing.warnings();
+        assert!(
+            warnings.iter().any(|w| w.starts_with("VIRTUAL TIME: ")),
+            "{}: {warnings:?}",
+            drawing.title()
+        );
+        if let Drawing::Chart(chart) = drawing {
+            assert!(svg::chart(chart).contains("VIRTUAL TIME"));
+        }
+    }
+    let page = html::page(&document);
+    assert!(
+        page.contains("\"v\":\"virtual\""),
+        "the script marks it too"
+    );
+    assert!(page.contains("yes, in virtual time"));
 }
 
 #[test]

@@ -258,15 +258,15 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
     let Some(images) = images() else { return };
     let home = Home::new();
     let args = format!(
-        "kernel latency-test a={} --idle --seeds=2 --samples=50 --jobs=1",
+        "kernel latency-test a={} --model=none --idle --seeds=2 --samples=50 --jobs=1",
         images.dynamic.display()
     );
     let Some(mut pty) = Pty::start(&home, &args, (110, 30)) else {
         return;
     };
     pty.shows("latency test  00:");
-    pty.shows("0 of 2 boots done, now a ");
-    let screen = pty.shows("largest latency[kernel=a,load=idle,model=");
+    pty.shows("0 of 2 boots done, now a none, seed 1");
+    let screen = pty.shows("largest latency[kernel=a,load=idle,model=none]");
     assert!(screen.contains("µs of virtual time (n = 1)"), "{screen}");
     assert!(screen.contains("1 of 2: a "), "{screen}");
     pty.press("q");

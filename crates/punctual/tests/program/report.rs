@@ -6,9 +6,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::common::{Home, finish, machine};
+use crate::common::{Home, finish, finish_within, machine};
+
+/// Four pages are opened four times each, looked at by axe, and used: half a minute where nothing else runs.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Puts `runs` copies of the last run into the store, under ids and names of their own.
 fn multiply(home: &Home, runs: u32, name: &str) {
@@ -296,7 +299,7 @@ fn the_page_works_in_a_browser() {
         .args(["runs.html", "compare.html"].map(|f| pages.join(f)))
         .arg("--look")
         .args(["many.html", "kinds.html"].map(|f| pages.join(f)));
-    let answer = finish(command);
+    let answer = finish_within(PATIENCE, command);
     println!("{}", answer.stdout);
     answer.fine();
 }

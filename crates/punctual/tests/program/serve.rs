@@ -310,7 +310,7 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
         .arg(&pages)
         .arg("--site")
         .arg(format!("http://{}/", served.address));
-    let answer = crate::common::finish(command);
+    let answer = crate::common::finish_within(Duration::from_secs(600), command);
     println!("{}", answer.stdout);
     answer.fine();
 }

@@ -20,7 +20,7 @@ use crate::escape::Xml;
 const WIDTH: f64 = 760.0;
 /// Height of the plot itself.
 const PLOT: f64 = 300.0;
-/// Height of a row of an axis of names.
+/// Height of a row of an axis of names, at least.
 const ROW: f64 = 26.0;
 /// Series that the legend names; more are counted.
 const LEGEND: usize = 24;
@@ -56,8 +56,10 @@ pub fn chart(chart: &Chart) -> String {
         Scale::Names(names) => 24.0 + widest(names).min(30.0) * CHARACTER,
         _ => 76.0,
     };
+    let lanes = lanes(&drawn, &chart.y.scale);
+    let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
     let plot = match &chart.y.scale {
-        Scale::Names(names) => (names.len().max(1) as f64 * ROW).max(60.0),
+        Scale::Names(names) => (names.len().max(1) as f64 * row(most)).max(60.0),
         _ => PLOT,
     };
     let (right, bottom) = (WIDTH - 18.0, top + plot);
@@ -81,7 +83,7 @@ pub fn chart(chart: &Chart) -> String {
         x: &x,
         y: &y,
         names: matches!(chart.y.scale, Scale::Names(_)),
-        rows: drawn.len(),
+        lanes,
     };
     for (number, series) in drawn.iter().enumerate() {
         body += &frame.series(series, number);
@@ -295,7 +297,8 @@ struct Frame<'a> {
     x: &'a Placed,
     y: &'a Placed,
     names: bool,
-    rows: usize,
+    /// The numbers of the series that have a point in each row.
+    lanes: Vec<Vec<usize>>,
 }
 
 impl Frame<'_> {
@@ -348,11 +351,13 @@ impl Frame<'_> {
             return String::new();
         };
         // Series of the same row lie a little apart.
-        let apart = match self.names && self.rows > 1 {
-            true => (number as f64 - (self.rows - 1) as f64 / 2.0) * (14.0 / self.rows as f64),
-            false => 0.0,
-        };
-        let y = y + apart;
+        let lane = self.lanes.iter().enumerate();
+        let mut lane = lane.filter(|(row, _)| (point.y - *row as f64).abs() < 0.5);
+        let apart = lane.next().and_then(|(_, lane)| {
+            let place = lane.iter().position(|own| *own == number)?;
+            Some(7.0 * (place as f64 - (lane.len() - 1) as f64 / 2.0))
+        });
+        let y = y + apart.unwrap_or(0.0);
         let mut out = String::new();
         if let Some((low, high)) = point.interval {
             let ends = match self.names {
@@ -368,18 +373,44 @@ impl Frame<'_> {
             }
         }
         let fill = match series.validity {
-            Validity::Valid => "",
+            Validity::Valid | Validity::Virtual => "",
             _ => " fill=\"#fff\"",
         };
         out + &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"{fill}/>")
     }
 }
 
+/// The numbers of the series that have a point in each row of an axis of names.
+fn lanes(drawn: &[&Series], scale: &Scale) -> Vec<Vec<usize>> {
+    let Scale::Names(names) = scale else {
+        return Vec::new();
+    };
+    let within = |row: usize| {
+        let has = move |(_, series): &(usize, &&Series)| {
+            let there = |point: &Point| (point.y - row as f64).abs() < 0.5;
+            series.points.iter().any(there)
+        };
+        drawn
+            .iter()
+            .enumerate()
+            .filter(has)
+            .map(|(number, _)| number)
+    };
+    (0..names.len()).map(|row| within(row).collect()).collect()
+}
+
+/// Height of a row that has a dot of each of so many series.
+fn row(series: usize) -> f64 {
+    (8.0 * series as f64 + 12.0).max(ROW)
+}
+
 /// Colour and dashes of a series. What is not valid is dotted.
 fn look(number: usize, validity: Validity) -> (&'static str, &'static str) {
     let colour = COLOURS.get(number % COLOURS.len()).copied();
     let dash = match validity {
-        Validity::Valid => DASHES.get(number / COLOURS.len() % DASHES.len()).copied(),
+        Validity::Valid | Validity::Virtual => {
+            DASHES.get(number / COLOURS.len() % DASHES.len()).copied()
+        }
         Validity::Invalid | Validity::Imported => Some("1.5 2.5"),
     };
     (colour.unwrap_or("#000"), dash.unwrap_or(""))

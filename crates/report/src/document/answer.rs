@@ -12,7 +12,7 @@ use punctual_model::{CheckStatus, Figure, RequirementRuling, RunRecord};
 use super::named::{counted, interval_us, micros, validity};
 use super::{Answer, KeyFigure, Tone};
 use crate::chart::Validity;
-use crate::text::{digits, events_of, percent};
+use crate::text::{VIRTUAL, digits, events_of, percent};
 
 /// Quantiles of the first screen, the best supported first.
 const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
@@ -26,6 +26,7 @@ pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
     let (tone, word) = match validity(run) {
         Validity::Invalid => (Tone::Bad, "INVALID".to_owned()),
         Validity::Imported => (Tone::Doubtful, "imported, not checked".to_owned()),
+        Validity::Virtual => (Tone::Doubtful, "virtual time".to_owned()),
         Validity::Valid => ruling(run),
     };
     Answer {
@@ -173,8 +174,13 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
 /// Why a run may, or may not, be believed, and what the samples say of what was required.
 fn believed(run: &RunRecord) -> Vec<String> {
     let mut texts = Vec::new();
+    if run.is_virtual() {
+        texts.push(format!("{VIRTUAL}, no latency of any hardware"));
+    }
     match validity(run) {
-        Validity::Valid => texts.push(format!("{} checks passed", run.checks.len())),
+        Validity::Valid | Validity::Virtual => {
+            texts.push(format!("{} checks passed", run.checks.len()));
+        }
         Validity::Imported => texts.push(
             "whether the measurement was valid is not known: another tool made it".to_owned(),
         ),

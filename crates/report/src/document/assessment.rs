@@ -146,10 +146,7 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
         let cell = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| micros(ns as f64));
         let mut row = vec![
             condition.name.clone(),
-            match validity(&condition.run) {
-                Validity::Valid => "yes".to_owned(),
-                other => other.mark().to_owned(),
-            },
+            validity(&condition.run).cell(),
             total.count.to_string(),
             cell(total.min_ns),
         ];

@@ -38,6 +38,7 @@ pub(crate) fn validity(run: &RunRecord) -> Validity {
         run.valid && run.checks.iter().all(Check::passed),
     ) {
         (Some(_), _) => Validity::Imported,
+        (None, true) if run.is_virtual() => Validity::Virtual,
         (None, true) => Validity::Valid,
         (None, false) => Validity::Invalid,
     }

@@ -13,7 +13,7 @@ use super::named::{self, counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, RunItem, Section, Table, Tone};
 use super::{answer, deadline, irregular, results, series};
 use crate::chart::Validity;
-use crate::text::bounded_quantile;
+use crate::text::{VIRTUAL, bounded_quantile};
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
 pub(super) const MANY: usize = 6;
@@ -121,12 +121,15 @@ fn heading(instrument: &str) -> String {
 fn together(all: &[Named<'_>]) -> Answer {
     let with = |wanted| all.iter().filter(|run| run.validity() == wanted).count();
     let (invalid, imported) = (with(Validity::Invalid), with(Validity::Imported));
+    let in_virtual_time = all.iter().filter(|run| run.record().is_virtual()).count();
     let samples: u64 = all.iter().map(|run| run.record().total.count).sum();
     let first = all.first().map(|run| run.record().instrument.as_str());
     // Latencies, gaps and response times have no common largest.
     let alike = all
         .iter()
-        .all(|run| Some(run.record().instrument.as_str()) == first);
+        .all(|run| Some(run.record().instrument.as_str()) == first)
+        // Nor have instruction counts and times.
+        && [0, all.len()].contains(&in_virtual_time);
     let largest = all
         .iter()
         .filter(|_| alike)
@@ -170,12 +173,21 @@ fn together(all: &[Named<'_>]) -> Answer {
     }
     sentence.push('.');
     let (tone, word) = match (invalid, imported) {
+        (0, 0) if in_virtual_time > 0 => {
+            (Tone::Doubtful, format!("{in_virtual_time} in virtual time"))
+        }
         (0, 0) => (Tone::Plain, "all valid".to_owned()),
         (0, n) => (Tone::Doubtful, format!("{n} not checked")),
         (n, _) => (Tone::Bad, format!("{n} INVALID")),
     };
     let mut validity =
         vec!["the runs are shown side by side; nothing here compares them".to_owned()];
+    if in_virtual_time > 0 {
+        validity.push(format!(
+            "{} in {VIRTUAL}, no latency of any hardware; they are marked everywhere",
+            counted(in_virtual_time as u64, "run")
+        ));
+    }
     if invalid > 0 {
         validity.push(
             "no claim can be based on the invalid ones; they are marked everywhere".to_owned(),
@@ -221,10 +233,7 @@ fn overview(all: &[Named<'_>]) -> Table {
             };
             value.map_or_else(|| "-".to_owned(), |ns| micros(ns as f64))
         };
-        let valid = match run.validity() {
-            Validity::Valid => "yes".to_owned(),
-            other => other.mark().to_owned(),
-        };
+        let valid = run.validity().cell();
         let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         table.rows.push(vec![
             run.name.to_owned(),
@@ -299,7 +308,7 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
         }
         let failed = open.count();
         let title = match (run.validity(), failed) {
-            (Validity::Valid, _) => {
+            (validity, _) if validity.is_valid() => {
                 passed += 1;
                 format!("{}: {} checks passed", run.name, record.checks.len())
             }
@@ -310,7 +319,7 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
                 record.checks.len()
             ),
         };
-        if all.len() <= MANY || run.validity() != Validity::Valid {
+        if all.len() <= MANY || !run.validity().is_valid() {
             blocks.push(Block::Fold(title, vec![Block::Items(items)]));
         }
     }

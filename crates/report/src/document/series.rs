@@ -264,10 +264,7 @@ fn quantiles(runs: &[Named<'_>]) -> Option<Table> {
 }
 
 pub(super) fn valid(run: &Named<'_>) -> String {
-    match run.validity().mark() {
-        "" => "yes".to_owned(),
-        mark => mark.to_owned(),
-    }
+    run.validity().cell()
 }
 
 /// A row a thread.

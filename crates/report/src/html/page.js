@@ -5,11 +5,13 @@
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const NS = 'http://www.w3.org/2000/svg';
 const DASH = ['', '6 3', '2 3', '8 3 2 3'];
-const MARK = {valid: '', invalid: 'INVALID', imported: 'not checked'};
+const MARK = {valid: '', virtual: 'VIRTUAL TIME', invalid: 'INVALID', imported: 'not checked'};
 const VIEWS = {histogram: ['Histogram', 'Samples in the bin', 'log', 'log'], head: ['Head', 'Share of the samples per µs', 'lin', 'lin'],
   tail: ['Tail', 'Samples in the bin', 'log', 'log'], cdf: ['CDF', 'Share at or below', 'log', 'lin'],
   ccdf: ['CCDF', 'Share above', 'log', 'log'], pdf: ['PDF', 'Share of the samples per µs', 'log', 'log']};
 const MANY = 24;
+// Every check of it passed.
+const sound = s => s.v === 'valid' || s.v === 'virtual';
 
 const el = (name, attributes, ...inside) => {
   const node = document.createElement(name);
@@ -117,7 +119,7 @@ class Plot {
       const run = this.runs.indexOf(s.r), part = seen[s.r] = (seen[s.r] ?? -1) + 1;
       const n = this.runs.length > 1 && this.dist ? run : i;
       s.colour = n % 8;
-      s.dash = s.v !== 'valid' ? '1.5 2.5' : this.runs.length > 1 && this.dist ? DASH[(part + Math.floor(run / 8)) % 4] : DASH[Math.floor(n / 8) % 4];
+      s.dash = !sound(s) ? '1.5 2.5' : this.runs.length > 1 && this.dist ? DASH[(part + Math.floor(run / 8)) % 4] : DASH[Math.floor(n / 8) % 4];
     });
     this.on = this.all.map(s => s.on === 1);
     this.view = this.dist ? 'histogram' : null; this.mode = 'whole'; this.zoom = null; this.cursor = null;
@@ -167,7 +169,7 @@ class Plot {
       const first = this.all[of[0]];
       const key = document.createElementNS(NS, 'svg');
       key.setAttribute('viewBox', '0 0 24 8'); key.setAttribute('aria-hidden', 'true');
-      shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': many && first.v === 'valid' ? '' : first.dash});
+      shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': many && sound(first) ? '' : first.dash});
       const b = el('button', {type: 'button', onclick: () => {
         const on = !of.some(i => this.on[i]);
         for (const i of of) this.on[i] = on && eligible(i);
@@ -214,8 +216,12 @@ class Plot {
   draw() {
     const w = this.width = Math.max(300, this.fixed || this.plot.clientWidth), names = this.sy === 'names' ? this.data.y.names : null;
     const left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
-    const top = 10, right = w - 10, room = names ? Math.max(70, names.length * 28) : w < 560 ? 250 : 330, bottom = top + room, h = bottom + 40;
-    const shown = this.shown(), log = {x: this.sx === 'log', y: this.sy === 'log'};
+    const shown = this.shown();
+    // Series of the same row lie a little apart; a row has room for all of them.
+    const lanes = (names || []).map((_, r) => shown.filter(([s]) => this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
+    const row = Math.max(28, 8 * Math.max(1, ...lanes.map(l => l.length)) + 12);
+    const top = 10, right = w - 10, room = names ? Math.max(70, names.length * row) : w < 560 ? 250 : 330, bottom = top + room, h = bottom + 40;
+    const log = {x: this.sx === 'log', y: this.sy === 'log'};
     const marks = (this.dist ? this.data.m.map(([n, ns]) => [n, ns / 1e3, 1]) : this.data.m)
       .filter(m => this.view === 'head' ? m[1] <= this.data.split / 1e3 : this.view === 'tail' ? m[1] >= this.data.split / 1e3 : true);
     const xs = [], ys = [];
@@ -263,7 +269,7 @@ class Plot {
     const area = shape(svg, 'g', {'clip-path': `url(#${clip})`});
     this.drawn = {};
     const thin = shown.length > 8;
-    shown.forEach(([s, i], order) => {
+    shown.forEach(([s, i]) => {
       const g = shape(area, 'g', {class: 'c' + s.colour});
       const ps = this.points(s);
       if (s.shape !== 'points') {
@@ -282,12 +288,12 @@ class Plot {
         const x = X(p[0]);
         let y = Y(p[1]);
         if (x === null || y === null) continue;
-        if (names && shown.length > 1) y += (order - (shown.length - 1) / 2) * Math.min(7, 16 / shown.length);
+        if (names) { const lane = lanes[Math.round(p[1])]; y += (lane.indexOf(i) - (lane.length - 1) / 2) * 7; }
         if (p[2] != null) {
           const [a, b] = names ? [X(p[2]), X(p[3])] : [Y(p[2]), Y(p[3])];
           if (a !== null && b !== null) shape(g, 'path', {class: 'l', 'stroke-width': 1.6, d: names ? `M${a.toFixed(1)} ${y - 4}v8m0 -4H${b.toFixed(1)}m0 -4v8` : `M${x - 4} ${a.toFixed(1)}h8m-4 0V${b.toFixed(1)}m-4 0h8`});
         }
-        shape(g, 'circle', {class: s.v === 'valid' ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
+        shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
     });
     marks.forEach(([name, at, up], n) => {
@@ -297,7 +303,7 @@ class Plot {
       const end = p > (left + right) / 2;
       shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? top + 13 + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
     });
-    const bad = ['invalid', 'imported'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
+    const bad = ['invalid', 'imported', 'virtual'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
     bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: bottom - 10 - 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}: ${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
     if (!shown.length) shape(svg, 'text', {x: (left + right) / 2, y: (top + bottom) / 2, 'text-anchor': 'middle'}, 'No series is switched on');
     this.line = shape(svg, 'path', {class: 'cur', d: ''});
