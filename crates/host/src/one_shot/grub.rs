@@ -44,7 +44,7 @@ impl Grub {
     /// Returns GRUB's files, if there are any.
     pub(super) fn find(sys: &SysRoot) -> Option<Self> {
         let exists = |directory: &&str| sys.exists(&format!("{directory}/grub.cfg"));
-        let directory = DIRECTORIES.into_iter().find(|d| exists(&d))?;
+        let directory = DIRECTORIES.into_iter().find(exists)?;
         let config = content(sys, &format!("{directory}/grub.cfg")).unwrap_or_default();
         Some(Self { directory, config })
     }

@@ -264,9 +264,11 @@ pub fn install(
     keep(&dir, &kept)?;
     for (step, number) in prepared.steps.iter().zip(1..) {
         if let Err(err) = step.carry_out(sys, &prepared.plan.id) {
-            // What was not begun is as it was, and whatever of it is there is not ours.
-            drop(undo(&kept, sys, number));
-            dir.remove(ACTIVE)?;
+            // What was not begun is as it was, and whatever of it is there is not ours. Where even this fails, what undoes
+            // it stays for `revert`.
+            if undo(&kept, sys, number).is_ok() {
+                dir.remove(ACTIVE)?;
+            }
             return Err(err);
         }
     }

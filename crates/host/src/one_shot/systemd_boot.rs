@@ -82,7 +82,7 @@ impl SystemdBoot {
 
 fn place(sys: &SysRoot) -> Option<&'static str> {
     let has = |place: &&str| sys.exists(&format!("{place}/loader/entries"));
-    PLACES.into_iter().find(|place| has(&place))
+    PLACES.into_iter().find(has)
 }
 
 /// Returns the path of a variable.

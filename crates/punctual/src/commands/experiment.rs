@@ -28,7 +28,7 @@ use punctual_store::Store;
 pub(crate) use self::left_out::lack_of;
 use self::runner::Child;
 use self::view::{Teller, Watchers};
-use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
+use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs, MetricsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
@@ -137,6 +137,7 @@ pub(crate) fn experiment_of(text: &str, plan: &Plan) -> Result<Experiment, CliEr
 pub(super) fn go_on_with(home: Option<&Path>, name: &str) -> Result<Exit, CliError> {
     let args = ExperimentResumeArgs {
         name: name.to_owned(),
+        metrics: MetricsArgs::default(),
         quiet: true,
     };
     resume(home, &args)
