@@ -13,6 +13,7 @@
 //! choice is taken out then.
 
 mod env_block;
+mod files;
 mod grub;
 mod install;
 mod mounts;
