@@ -38,6 +38,8 @@ pub(crate) enum Need {
     Root,
     Punctual,
     Cyclictest,
+    /// QEMU, and a kernel for it.
+    Guests,
 }
 
 /// Our figure and that of cyclictest, or of what else a budget is beside, taken one directly after the other.

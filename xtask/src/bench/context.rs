@@ -22,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     /// For bench.json and passing files.
     pub(crate) output: PathBuf,
+    /// Of cargo.
+    target: PathBuf,
     /// The binary to be measured.
     pub(crate) punctual: PathBuf,
     /// The CPU to which both programs are pinned.
@@ -60,6 +62,7 @@ impl Context {
         }
         Ok(Self {
             root: root.to_path_buf(),
+            target,
             output,
             punctual,
             cpu: last_cpu()?,
@@ -67,6 +70,11 @@ impl Context {
             interrupted,
             notes: RefCell::default(),
         })
+    }
+
+    /// Returns the kernel that guests boot.
+    pub(crate) fn kernel(&self) -> PathBuf {
+        self.target.join("kernels/vmlinuz-rt")
     }
 
     /// Returns why `need` is not met, in words for the user.
@@ -88,6 +96,19 @@ impl Context {
                 started
                     .is_err()
                     .then(|| "no cyclictest: sudo apt-get install rt-tests".into())
+            }
+            Need::Guests if !self.kernel().is_file() => Some(format!(
+                "no {}: run scripts/kernel-images.sh",
+                self.kernel().display()
+            )),
+            Need::Guests => {
+                let started = Command::new("qemu-system-x86_64")
+                    .arg("--version")
+                    .stdout(Stdio::null())
+                    .status();
+                started
+                    .is_err()
+                    .then(|| "no QEMU: sudo apt-get install qemu-system-x86".into())
             }
             Need::Root | Need::Punctual => None,
         }

@@ -11,6 +11,7 @@ mod budget;
 mod context;
 mod cpu_time;
 mod doctor;
+mod guest;
 mod keep_up;
 mod locked_memory;
 mod many_runs;
@@ -124,6 +125,13 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(1e9),
         needs: &[Need::Punctual],
         measure: page::measure,
+    },
+    Budget {
+        name: "first-guest-sample",
+        unit: Unit::Nanos,
+        limit: Limit::Ratio(1.5),
+        needs: &[Need::Punctual, Need::Guests],
+        measure: guest::to_first_sample,
     },
     Budget {
         name: "memory-copy",
