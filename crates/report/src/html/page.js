@@ -215,7 +215,7 @@ class Plot {
   shown() { return this.all.map((s, i) => [s, i]).filter(([, i]) => this.on[i]); }
   draw() {
     const w = this.width = Math.max(300, this.fixed || this.plot.clientWidth), names = this.sy === 'names' ? this.data.y.names : null;
-    const left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
+    let left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
     const shown = this.shown();
     // Series of the same row lie a little apart; a row has room for all of them.
     const lanes = (names || []).map((_, r) => shown.filter(([s]) => this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
@@ -239,6 +239,9 @@ class Plot {
       });
     }
     const [y0, y1] = names ? [-0.5, names.length - 0.5] : fit(ys, log.y);
+    const yt = names ? names.map((n, i) => [i, n]) : ticks(y0, y1, log.y, room / 42);
+    // The label of the axis stands beside the longest figure.
+    if (!names) left = Math.max(left, 28 + 6.9 * Math.max(0, ...yt.map(([, text]) => text.length)));
     const t = (v, a, b, lg) => lg ? (v > 0 ? (Math.log(v) - Math.log(a)) / (Math.log(b) - Math.log(a)) : null) : (v - a) / (b - a);
     const X = v => { const s = t(v, x0, x1, log.x); return s === null ? null : left + (right - left) * s; };
     const Y = v => { const s = t(v, y0, y1, log.y); return s === null ? null : names ? top + room * s : bottom - room * s; };
@@ -255,7 +258,6 @@ class Plot {
       shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${px.toFixed(1)} ${top}V${bottom}`});
       if (text) shape(svg, 'text', {x: px.toFixed(1), y: bottom + 16, 'text-anchor': 'middle'}, cut(text, 14));
     }
-    const yt = names ? names.map((n, i) => [i, n]) : ticks(y0, y1, log.y, room / 42);
     for (const [at, text] of yt) {
       const py = Y(at);
       shape(svg, 'path', {class: text ? 'g' : 'h', d: `M${left} ${py.toFixed(1)}H${right}`});
