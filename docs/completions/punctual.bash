@@ -5108,7 +5108,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__study__subcmd__run)
-            opts="-q -h -V --quick --paper --budget --target --parameter --new --json --quiet --home --help --version"
+            opts="-q -h -V --quick --paper --budget --target --kernels --parameter --new --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5119,6 +5119,10 @@ _punctual() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernels)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -570,7 +570,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l budget -d 'As many blocks as fit into this time' -r
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l target -d 'A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then the RT kernel (twice)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l target -d 'A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then the RT kernel (twice) [default: two of one version that are found, as guests in virtual time]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l kernels -d 'Directory with kernel images, of which a stock kernel and an RT kernel of one version are taken [default: target/kernels, /boot and the store]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the study\'s experiments, over the scale\'s (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l quick -d 'Less than a minute a study: shows that it works, and seldom more'
