@@ -89,8 +89,10 @@ fn two_recorded_sets_are_compared_beside_the_published_ratios() {
     let report = answer.json();
     assert_valid(&schema("study-report.schema.json"), &report);
     let answers = report["studies"][0]["answers"].as_array().unwrap();
-    assert_eq!(answers.len(), 2, "5 and 15 threads");
-    for answer in answers {
+    assert_eq!(answers.len(), 3, "5 and 15 threads, and 5 beside a load");
+    let without = answers[2]["skipped"].as_str().unwrap();
+    assert!(without.contains("load=fork"), "{without}");
+    for answer in &answers[..2] {
         let rows = answer["rows"].as_array().unwrap();
         let row = |cell: &str, figure: &str| -> Value {
             let mut rows = rows.iter();

@@ -26,7 +26,11 @@ const LABEL: usize = 10;
 
 /// Writes `label`, and `text` beside it, broken between words.
 pub(crate) fn paragraph(label: &str, text: &str) -> String {
-    wrapped(&format!("{label:<LABEL$}"), LABEL, text)
+    let label = match label.chars().count() < LABEL {
+        true => format!("{label:<LABEL$}"),
+        false => format!("{label} "),
+    };
+    wrapped(&label, LABEL, text)
 }
 
 /// Writes `lead` and `text`, broken between words, with the further lines indented.

@@ -219,6 +219,7 @@ pub(super) fn of_recorded(
             in_blocks: false,
         };
         let mut groups = select::read(store, &select::groups(recorded, &[])?, &chosen)?;
+        let mut lacking = None;
         for group in &mut groups {
             let before = group.runs.len();
             group.runs.retain(|run| {
@@ -228,12 +229,12 @@ pub(super) fn of_recorded(
             if group.runs.is_empty() {
                 let levels = question.base.iter().filter(|(factor, _)| *factor != vary);
                 let levels: Vec<String> = levels.map(|(f, l)| format!("{f}={l}")).collect();
-                return Err(CliError::failed_to(format!(
+                lacking = Some(format!(
                     "compare `{}`: none of its {before} valid runs is one with {}",
                     group.name,
                     levels.join(" ")
-                ))
-                .hint("`punctual study show` says which runs the study takes"));
+                ));
+                break;
             }
             for run in &mut group.runs {
                 with_derived(&mut run.record);
@@ -246,6 +247,10 @@ pub(super) fn of_recorded(
                 }
             }
         }
+        if let Some(why) = lacking {
+            answers.push(skipped(question, why));
+            continue;
+        }
         let mut levels = vec!["stock".to_owned(), "rt".to_owned()];
         if question.base.get(vary) == levels.last() {
             groups.reverse();
@@ -253,11 +258,23 @@ pub(super) fn of_recorded(
         }
         answers.push(answer(question, Cells { groups, levels }, &metrics)?);
     }
+    let reasons: Option<Vec<&String>> = answers.iter().map(|a| a.skipped.as_ref()).collect();
+    if let Some(why) = reasons.as_ref().and_then(|reasons| reasons.first()) {
+        return Err(CliError::failed_to(why.as_str())
+            .hint("`punctual study show` says which runs the study takes"));
+    }
     Ok(answers)
 }
 
-/// Whether a run is at a level, by its tags, or by its number of threads.
+/// Whether a run is at a level, by its tags, its number of threads, or its loads.
 fn is_at(record: &punctual_model::RunRecord, factor: &str, level: &str) -> bool {
+    if factor == "load" {
+        let mut loads = record.loads.iter();
+        return match level {
+            "idle" => record.loads.is_empty(),
+            _ => loads.any(|load| load.load == level),
+        };
+    }
     let tagged = record.tags.get(factor).is_some_and(|known| known == level);
     tagged || (factor == "threads" && record.series.len().to_string() == level)
 }
