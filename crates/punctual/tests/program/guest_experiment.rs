@@ -55,8 +55,8 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
 
     let running = home.start(["experiment", "run", path]);
     let in_flight = || {
-        let log = fs::read_to_string(home.store().join("experiments/kernels/log.jsonl"));
-        let log = log.unwrap_or_default();
+        let log = fs::read(home.store().join("experiments/kernels/log.jsonl"));
+        let log = String::from_utf8(log.unwrap_or_default()).unwrap_or_default();
         log.contains("\"end\"") && log.lines().last().is_some_and(|l| l.contains("\"begin\""))
     };
     assert!(wait_until(PATIENCE, in_flight));
