@@ -6,7 +6,8 @@
 //! The disk becomes the root directory, so that the commands find it as on any machine. Which boot this is, is kept on it.
 //! All that is said goes to the second serial port as text.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -58,7 +59,11 @@ pub(super) fn work(line: &mut SerialLine, job: &DiskJob) -> Result<(), Failure> 
     env::set_current_dir("/")?;
     put(&program)?;
     let before: usize = sys.fact(BOOTS).unwrap_or(0);
-    fs::write(BOOTS, (before + 1).to_string())?;
+    // A boot that hangs must not be taken for one that never was.
+    let mut counter = File::create(BOOTS)?;
+    counter.write_all((before + 1).to_string().as_bytes())?;
+    counter.sync_all()?;
+    drop(counter);
     say(line, &format!("== boot {}, {release}\n", before + 1))?;
     for command in job.boots.get(before).into_iter().flatten() {
         match DiskStep::of(command) {
