@@ -18,6 +18,7 @@ use anyhow::{Context as _, bail};
 use super::budget::Outcome;
 use super::context::Context;
 use super::program;
+use crate::files;
 
 const QEMU: &str = "qemu-system-x86_64";
 
@@ -26,7 +27,7 @@ pub(crate) fn to_first_sample(context: &Context) -> anyhow::Result<Outcome> {
     let (script, written) = stand_in(&context.output)?;
     let ours = || measure(context, &kernel, None);
     measure(context, &kernel, Some(&script))?;
-    let text = fs::read_to_string(&written).context("failed to read the arguments of QEMU")?;
+    let text = files::read(&written).context("failed to read the arguments of QEMU")?;
     let arguments = bare(&text);
     let theirs = || {
         let mut command = Command::new(QEMU);

@@ -359,7 +359,8 @@ fn disturb(guest: u32) {
     };
     // Before QEMU has asked for it, the signal ends the process.
     let blocked = || {
-        let status = fs::read_to_string(format!("/proc/{guest}/status")).ok()?;
+        let status = fs::read(format!("/proc/{guest}/status")).ok()?;
+        let status = String::from_utf8_lossy(&status);
         let mask = status
             .lines()
             .find_map(|line| line.strip_prefix("SigBlk:"))?;
