@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A machine that systemd-boot starts.
+
+use super::*;
+
+const INFO: &str = "sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+const FEATURES: &str =
+    "sys/firmware/efi/efivars/LoaderFeatures-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+const ONCE: &str =
+    "sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+fn systemd_boot() -> Bench {
+    let bench = Bench::bare(&[
+        ("/efi/loader/entries/debian.conf", "title Debian"),
+        ("/proc/self/mountinfo", MOUNTS),
+    ]);
+    bench.write(INFO, &super::systemd_boot::encoded("systemd-boot 252.39"));
+    bench
+}
+
+#[test]
+fn systemd_boot_gets_an_entry_and_a_variable_and_loses_them() {
+    let bench = systemd_boot();
+    let before = bench.dump();
+    let plan = bench.plan();
+    assert_eq!(
+        (plan.loader, plan.refusals),
+        (Some(OneShotLoader::SystemdBoot), vec![])
+    );
+    bench.install().unwrap();
+    let entry = bench.text("efi/loader/entries/punctual-once.conf");
+    for part in [
+        "\nlinux /punctual/vmlinuz\ninitrd /punctual/initrd.img\n",
+        "\noptions root=UUID=abc ro quiet threadirqs panic=10 punctual.once=abc-1\n",
+    ] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    assert_eq!(
+        bench.read(ONCE),
+        super::systemd_boot::encoded("punctual-once.conf")
+    );
+    assert!(bench.sys.exists("/efi/punctual/vmlinuz"));
+    assert_eq!(bench.status().state, OneShotState::Waiting);
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.dump(), before);
+    // The loader takes the variable away when it heeds it.
+    bench.install().unwrap();
+    fs::remove_file(bench.sys.full(ONCE)).unwrap();
+    bench.write("proc/sys/kernel/random/boot_id", b"boot-2");
+    assert_eq!(bench.status().state, OneShotState::FellBack);
+    bench.write("proc/sys/kernel/random/boot_id", b"boot-1\n");
+    assert!(bench.revert().is_complete());
+    assert_eq!(bench.dump(), before);
+}
+
+#[test]
+fn systemd_boot_that_cannot_is_refused() {
+    let old = systemd_boot();
+    old.write(FEATURES, &[7, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(old.refused().contains("does not heed LoaderEntryOneShot"));
+    let hidden = systemd_boot();
+    fs::remove_dir_all(hidden.sys.full("/efi")).unwrap();
+    assert!(hidden.refused().contains("not to be seen"));
+    let silent = systemd_boot();
+    fs::remove_file(silent.sys.full(INFO)).unwrap();
+    assert!(silent.refused().contains("do not say that systemd-boot"));
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Machines on which GRUB would not fall back.
+
+use super::*;
+
+#[test]
+fn where_grub_cannot_write_it_is_refused_with_the_reason() {
+    let mounts = |line: &'static str| [("proc/self/mountinfo", line)];
+    let case = |line: &'static str, files: &[(&str, &str)], part: &str| {
+        let mut all = mounts(line).to_vec();
+        all.extend(files);
+        let bench = Bench::grub(&all);
+        let before = bench.dump();
+        let said = bench.refused();
+        assert!(said.contains(part), "{part}: {said}");
+        assert!(matches!(
+            bench.install().unwrap_err(),
+            OneShotError::Refused { .. }
+        ));
+        assert_eq!(bench.dump(), before);
+    };
+    case(
+        "21 1 0:30 /@ / rw - btrfs /dev/sda2 rw",
+        &[],
+        "lies on btrfs (/dev/sda2)",
+    );
+    case(
+        "21 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw",
+        &[("sys/dev/block/253:0/dm/uuid", "LVM-x")],
+        "lies on LVM",
+    );
+    case(
+        "21 1 253:0 / / rw - ext4 /dev/mapper/c rw",
+        &[("sys/dev/block/253:0/dm/uuid", "CRYPT-LUKS2-x")],
+        "an encrypted volume",
+    );
+    case(
+        "21 1 9:0 / / rw - ext4 /dev/md0 rw",
+        &[("sys/dev/block/9:0/md/level", "raid1")],
+        "lies on software RAID (md)",
+    );
+    case("21 1 0:30 / / rw - overlay overlay rw", &[], "overlay");
+    case(
+        "21 1 9:9 / / rw - ext4 /dev/sdz rw",
+        &[],
+        "of which the kernel says nothing",
+    );
+    case(
+        "21 1 8:2 / / ro - ext4 /dev/sda2 rw",
+        &[],
+        "/boot is mounted read-only",
+    );
+    case("", &[], "is not known");
+}
+
+#[test]
+fn where_grub_would_not_heed_it_is_refused_with_the_reason() {
+    let case = |config: String, part: &str| {
+        let said = Bench::grub(&[("boot/grub/grub.cfg", &config)]).refused();
+        assert!(said.contains(part), "{part}: {said}");
+    };
+    case(
+        CONFIG.replace("save_env next_entry", "true"),
+        "does not heed next_entry",
+    );
+    case(
+        CONFIG.replace("   save_env", "#  save_env"),
+        "does not heed next_entry",
+    );
+    case(
+        CONFIG.replace("custom.cfg", "other.cfg"),
+        "does not read /boot/grub/custom.cfg",
+    );
+    case(
+        CONFIG.replace("/boot/vmlinuz-6.1.0-56-amd64", "/vmlinuz-gone"),
+        "no entry with a kernel",
+    );
+    case(
+        CONFIG.replace("\tlinux\t", "\tblscfg\t"),
+        "loader/entries here (blscfg)",
+    );
+    case(String::new(), "cannot be read");
+    let damaged = Bench::grub(&[("boot/grub/grubenv", "# something else")]);
+    assert!(
+        damaged.refused().contains("no environment block"),
+        "{}",
+        damaged.refused()
+    );
+    let there = Bench::grub(&[("boot/punctual/x", "")]);
+    assert!(there.refused().contains("/boot/punctual is there already"));
+    let modules = Bench::grub(&[("lib/modules/6.1.0-56-rt-amd64/x", "")]);
+    assert!(modules.refused().contains("is there already"));
+    let secure = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    let secure = Bench::grub(&[(secure, "\u{6}\0\0\0\u{1}")]);
+    assert!(secure.refused().contains("Secure Boot is on"));
+    let quotes = Bench::grub(&[("proc/cmdline", "dyndbg=\"file x +p\"")]);
+    assert!(quotes.refused().contains("has quotes"));
+}
