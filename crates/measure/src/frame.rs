@@ -243,7 +243,7 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Lets all threads of `crew` work towards deadlines from an origin that lies [`HEAD_START`] ahead, and is passed to
+    /// Lets all threads of `crew` work towards deadlines from an origin that lies 2 ms ahead, and is passed to
     /// `begin` before. Nothing that can take long comes between the reading of the clock and the start: on a busy
     /// machine assembling threads and locking their memory takes tens of milliseconds, and what the first cycles waited for
     /// would be us.
