@@ -149,11 +149,12 @@ fn no_thread_of_these_instruments_allocates_while_it_measures() {
     let pi = Pi {
         protocols: Protocol::ALL.to_vec(),
         insist: false,
-        interval: Nanos::from_millis(5),
-        hold: Nanos::from_micros(200),
-        spin: Nanos::from_micros(400),
+        interval: Nanos::from_millis(10),
+        // A quarter of it after the first thread the second one must come, though woken from an idle state.
+        hold: Nanos::from_millis(2),
+        spin: Nanos::from_millis(2),
     };
-    does_not_grow("pi", fifo, Nanos::from_millis(100), |frame| {
+    does_not_grow("pi", fifo, Nanos::from_millis(200), |frame| {
         pi::run(&pi, frame).map(|(found, _)| found)
     });
     let irq = Irq {
