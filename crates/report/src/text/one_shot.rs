@@ -40,9 +40,7 @@ pub fn one_shot_plan(plan: &OneShotPlan) -> String {
         );
         text += &paragraph("File", &said);
         for line in write.text.iter().flat_map(|text| text.lines()) {
-            text += "          ";
-            text += &clean(line);
-            text.truncate(text.trim_end().len());
+            text += format!("          {}", clean(line)).trim_end();
             text.push('\n');
         }
     }
