@@ -262,11 +262,22 @@ fn kexec_refusals(sys: &SysRoot) -> Vec<OneShotRefusal> {
             "the running kernel is built without kexec".to_owned(),
             hint,
         ));
+    } else if kexec_is_loaded(sys) {
+        let hint = "kexec --unload, or restart, if it is not wanted";
+        all.push(refusal(
+            "a kernel is loaded for kexec already, and could not be put back".to_owned(),
+            hint,
+        ));
     } else if sys.fact::<u8>("/proc/sys/kernel/kexec_load_disabled") == Some(1) {
         let hint = "it can be turned on only by a restart";
         all.push(refusal("kernel.kexec_load_disabled is 1".to_owned(), hint));
     }
     all
+}
+
+/// Whether a kernel is in memory that the running one can jump to.
+fn kexec_is_loaded(sys: &SysRoot) -> bool {
+    sys.fact::<u8>("/sys/kernel/kexec_loaded") == Some(1)
 }
 
 /// Whether the firmware starts only what is signed (UEFI specification, the global variable `SecureBoot`).

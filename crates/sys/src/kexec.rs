@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 
 /// linux/kexec.h.
+const UNLOAD: libc::c_ulong = 1;
 const NO_INITRAMFS: libc::c_ulong = 4;
 
 /// Loads a kernel, which `reboot(RB_KEXEC)` starts. One that was loaded before is replaced.
@@ -34,6 +35,29 @@ pub fn load(image: &File, initrd: Option<&File>, command_line: &str) -> io::Resu
             length,
             line.as_ptr(),
             flags,
+        )
+    };
+    match rc {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Takes the loaded kernel out of memory again.
+///
+/// # Errors
+///
+/// Fails with `ENOSYS` where the kernel lacks it, and with `EPERM` without privilege or in lockdown.
+pub fn unload() -> io::Result<()> {
+    // SAFETY: with this flag the kernel looks at no other argument.
+    let rc = unsafe {
+        libc::syscall(
+            libc::SYS_kexec_file_load,
+            -1,
+            -1,
+            0,
+            std::ptr::null::<libc::c_char>(),
+            UNLOAD,
         )
     };
     match rc {

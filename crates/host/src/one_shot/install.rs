@@ -358,8 +358,13 @@ impl Piece {
     ) -> Result<OneShotUndone, OneShotError> {
         use OneShotUndone::{AlreadyBack, Conflict, Restored};
         if *self == Self::Kexec {
-            // It is gone with the next restart, whatever that is.
-            return Ok(AlreadyBack);
+            // Any restart takes it away, and another boot's is somebody else's.
+            if super::status::boot_id(sys) != installed.boot_id || !super::kexec_is_loaded(sys) {
+                return Ok(AlreadyBack);
+            }
+            kexec::unload()
+                .map_err(|err| failed("unload", "the kernel for kexec".as_ref(), err))?;
+            return Ok(Restored);
         }
         let full = inside(sys, self.path())?;
         match self {
