@@ -6,6 +6,8 @@
 //! git chooses the commits (git-bisect(1)), in a worktree beside the repository; an oracle judges each of them. Both
 //! ends are judged first: where the good one is not good or the bad one not bad, the answer would be a random commit.
 
+mod worktree;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,6 +15,7 @@ use punctual_model::{
     BisectReport, BisectStep, BisectVerdict, ConflictingCommit, KERNEL_BISECT_FORMAT,
 };
 
+use self::worktree::Worktree;
 use crate::git::Git;
 use crate::tool::{Long, ToolError};
 
@@ -61,12 +64,21 @@ pub enum BisectError {
         /// The bad one.
         bad: String,
     },
-    /// A temporary directory.
-    #[error("make a temporary directory")]
+    /// The directory that it works in.
+    #[error("make a directory to work in")]
     Scratch(#[source] std::io::Error),
     /// The oracle cannot be run.
     #[error("run the oracle")]
     Oracle(#[source] ToolError),
+}
+
+impl BisectError {
+    const fn is_stopped(&self) -> bool {
+        match self {
+            Self::Git(err) | Self::Oracle(err) => err.is_stopped(),
+            _ => false,
+        }
+    }
 }
 
 /// Judges the commit that is checked out in a directory, and returns an exit status: 0 good, 125 cannot be judged, 1 to
@@ -99,15 +111,16 @@ pub fn command_oracle<'a>(
     }
 }
 
-/// Bisects. `heard` gets each judgement.
+/// Bisects, until `stop` says so. `heard` gets each judgement.
 ///
 /// # Errors
 ///
-/// Fails on commits that are not there, and when git or the oracle cannot be run. That there is no answer is in the
-/// report.
+/// Fails on commits that are not there, and when git or the oracle cannot be run. That there is no answer, because it
+/// was stopped or for another reason, is in the report.
 pub fn bisect(
     order: &Order,
     oracle: &mut Oracle<'_>,
+    stop: &dyn Fn() -> bool,
     heard: &mut dyn FnMut(&BisectStep),
 ) -> Result<BisectReport, BisectError> {
     let git = Git::at(&order.tree);
@@ -126,16 +139,11 @@ pub fn bisect(
         });
     }
     let count = git.say(&["rev-list", "--count", &format!("{good}..{bad}")])?;
-    let scratch = tempfile::Builder::new()
-        .prefix("bisect-")
-        .tempdir_in(&order.scratch);
-    let scratch = scratch.map_err(BisectError::Scratch)?;
-    let worktree = Worktree::add(&git, &scratch.path().join("tree"), &bad)?;
     let mut report = BisectReport {
         format: KERNEL_BISECT_FORMAT.to_owned(),
         tree: order.tree.display().to_string(),
-        good: good.clone(),
-        bad: bad.clone(),
+        good,
+        bad,
         oracle: order.oracle.clone(),
         commits: count.parse().unwrap_or(0),
         steps: Vec::new(),
@@ -143,34 +151,17 @@ pub fn bisect(
         candidates: Vec::new(),
         stopped: None,
     };
-    let mut judge = Judge {
-        git: &worktree.git,
+    worktree::sweep(&order.scratch);
+    let search = Search {
+        order,
         oracle,
+        stop,
         heard,
     };
-    if order.judge_ends {
-        for (commit, wanted, word) in [
-            (&good, BisectVerdict::Good, "good"),
-            (&bad, BisectVerdict::Bad, "bad"),
-        ] {
-            worktree
-                .git
-                .say(&["checkout", "--quiet", "--detach", commit])?;
-            match judge.here(&mut report)? {
-                Some(verdict) if verdict == wanted => {}
-                Some(verdict) => {
-                    let found = word_of(verdict);
-                    report.stopped = Some(format!(
-                        "the commit that was said to be {word} is judged {found}"
-                    ));
-                    return Ok(report);
-                }
-                None => return Ok(report),
-            }
-        }
+    match search.carry_out(&git, &mut report) {
+        Err(err) if err.is_stopped() => report.stopped = Some("it was stopped".to_owned()),
+        ended => ended?,
     }
-    search(&mut judge, &mut report)?;
-    worktree.git.try_it(&["bisect", "reset"])?;
     Ok(report)
 }
 
@@ -183,65 +174,88 @@ pub const fn word_of(verdict: BisectVerdict) -> &'static str {
     }
 }
 
-fn search(judge: &mut Judge<'_, '_>, report: &mut BisectReport) -> Result<(), BisectError> {
-    let git = judge.git;
-    let mut said = git.try_it(&["bisect", "start", &report.bad, &report.good])?;
-    loop {
-        let text = said.text();
-        let first = text
-            .lines()
-            .find_map(|line| line.strip_suffix(" is the first bad commit"));
-        if let Some(id) = first {
-            report.first_bad = Some(git.described(id)?);
-            return Ok(());
-        }
-        if text.contains("only 'skip'ped commits left") {
-            let ids = text
-                .lines()
-                .filter(|line| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit()));
-            for id in ids {
-                report.candidates.push(git.described(id)?);
-            }
-            report.stopped = Some("commits that could not be judged are in the way".to_owned());
-            return Ok(());
-        }
-        if !said.status.success() {
-            report.stopped = Some(format!("git bisect: {}", said.stderr.trim()));
-            return Ok(());
-        }
-        let Some(verdict) = judge.here(report)? else {
-            return Ok(());
-        };
-        said = git.try_it(&[
-            "bisect",
-            match verdict {
-                BisectVerdict::Good => "good",
-                BisectVerdict::Bad => "bad",
-                BisectVerdict::Skip => "skip",
-            },
-        ])?;
-    }
-}
-
-struct Judge<'a, 'b> {
-    git: &'a Git,
+struct Search<'a, 'b> {
+    order: &'a Order,
     oracle: &'a mut Oracle<'b>,
+    stop: &'a dyn Fn() -> bool,
     heard: &'a mut dyn FnMut(&BisectStep),
 }
 
-impl Judge<'_, '_> {
-    /// Judges what is checked out; nothing where the oracle failed, which the report then says.
-    fn here(&mut self, report: &mut BisectReport) -> Result<Option<BisectVerdict>, BisectError> {
-        let commit = self.git.described("HEAD")?;
-        let begun = Instant::now();
-        let status = match (self.oracle)(&self.git.path, &commit) {
-            Ok(status) => status,
-            Err(ToolError::Stopped { .. }) => {
-                report.stopped = Some("it was stopped".to_owned());
-                return Ok(None);
+impl Search<'_, '_> {
+    /// Judges the ends and what git chooses between them; the answer, or why there is none, comes into the report.
+    fn carry_out(mut self, of: &Git, report: &mut BisectReport) -> Result<(), BisectError> {
+        let (good, bad) = (report.good.clone(), report.bad.clone());
+        let worktree = Worktree::add(of, &self.order.scratch, &bad, self.stop)?;
+        let ends = [
+            (&good, BisectVerdict::Good, "good"),
+            (&bad, BisectVerdict::Bad, "bad"),
+        ];
+        for (commit, wanted, word) in ends.into_iter().filter(|_| self.order.judge_ends) {
+            worktree.check_out(commit, self.stop)?;
+            let Some(verdict) = self.judge(&worktree.git, report)? else {
+                return Ok(());
+            };
+            if verdict != wanted {
+                let found = word_of(verdict);
+                report.stopped = Some(format!(
+                    "the commit that was said to be {word} is judged {found}"
+                ));
+                return Ok(());
             }
-            Err(err) => return Err(BisectError::Oracle(err)),
-        };
+        }
+        self.between(&worktree.git, report, ["bisect", "start", &bad, &good])
+    }
+
+    fn between(
+        &mut self,
+        git: &Git,
+        report: &mut BisectReport,
+        begin: [&str; 4],
+    ) -> Result<(), BisectError> {
+        let (mut fine, mut said) = git.try_long(&begin, self.stop)?;
+        loop {
+            let first = said
+                .lines()
+                .find_map(|line| line.strip_suffix(" is the first bad commit"));
+            if let Some(id) = first {
+                report.first_bad = Some(git.described(id)?);
+                return Ok(());
+            }
+            if said.contains("only 'skip'ped commits left") {
+                let ids = said
+                    .lines()
+                    .filter(|line| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit()));
+                for id in ids {
+                    report.candidates.push(git.described(id)?);
+                }
+                report.stopped = Some("commits that could not be judged are in the way".to_owned());
+                return Ok(());
+            }
+            if !fine {
+                report.stopped = Some(format!("git bisect: {}", said.trim()));
+                return Ok(());
+            }
+            let Some(verdict) = self.judge(git, report)? else {
+                return Ok(());
+            };
+            let word = match verdict {
+                BisectVerdict::Good => "good",
+                BisectVerdict::Bad => "bad",
+                BisectVerdict::Skip => "skip",
+            };
+            (fine, said) = git.try_long(&["bisect", word], self.stop)?;
+        }
+    }
+
+    /// Judges what is checked out; nothing where the oracle failed, which the report then says.
+    fn judge(
+        &mut self,
+        git: &Git,
+        report: &mut BisectReport,
+    ) -> Result<Option<BisectVerdict>, BisectError> {
+        let commit = git.described("HEAD")?;
+        let begun = Instant::now();
+        let status = (self.oracle)(&git.path, &commit).map_err(BisectError::Oracle)?;
         let verdict = match status {
             0 => BisectVerdict::Good,
             SKIP => BisectVerdict::Skip,
@@ -263,41 +277,6 @@ impl Judge<'_, '_> {
         (self.heard)(&step);
         report.steps.push(step);
         Ok(Some(verdict))
-    }
-}
-
-/// A worktree that goes when it is dropped.
-struct Worktree {
-    git: Git,
-    of: Git,
-}
-
-impl Worktree {
-    fn add(of: &Git, path: &Path, commit: &str) -> Result<Self, ToolError> {
-        of.say(&[
-            "worktree",
-            "add",
-            "--quiet",
-            "--detach",
-            &path.to_string_lossy(),
-            commit,
-        ])?;
-        Ok(Self {
-            git: Git::at(path),
-            of: of.clone(),
-        })
-    }
-}
-
-impl Drop for Worktree {
-    fn drop(&mut self) {
-        // What cannot be removed is git's to prune.
-        drop(self.of.try_it(&[
-            "worktree",
-            "remove",
-            "--force",
-            &self.git.path.to_string_lossy(),
-        ]));
     }
 }
 
@@ -327,19 +306,24 @@ mod tests {
         (dir, ids)
     }
 
-    fn find(dir: &TempDir, good: &str, bad: &str, script: &str) -> BisectReport {
-        let order = Order {
+    fn order(dir: &TempDir, good: &str, bad: &str, script: &str) -> Order {
+        Order {
             tree: dir.path().to_owned(),
             good: good.to_owned(),
             bad: bad.to_owned(),
             oracle: script.to_owned(),
             judge_ends: true,
             scratch: dir.path().join(".git"),
-        };
+        }
+    }
+
+    fn find(dir: &TempDir, good: &str, bad: &str, script: &str) -> BisectReport {
+        let order = order(dir, good, bad, script);
         let log = dir.path().join(".git/oracle.log");
         bisect(
             &order,
             &mut command_oracle(script, Path::new("/bin/true"), &log, &|| false),
+            &|| false,
             &mut |_| {},
         )
         .unwrap()
@@ -379,6 +363,68 @@ mod tests {
             String::from_utf8(log).unwrap().lines().count(),
             report.steps.len()
         );
+    }
+
+    /// What lies below the directory for worktrees, and how many worktrees git knows.
+    fn left(dir: &TempDir) -> (Vec<String>, usize) {
+        let entries = fs::read_dir(dir.path().join(".git")).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let list = Git::at(dir.path()).say(&["worktree", "list"]).unwrap();
+        let ours = names.filter(|name| name.starts_with("bisect-"));
+        (ours.collect(), list.lines().count())
+    }
+
+    #[test]
+    fn it_is_stopped_at_once_whatever_the_oracle_waits_for_and_leaves_nothing() {
+        let (dir, ids) = history();
+        let lock = dir.path().join(".git/oracle-lock");
+        let held = fs::File::create(&lock).unwrap();
+        rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let waits = dir.path().join(".git/oracle-waits");
+        // timeout(1) leaves the process group, and would wait on.
+        let script = format!(
+            "timeout 600 sh -c 'touch {}; flock {} true'; true",
+            waits.display(),
+            lock.display()
+        );
+        let log = dir.path().join(".git/oracle.log");
+        let order = order(&dir, &ids[0], "HEAD", &script);
+        let stop = || waits.exists();
+        let begun = Instant::now();
+        let mut oracle = command_oracle(&script, Path::new("/bin/true"), &log, &stop);
+        let report = bisect(&order, &mut oracle, &|| false, &mut |_| {}).unwrap();
+        assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+        assert_eq!(report.stopped.as_deref(), Some("it was stopped"));
+        assert!(report.steps.is_empty() && waits.exists());
+        assert_eq!(left(&dir), (Vec::new(), 1));
+        // While git writes the worktree, too.
+        let mut never = |_: &Path, _: &ConflictingCommit| Ok(0);
+        let report = bisect(&order, &mut never, &|| true, &mut |_| {}).unwrap();
+        assert_eq!(report.stopped.as_deref(), Some("it was stopped"));
+        assert_eq!(left(&dir), (Vec::new(), 1));
+    }
+
+    #[test]
+    fn what_a_killed_bisection_left_goes_with_the_next_one_and_what_one_works_in_stays() {
+        let (dir, ids) = history();
+        let git = Git::at(dir.path());
+        let mut held = Vec::new();
+        for name in ["bisect-left", "bisect-held"] {
+            let scratch = dir.path().join(".git").join(name);
+            fs::create_dir(&scratch).unwrap();
+            let lock = fs::File::create(scratch.join("lock")).unwrap();
+            if name == "bisect-held" {
+                rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+                held.push(lock);
+            }
+            let path = scratch.join("tree").display().to_string();
+            git.say(&["worktree", "add", "--quiet", "--detach", &path, "HEAD"])
+                .unwrap();
+        }
+        assert_eq!(left(&dir).1, 3);
+        let report = find(&dir, &ids[0], "HEAD", ORACLE);
+        assert_eq!(report.first_bad.unwrap().id, ids[13]);
+        assert_eq!(left(&dir), (vec!["bisect-held".to_owned()], 2));
     }
 
     #[test]
@@ -424,19 +470,12 @@ mod tests {
     #[test]
     fn commits_that_do_not_follow_each_other_are_refused() {
         let (dir, ids) = history();
-        let mut order = Order {
-            tree: dir.path().to_owned(),
-            good: ids[5].clone(),
-            bad: ids[2].clone(),
-            oracle: String::new(),
-            judge_ends: true,
-            scratch: dir.path().join(".git"),
-        };
+        let mut order = order(&dir, &ids[5], &ids[2], "");
         let mut never = |_: &Path, _: &ConflictingCommit| unreachable!();
-        let err = bisect(&order, &mut never, &mut |_| {}).unwrap_err();
+        let err = bisect(&order, &mut never, &|| false, &mut |_| {}).unwrap_err();
         assert!(matches!(err, BisectError::NoAncestor { .. }), "{err:?}");
         order.good = "no-such".to_owned();
-        let err = bisect(&order, &mut never, &mut |_| {}).unwrap_err();
+        let err = bisect(&order, &mut never, &|| false, &mut |_| {}).unwrap_err();
         assert!(
             matches!(err, BisectError::Unknown { what: "--good", .. }),
             "{err:?}"

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use punctual_model::ConflictingCommit;
 
-use crate::tool::{Answer, ToolError, ask, command, run};
+use crate::tool::{Answer, Long, ToolError, ask, command, run};
 
 /// Set for every command: no hooks of the repository, no signatures, no advice, resolutions are kept and used.
 const SETTINGS: [&str; 6] = [
@@ -35,12 +35,13 @@ impl Git {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut git = command("git");
-        git.arg("-C").arg(&self.path);
-        for setting in SETTINGS {
-            git.args(["-c", setting]);
-        }
-        git.args(args);
+        self.set(&mut git).args(args);
         git
+    }
+
+    fn set<'a>(&self, git: &'a mut Command) -> &'a mut Command {
+        git.arg("-C").arg(&self.path);
+        git.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]))
     }
 
     /// Runs git, and returns what it said, without the last newline.
@@ -51,6 +52,32 @@ impl Git {
     /// Runs git, whatever comes of it.
     pub(crate) fn try_it(&self, args: &[&str]) -> Result<Answer, ToolError> {
         ask(&mut self.command(args))
+    }
+
+    /// Runs git where it may write the files of a whole kernel, until `stop` says so; returns whether it succeeded, and
+    /// what it said.
+    pub(crate) fn try_long(
+        &self,
+        args: &[&str],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(bool, String), ToolError> {
+        let mut said = String::new();
+        match self.start(args).run(stop, |line| said.extend([line, "\n"])) {
+            Ok(()) => Ok((true, said)),
+            Err(ToolError::Failed { .. }) => Ok((false, said)),
+            Err(err) => Err(err),
+        }
+    }
+
+    /// As [`Git::try_long`], and requires success.
+    pub(crate) fn long(&self, args: &[&str], stop: &dyn Fn() -> bool) -> Result<(), ToolError> {
+        self.start(args).run(stop, |_| {})
+    }
+
+    fn start(&self, args: &[&str]) -> Long<'_> {
+        let mut git = Long::new("git");
+        self.set(&mut git.command).args(args);
+        git
     }
 
     /// Returns the id of a commit, if there is such a one.

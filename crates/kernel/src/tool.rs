@@ -11,6 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use punctual_sys::SysRoot;
 use punctual_sys::child::Group;
 
 /// Lines of a program's last words.
@@ -191,6 +192,12 @@ impl<'a> Long<'a> {
         stop: &dyn Fn() -> bool,
         mut heard: impl FnMut(&str),
     ) -> Result<(), ToolError> {
+        let stopped = || ToolError::Stopped {
+            program: self.program.to_owned(),
+        };
+        if stop() {
+            return Err(stopped());
+        }
         let failed_to_run = |source| ToolError::Run {
             program: self.program.to_owned(),
             source,
@@ -219,6 +226,8 @@ impl<'a> Long<'a> {
         });
         let mut last: std::collections::VecDeque<String> = std::collections::VecDeque::new();
         let mut asked: Option<Instant> = None;
+        // Processes are this machine's, whatever is looked at otherwise.
+        let sys = SysRoot::live();
         // It ends when nobody holds the pipe any more: then nothing that was started is left.
         loop {
             match lines.recv_timeout(LOOK_EVERY) {
@@ -240,11 +249,12 @@ impl<'a> Long<'a> {
             }
             match asked {
                 None if stop() => {
-                    group.ask_to_end();
+                    group.ask_to_end(&sys);
                     asked = Some(Instant::now());
                 }
-                Some(since) if since.elapsed() > PATIENCE => group.kill(),
-                _ => {}
+                Some(since) if since.elapsed() > PATIENCE => group.kill(&sys),
+                Some(_) => group.ask_orphans(&sys),
+                None => {}
             }
         }
         drop(listener.join());
@@ -253,9 +263,7 @@ impl<'a> Long<'a> {
             log.flush().map_err(failed_to_run)?;
         }
         if asked.is_some() {
-            return Err(ToolError::Stopped {
-                program: self.program.to_owned(),
-            });
+            return Err(stopped());
         }
         match status.code() {
             Some(0) => Ok(()),

@@ -3,6 +3,8 @@
 
 //! Other programs that work for us: bound as our own threads are, and gone when we are.
 
+mod strays;
+
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
@@ -11,7 +13,8 @@ use std::time::{Duration, Instant};
 use punctual_model::{CpuSet, Policy};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::{sched, thread};
+use self::strays::Strays;
+use crate::{SysRoot, sched, thread};
 
 /// Time between two looks whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -138,12 +141,14 @@ const ASKED: &str = "trap 'trap - TERM; kill -TERM 0' TERM; \"$@\" & wait \"$!\"
 /// A program and all that it starts, in a process group of their own that is asked to end as a whole (SIGTERM): for
 /// programs that leave things in order when they are asked, as make does.
 ///
-/// When the thread that started it ends, by whatever, the group is asked too. Dropping it kills the group.
+/// What has left the group by then, as timeout(1) does, is asked when nobody is left whose it is to ask. When the thread
+/// that started it ends, by whatever, the group alone is asked. Dropping it kills the group.
 #[derive(Debug)]
 pub struct Group {
     child: Child,
     group: Pid,
     reaped: bool,
+    strays: Strays,
 }
 
 impl Group {
@@ -169,6 +174,7 @@ impl Group {
             child,
             group,
             reaped: false,
+            strays: Strays::default(),
         })
     }
 
@@ -177,19 +183,29 @@ impl Group {
         &mut self.child
     }
 
-    /// Asks the whole group to end.
-    pub fn ask_to_end(&self) {
+    /// Asks the whole group to end. [`Group::ask_orphans`] belongs to it.
+    pub fn ask_to_end(&mut self, sys: &SysRoot) {
         if !self.reaped {
+            // Afterwards nobody could tell whose they are.
+            self.strays.find(sys, self.group);
             // That nobody is left is what was asked for.
             let _ = kill_process_group(self.group, Signal::TERM);
         }
     }
 
-    /// Kills the whole group.
-    pub fn kill(&self) {
+    /// Asks those to end that had left the group when it was asked, and whose parent has ended since; to be repeated while
+    /// anybody is waited for.
+    pub fn ask_orphans(&mut self, sys: &SysRoot) {
+        self.strays.ask_orphans(sys);
+    }
+
+    /// Kills the whole group, and what has left it.
+    pub fn kill(&mut self, sys: &SysRoot) {
         if !self.reaped {
+            self.strays.find(sys, self.group);
             let _ = kill_process_group(self.group, Signal::KILL);
         }
+        self.strays.kill();
     }
 
     /// Waits until the program has ended.
@@ -209,7 +225,7 @@ impl Drop for Group {
         if self.reaped {
             return;
         }
-        self.kill();
+        let _ = kill_process_group(self.group, Signal::KILL);
         drop(self.child.wait());
     }
 }
@@ -323,7 +339,7 @@ mod tests {
         let mut out = group.process().stdout.take().unwrap();
         let mut text = [0; 6];
         out.read_exact(&mut text).unwrap();
-        group.ask_to_end();
+        group.ask_to_end(&SysRoot::live());
         // The sleeping grandchild holds the other end until it is gone.
         let mut rest = String::new();
         out.read_to_string(&mut rest).unwrap();
@@ -334,6 +350,48 @@ mod tests {
         let mut command = Group::command("sh");
         let mut group = Group::start(command.args(["-c", "exit 7"])).unwrap();
         assert_eq!(group.wait().unwrap().code(), Some(7));
+    }
+
+    /// Starts what leaves the group, once it is there, and returns it with the output that it holds.
+    fn strayed(script: &str) -> (Group, std::process::ChildStdout) {
+        let mut command = Group::command("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        let mut group = Group::start(&mut command).unwrap();
+        let mut out = group.process().stdout.take().unwrap();
+        let mut text = [0; 6];
+        out.read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"ready\n");
+        (group, out)
+    }
+
+    #[test]
+    fn what_has_left_the_group_is_asked_when_its_parent_is_gone() {
+        let sys = SysRoot::live();
+        let script = "setsid sh -c 'trap \"echo asked; exit\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
+        let (mut group, mut out) = strayed(script);
+        group.ask_to_end(&sys);
+        let asked = std::thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).unwrap();
+            text
+        });
+        let end = Instant::now() + PATIENCE;
+        while !asked.is_finished() {
+            assert!(Instant::now() < end, "it goes on");
+            group.ask_orphans(&sys);
+            std::thread::sleep(LOOK_EVERY);
+        }
+        assert_eq!(asked.join().unwrap(), "asked\n");
+    }
+
+    #[test]
+    fn what_has_left_the_group_is_killed_with_it() {
+        let sys = SysRoot::live();
+        let script = "trap '' TERM; setsid sh -c 'echo ready; sleep 600; :' & wait; wait";
+        let (mut group, mut out) = strayed(script);
+        group.ask_to_end(&sys);
+        group.kill(&sys);
+        assert_eq!(out.read(&mut [0]).unwrap(), 0);
     }
 
     #[test]

@@ -9,10 +9,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use punctual_sys::below::below;
 use punctual_sys::keep::{Hold, Kept, Look, become_keeper};
 use punctual_sys::{SysRoot, process};
-
-use super::tree;
 
 /// Time between two looks, where nothing happens that ends the wait for them.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -58,7 +57,7 @@ fn kill_all_below(pid: u32) {
     let sys = SysRoot::live();
     let end = Instant::now() + KILL_WITHIN;
     loop {
-        let below = tree::below(&sys, pid);
+        let below = below(&sys, pid);
         let alive = below.iter().filter(|pid| process::kill(**pid).is_ok());
         // The kernel lists a process that nobody has waited for yet; it has no children any more.
         if alive.count() == 0 || Instant::now() > end {

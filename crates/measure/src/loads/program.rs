@@ -13,6 +13,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use punctual_model::{CpuSet, Policy};
+use punctual_sys::below::below;
 use punctual_sys::keep::isolate_processes;
 use punctual_sys::{SysRoot, process, sched};
 
@@ -293,7 +294,7 @@ impl Watched {
     }
 
     fn tell_all(&self, tell: fn(u32) -> io::Result<()>) {
-        for pid in tree::below(&self.sys, self.keeper.id()) {
+        for pid in below(&self.sys, self.keeper.id()) {
             // It fails when the process has ended by now.
             drop(tell(pid));
         }

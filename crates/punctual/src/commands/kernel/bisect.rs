@@ -38,7 +38,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, 
     let stop = StopRequest::on_signals()?;
     let stopped = || stop.is_set();
     let mut oracle = command_oracle(&args.oracle, &own, &log, &stopped);
-    let report = bisect(&order, &mut oracle, &mut |step| {
+    let report = bisect(&order, &mut oracle, &stopped, &mut |step| {
         if !args.quiet {
             let seconds = step.took_ms / 1000;
             remark(&format!(

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A process and all that it has started, as /proc shows them.
+
+use crate::SysRoot;
+
+/// Returns the processes below `root`, parents before their children.
+pub fn below(sys: &SysRoot, root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        for child in children(sys, pid) {
+            if !found.contains(&child) {
+                found.push(child);
+            }
+        }
+    }
+    found.split_off(1)
+}
+
+/// Reads the number in field `number`, from 3 on, of a process's `stat` (proc(5)); none once it is gone.
+pub fn stat_field(sys: &SysRoot, pid: u32, number: usize) -> Option<u64> {
+    let stat = sys.read(&format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold blanks and parentheses: fields count from behind it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace()
+        .nth(number.checked_sub(3)?)?
+        .parse()
+        .ok()
+}
+
+/// Returns the parent of a process; none once it is gone.
+pub fn parent(sys: &SysRoot, pid: u32) -> Option<u32> {
+    u32::try_from(stat_field(sys, pid, 4)?).ok()
+}
+
+fn children(sys: &SysRoot, pid: u32) -> Vec<u32> {
+    let tasks = format!("/proc/{pid}/task");
+    let mut children = Vec::new();
+    let mut listed = false;
+    for task in sys.names(&tasks).unwrap_or_default() {
+        // Needs CONFIG_PROC_CHILDREN.
+        if let Ok(text) = sys.read(&format!("{tasks}/{task}/children")) {
+            listed = true;
+            children.extend(
+                text.split_whitespace()
+                    .filter_map(|n| n.parse::<u32>().ok()),
+            );
+        }
+    }
+    match listed {
+        true => children,
+        false => children_by_parent(sys, pid),
+    }
+}
+
+fn children_by_parent(sys: &SysRoot, of: u32) -> Vec<u32> {
+    let names = sys.names("/proc").unwrap_or_default();
+    let pids = names.iter().filter_map(|name| name.parse::<u32>().ok());
+    pids.filter(|pid| parent(sys, *pid) == Some(of)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Writes a process of a captured /proc: its parent and its children.
+    fn write(root: &Path, pid: u32, parent: u32, children: Option<&str>) {
+        let dir = root.join(format!("proc/{pid}/task/{pid}"));
+        std::fs::create_dir_all(&dir).unwrap();
+        let stat = format!("{pid} (a) b) S {parent} 1 1 0 -1 0 0 0 0 0 5 6 3 1 20 0 1 0 7 0");
+        std::fs::write(root.join(format!("proc/{pid}/stat")), stat).unwrap();
+        if let Some(children) = children {
+            std::fs::write(dir.join("children"), children).unwrap();
+        }
+    }
+
+    #[test]
+    fn all_below_a_process_are_found_with_and_without_lists_of_children() {
+        for listed in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let list = |children| listed.then_some(children);
+            write(dir.path(), 10, 1, list("11 12 "));
+            write(dir.path(), 11, 10, list("13 "));
+            write(dir.path(), 12, 10, list(""));
+            write(dir.path(), 13, 11, list(""));
+            write(dir.path(), 14, 1, list(""));
+            let sys = SysRoot::at(dir.path());
+            assert_eq!(below(&sys, 10), [11, 12, 13]);
+            assert_eq!(below(&sys, 14), Vec::<u32>::new());
+            assert_eq!((parent(&sys, 13), parent(&sys, 15)), (Some(11), None));
+        }
+    }
+
+    #[test]
+    fn fields_count_from_behind_a_name_with_parentheses() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), 10, 1, None);
+        let sys = SysRoot::at(dir.path());
+        assert_eq!(
+            [2, 3, 4, 16, 99].map(|number| stat_field(&sys, 10, number)),
+            [None, None, Some(1), Some(3), None]
+        );
+    }
+}
