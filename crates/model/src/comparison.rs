@@ -34,6 +34,18 @@ pub struct Comparison {
     pub requirements: Vec<GroupRequirement>,
 }
 
+impl Comparison {
+    /// The remark of a comparison of instruction counts.
+    pub const VIRTUAL_TIME: &str = "virtual-time";
+
+    /// Whether its times are instruction counts, and no latencies.
+    pub fn is_virtual(&self) -> bool {
+        self.remarks
+            .iter()
+            .any(|remark| remark.id == Self::VIRTUAL_TIME)
+    }
+}
+
 /// How groups were compared.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -21,3 +21,4 @@ mod order;
 pub mod rules;
 pub mod study;
 pub mod text;
+mod times;

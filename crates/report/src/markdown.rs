@@ -202,6 +202,10 @@ fn lines(chart: &Chart) -> String {
     {
         return String::new();
     }
+    let unit = match chart.y.label.rsplit_once(" in ") {
+        Some((_, unit)) => format!(" {unit}"),
+        None => String::new(),
+    };
     let mut out = String::new();
     let shown: Vec<_> = chart.series.iter().filter(|s| s.shown).collect();
     for series in shown.iter().take(DRAWN) {
@@ -210,7 +214,7 @@ fn lines(chart: &Chart) -> String {
             let ends = values.iter().flatten();
             let low = ends.clone().copied().fold(f64::INFINITY, f64::min);
             let high = ends.copied().fold(0.0, f64::max);
-            let of = format!("{line}  {low:.1} .. {high:.1} µs  {}", series.name);
+            let of = format!("{line}  {low:.1} .. {high:.1}{unit}  {}", series.name);
             out += &format!("{}\n", of.replace('\n', " "));
         }
     }

@@ -30,10 +30,12 @@ mod words;
 
 use punctual_model::RunRecord;
 
+use crate::times::Times;
+
 pub use assessment::assessment;
-pub use comparison::{comparison, requirement};
+pub use comparison::comparison;
 pub(crate) use comparison::{
-    digits, method, p_value, unit as compared_unit, verdict as comparison_verdict,
+    digits, method, p_value, requirement, unit as compared_unit, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
@@ -70,7 +72,9 @@ pub enum Detail {
 
 /// What the run allows to be said of what was required.
 fn requirements(run: &RunRecord) -> Option<String> {
-    let texts = run.requirements.iter().map(|of| requirement(of, None));
+    let times = Times::of_run(run);
+    let texts = run.requirements.iter();
+    let texts = texts.map(|of| requirement(of, None, times));
     Some(texts.collect::<String>()).filter(|text| !text.is_empty())
 }
 

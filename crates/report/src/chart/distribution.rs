@@ -60,6 +60,8 @@ pub struct Distribution {
     pub note: String,
     /// What a value is: `Latency`.
     pub quantity: String,
+    /// What it is shown in: µs, or those of virtual time.
+    pub unit: &'static str,
     /// Bins a factor of ten.
     pub bins_a_decade: u32,
     /// Where the head ends and the tail begins, in ns.
@@ -260,7 +262,7 @@ impl DistributionSeries {
 impl Distribution {
     /// Returns one view of it as a chart.
     pub fn chart(&self, view: View) -> Chart {
-        let label = format!("{} in µs", self.quantity);
+        let label = format!("{} in {}", self.quantity, self.unit);
         let x = match view {
             View::Head => Axis::linear(label),
             _ => Axis::log(label),

@@ -5,13 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Check, Finding, RunRecord};
+use punctual_model::{Check, Comparison, Finding, RunRecord};
 use punctual_stats::runs::{Order, Scale, Trend, drift, order};
 
 use super::{GroupInput, Metric, Table};
-
-/// The remark that says that no clock ran.
-pub(crate) const VIRTUAL_TIME: &str = "virtual-time";
 
 /// Everything there is to remark, what matters most first.
 pub(super) fn remarks(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
@@ -35,7 +32,7 @@ fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
     let detail = "all times are instruction counts of the software path, no latency of any hardware; nothing \
                   drifts there, so runs are not compared inside of blocks";
     let any = groups.iter().any(super::is_virtual);
-    any.then(|| Finding::observed(VIRTUAL_TIME, detail.to_owned()))
+    any.then(|| Finding::observed(Comparison::VIRTUAL_TIME, detail.to_owned()))
 }
 
 /// Runs in virtual time whose guest had the seed of another's.

@@ -9,10 +9,11 @@
 
 use punctual_model::{CheckStatus, Figure, RequirementRuling, RunRecord};
 
-use super::named::{counted, interval_us, micros, validity};
+use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Tone};
 use crate::chart::Validity;
 use crate::text::{VIRTUAL, digits, events_of, percent};
+use crate::times::Times;
 
 /// Quantiles of the first screen, the best supported first.
 const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
@@ -63,6 +64,7 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
         let value = total.quantiles_ns.get(**q).copied().flatten();
         value.is_some() && (interval.is_some() || run.origin.is_some())
     };
+    let unit = Times::of_run(run).micros();
     let best = QUANTILES.iter().find(supported);
     let max = total.max_ns.map(|ns| micros(ns as f64));
     let mut sentence = format!(
@@ -73,10 +75,10 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
         && let Some(value) = total.quantiles_ns.get(*q).copied().flatten()
     {
         let share = q.trim_start_matches('p');
-        sentence += &format!(", {share} % of them within {} µs", micros(value as f64));
+        sentence += &format!(", {share} % of them within {} {unit}", micros(value as f64));
     }
     if let Some(max) = &max {
-        sentence += &format!("; the largest was {max} µs");
+        sentence += &format!("; the largest was {max} {unit}");
     }
     sentence.push('.');
     for q in ["p50", "p99", "p99.9"] {
@@ -90,21 +92,21 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
         let detail = match interval {
             Some(interval) => format!(
                 "{}, {}",
-                interval_us(&interval),
+                interval_in(&interval, unit),
                 counted(total.count, "sample")
             ),
             None => format!("no interval, {}", counted(total.count, "sample")),
         };
         figures.push(KeyFigure {
             name: q.to_owned(),
-            value: format!("{} µs", micros(value as f64)),
+            value: format!("{} {unit}", micros(value as f64)),
             detail,
         });
     }
     if let Some(max) = max {
         figures.push(KeyFigure {
             name: "max".to_owned(),
-            value: format!("{max} µs"),
+            value: format!("{max} {unit}"),
             detail: format!(
                 "the largest of {}, no bound",
                 counted(total.count, "sample")
@@ -210,7 +212,7 @@ fn believed(run: &RunRecord) -> Vec<String> {
     }
     for result in &run.requirements {
         texts.push(
-            crate::text::requirement(result, None)
+            crate::text::requirement(result, None, Times::of_run(run))
                 .split_whitespace()
                 .collect::<Vec<_>>()
                 .join(" "),

@@ -15,7 +15,8 @@ use punctual_model::{
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
-use crate::text::{self, compared_unit, digits, p_value, percent};
+use crate::text::{self, digits, p_value, percent};
+use crate::times::Times;
 
 /// Adds a comparison; `number`: where there are several.
 pub(super) fn add(
@@ -54,6 +55,7 @@ fn word(verdict: ComparisonVerdict) -> &'static str {
 }
 
 fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
+    let times = Times::of(comparison);
     let of: Vec<&ComparedFigure> = comparison
         .results
         .iter()
@@ -103,17 +105,21 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
     // Those with a verdict carry the answer.
     let mut order: Vec<&&ComparedFigure> = of.iter().collect();
     order.sort_by_key(|r| !matches!(r.verdict, Worse | Better | Different));
-    let figures = order.into_iter().take(4).map(|r| key(r)).collect();
+    let figures = order.into_iter().take(4).map(|r| key(r, times)).collect();
     Answer {
         tone,
-        word: verdict.to_owned(),
-        sentence: format!("{} against {baseline}: {said}.", group.name),
+        word: times.verdict(verdict),
+        sentence: format!(
+            "{} against {baseline}: {}.",
+            group.name,
+            times.heading(said)
+        ),
         figures,
         validity: validity(comparison, group),
     }
 }
 
-fn key(result: &ComparedFigure) -> KeyFigure {
+fn key(result: &ComparedFigure, times: Times) -> KeyFigure {
     let effect = |effect: &Effect, before: &str, unit: &str| {
         let detail = effect.interval.map_or_else(
             || "no interval".to_owned(),
@@ -127,7 +133,7 @@ fn key(result: &ComparedFigure) -> KeyFigure {
         );
         (format!("{before}{}{unit}", digits(effect.estimate)), detail)
     };
-    let (unit, scale) = compared_unit(&result.unit);
+    let (unit, scale) = times.unit(&result.unit);
     let (value, detail) = match (&result.ratio, &result.difference) {
         (Some(ratio), _) if result.scale == ComparisonScale::Log => effect(ratio, "×", ""),
         (_, Some(difference)) => {
@@ -145,7 +151,7 @@ fn key(result: &ComparedFigure) -> KeyFigure {
         (None, None) => ("-".to_owned(), "no effect could be computed".to_owned()),
     };
     KeyFigure {
-        name: format!("{}: {}", result.figure, word(result.verdict)),
+        name: format!("{}: {}", result.figure, times.verdict(word(result.verdict))),
         value,
         detail: format!(
             "{detail}; {} against {} runs",
@@ -189,7 +195,11 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
     blocks.extend(points(ids, comparison, of));
     let mut items: Vec<(String, String)> = Vec::new();
     for required in &comparison.requirements {
-        let text = text::requirement(&required.result, Some(&required.group));
+        let text = text::requirement(
+            &required.result,
+            Some(&required.group),
+            Times::of(comparison),
+        );
         let ruling = match required.result.ruling {
             RequirementRuling::Pass => "pass",
             RequirementRuling::Fail => "fail",
@@ -222,14 +232,13 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
 /// Whether every run of a group that was compared may be believed.
 fn group_validity(comparison: &Comparison, name: &str) -> Validity {
     let group = comparison.groups.iter().find(|g| g.name == name);
-    match group.is_some_and(|g| g.runs.iter().any(|run| !run.valid)) {
-        true => Validity::Invalid,
-        false => Validity::Valid,
-    }
+    let valid = group.is_none_or(|g| g.runs.iter().all(|run| run.valid));
+    Times::of(comparison).validity(valid)
 }
 
 /// The ratio of each figure with its interval, a row a figure, a series a group.
 fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
+    let times = Times::of(comparison);
     let mut names: Vec<String> = Vec::new();
     let mut series: Vec<chart::Series> = Vec::new();
     for group in comparison.groups.iter().skip(1) {
@@ -256,7 +265,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
             let mut point = Point::at(ratio.estimate, row as f64)
                 .within(interval)
                 .of(result.candidate.runs + result.baseline.runs);
-            point.label = Some(word(result.verdict).to_owned());
+            point.label = Some(times.verdict(word(result.verdict)));
             points.push(point);
         }
         if points.is_empty() {
@@ -264,8 +273,8 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
         }
         let baseline = comparison.groups.first().map_or("", |g| g.name.as_str());
         let believed = match group_validity(comparison, baseline) {
-            Validity::Valid => group_validity(comparison, &group.name),
-            other => other,
+            Validity::Invalid => Validity::Invalid,
+            _ => group_validity(comparison, &group.name),
         };
         series.push(chart::Series {
             name: format!("{} over {baseline}", group.name),
@@ -286,7 +295,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
         note: format!(
             "Each dot is the ratio of two groups of runs; bars are {confidence} intervals between runs, each by itself. The verdicts count all tests together, so that one may be open where a bar does not reach 1."
         ),
-        x: Axis::log("Ratio (1: no change)"),
+        x: Axis::log(times.verdict("Ratio (1: no change)")),
         y: Axis::names("", names),
         series,
         marks: vec![Mark {
@@ -312,8 +321,9 @@ fn differences(comparison: &Comparison) -> Option<Block> {
 
 /// Every verdict with what it rests on.
 fn verdicts(comparison: &Comparison) -> Table {
+    let times = Times::of(comparison);
     let mut table = Table::new(
-        "Verdicts",
+        times.heading("Verdicts"),
         &[
             "<Figure",
             "<Unit",
@@ -332,13 +342,13 @@ fn verdicts(comparison: &Comparison) -> Table {
         ],
     );
     for result in &comparison.results {
-        let (unit, scale) = compared_unit(&result.unit);
+        let (unit, scale) = times.unit(&result.unit);
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), digits);
         let scaled = |value: Option<f64>| number(value.map(|v| v / scale));
         let ends = result.ratio.and_then(|r| r.interval);
         table.rows.push(vec![
             result.figure.clone(),
-            unit.to_owned(),
+            unit.into_owned(),
             result.candidate.group.clone(),
             text::comparison_verdict(result, comparison),
             scaled(result.baseline.estimate),
@@ -372,17 +382,16 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
             figures.push(key);
         }
     }
+    let times = Times::of(comparison);
     let mut blocks = Vec::new();
     let most = 8;
     for (figure, raw) in figures.iter().take(most) {
-        let (unit, scale) = compared_unit(raw);
+        let (unit, scale) = times.unit(raw);
         let names: Vec<String> = comparison.groups.iter().map(|g| g.name.clone()).collect();
         let mut series = Vec::new();
         let mut runs = 0_u64;
         let mut table = Table::new(
-            format!("{figure} of each run, {unit}")
-                .trim_end_matches(", ")
-                .to_owned(),
+            times.heading(format!("{figure} of each run, {unit}").trim_end_matches(", ")),
             &["<Group", "<Run", "<Valid", "Block", "Value", "Samples"],
         );
         for (row, group) in comparison.groups.iter().enumerate() {
@@ -408,7 +417,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                     false => invalid.push(point),
                 }
             }
-            for (points, validity) in [(valid, Validity::Valid), (invalid, Validity::Invalid)] {
+            for (points, is_valid) in [(valid, true), (invalid, false)] {
                 if points.is_empty() {
                     continue;
                 }
@@ -417,7 +426,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                     counted: counted(points.len() as u64, "run"),
                     shape: Shape::Points,
                     points,
-                    validity,
+                    validity: times.validity(is_valid),
                     shown: true,
                 });
             }
@@ -449,7 +458,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                 counted: format!("{} intervals", percent(comparison.method.confidence)),
                 shape: Shape::Points,
                 points: estimates,
-                validity: Validity::Valid,
+                validity: times.validity(true),
                 shown: true,
             });
         }
@@ -457,8 +466,8 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
             continue;
         }
         let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
-        let label = match unit {
-            "" => (*figure).to_owned(),
+        let label = match unit.as_ref() {
+            "" => times.verdict(*figure),
             unit => format!("{figure} in {unit}"),
         };
         let chart = Chart {

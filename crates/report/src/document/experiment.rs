@@ -16,7 +16,8 @@ use super::comparison;
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
-use crate::text::{compared_unit, digits, p_value, percent};
+use crate::text::{digits, p_value, percent};
+use crate::times::Times;
 
 /// More cells have one answer together.
 const MANY: usize = 4;
@@ -101,6 +102,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
 
 /// Many cells in a sentence.
 fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -> Answer {
+    let times = Times::of(&measurement.comparison);
     let with = |tone| answers.iter().filter(|a| a.tone == tone).count();
     let better: Vec<&str> = answers
         .iter()
@@ -118,15 +120,15 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
     if !better.is_empty() {
         sentence += &format!("; better: {}", better.join(", "));
     }
-    sentence.push('.');
-    let found: Vec<KeyFigure> = measurement
+    let sentence = times.heading(sentence) + ".";
+    let mut figures: Vec<KeyFigure> = measurement
         .effects
         .iter()
         .filter(|effect| effect.found)
         .take(4)
         .map(|effect| KeyFigure {
-            name: format!("{}: {}", effect.figure, name(effect)),
-            value: value(effect),
+            name: times.verdict(format!("{}: {}", effect.figure, name(effect))),
+            value: value(effect, times),
             detail: effect.interval.map_or_else(
                 || "no interval".to_owned(),
                 |i| {
@@ -141,6 +143,9 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
             ),
         })
         .collect();
+    if figures.is_empty() {
+        figures = of_cells(answers);
+    }
     let (tone, word) = match (good, bad) {
         (0, 0) if doubtful > 0 => (Tone::Doubtful, "too few runs"),
         (0, 0) => (Tone::Plain, "not distinguishable"),
@@ -150,11 +155,42 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
     };
     Answer {
         tone,
-        word: word.to_owned(),
+        word: times.verdict(word),
         sentence,
-        figures: found,
-        validity: vec![about.to_owned()],
+        figures,
+        validity: vec![about.to_owned(), counts(measurement)],
     }
+}
+
+/// Where no effect of a factor was found: the first figure of some cells, of those with a verdict first.
+fn of_cells(answers: &[Answer]) -> Vec<KeyFigure> {
+    let mut order: Vec<&Answer> = answers.iter().collect();
+    order.sort_by_key(|a| !matches!(a.tone, Tone::Good | Tone::Bad));
+    let figure = |answer: &&Answer| {
+        let cell = answer.sentence.split(" against ").next()?;
+        let figure = answer.figures.first()?.clone();
+        Some(KeyFigure {
+            name: format!("{cell}, {}", figure.name),
+            ..figure
+        })
+    };
+    order.iter().filter_map(figure).take(4).collect()
+}
+
+/// Of how many runs the answer is, and how many of them may not be believed or are not in it.
+fn counts(measurement: &MeasurementResults) -> String {
+    let groups = &measurement.comparison.groups;
+    let runs = || groups.iter().flat_map(|group| &group.runs);
+    let refused: usize = groups.iter().map(|group| group.refused.len()).sum();
+    let mut text = counted(runs().count() as u64, "run");
+    match runs().filter(|run| !run.valid).count() {
+        0 => {}
+        invalid => text += &format!(", {invalid} of them not valid"),
+    }
+    if refused > 0 {
+        text += &format!(", {refused} more refused");
+    }
+    text
 }
 
 fn name(effect: &FactorEffect) -> String {
@@ -166,8 +202,8 @@ fn name(effect: &FactorEffect) -> String {
     parts.join(" with ")
 }
 
-fn value(effect: &FactorEffect) -> String {
-    let (unit, scale) = compared_unit(&effect.unit);
+fn value(effect: &FactorEffect, times: Times) -> String {
+    let (unit, scale) = times.unit(&effect.unit);
     match (effect.estimate, effect.scale) {
         (None, _) => "-".to_owned(),
         (Some(x), ComparisonScale::Log) => format!("×{}", digits(x)),
@@ -180,8 +216,9 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
     if measurement.effects.is_empty() {
         return Vec::new();
     }
+    let times = Times::of(&measurement.comparison);
     let mut table = Table::new(
-        "Effects",
+        times.heading("Effects"),
         &[
             "<Figure",
             "<Of",
@@ -203,8 +240,8 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
             figures.push(&effect.figure);
         }
         let (_, scale) = match effect.scale {
-            ComparisonScale::Log => ("", 1.0),
-            ComparisonScale::Linear => compared_unit(&effect.unit),
+            ComparisonScale::Log => ("".into(), 1.0),
+            ComparisonScale::Linear => times.unit(&effect.unit),
         };
         let end = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| digits(v / scale));
         table.rows.push(vec![
@@ -214,7 +251,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
                 1 => "main".to_owned(),
                 _ => "interaction".to_owned(),
             },
-            value(effect),
+            value(effect, times),
             end(effect.interval.map(|i| i.low)),
             end(effect.interval.map(|i| i.high)),
             effect.p.map_or_else(|| "-".to_owned(), p_value),
@@ -273,7 +310,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
                 "What a change of level multiplies the figure with; bars are {} intervals over blocks, each by itself. What was found counts all tests together.",
                 percent(measurement.comparison.method.confidence)
             ),
-            x: Axis::log("Ratio (1: no change)"),
+            x: Axis::log(times.verdict("Ratio (1: no change)")),
             y: Axis::names("", names),
             series,
             marks: vec![Mark {
@@ -289,10 +326,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
 
 fn believed(measurement: &MeasurementResults) -> Validity {
     let mut runs = measurement.comparison.groups.iter().flat_map(|g| &g.runs);
-    match runs.any(|run| !run.valid) {
-        true => Validity::Invalid,
-        false => Validity::Valid,
-    }
+    Times::of(&measurement.comparison).validity(runs.all(|run| run.valid))
 }
 
 /// What a level is on an axis: `950000` is itself, `100us` is 100 µs, in ns.
@@ -311,6 +345,7 @@ fn sweeps(
     results: &ExperimentResults,
     measurement: &MeasurementResults,
 ) -> Vec<Block> {
+    let times_of = Times::of(&measurement.comparison);
     let mut blocks = Vec::new();
     for (at, factor) in results.factors.iter().enumerate() {
         let numbers: Vec<Option<f64>> = factor.levels.iter().map(|l| number(l)).collect();
@@ -329,7 +364,7 @@ fn sweeps(
             }
         }
         for (figure, raw) in figures {
-            let (unit, scale) = compared_unit(raw);
+            let (unit, scale) = times_of.unit(raw);
             let mut series: Vec<chart::Series> = Vec::new();
             for cell in &results.cells {
                 let others: Vec<&str> = cell
@@ -372,8 +407,8 @@ fn sweeps(
             if series.is_empty() {
                 continue;
             }
-            let label = match unit {
-                "" => figure.to_owned(),
+            let label = match unit.as_ref() {
+                "" => times_of.verdict(figure),
                 unit => format!("{figure} in {unit}"),
             };
             let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
@@ -415,11 +450,12 @@ fn side<'a>(results: &'a [ComparedFigure], figure: &str, group: &str) -> Option<
 fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
     let cells = results.pareto.as_ref()?;
     let first = cells.first()?;
+    let times = Times::of_experiment(results);
     let heading: Vec<String> = first
         .values
         .iter()
         .map(|v| {
-            let (unit, _) = compared_unit(&v.unit);
+            let (unit, _) = times.unit(&v.unit);
             format!("{} {} {unit}", v.measurement, v.figure)
                 .trim_end()
                 .to_owned()
@@ -427,14 +463,14 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
         .collect();
     let mut columns: Vec<&str> = vec!["<Cell", "<Beaten by another"];
     columns.extend(heading.iter().map(String::as_str));
-    let mut table = Table::new("The front", &columns);
+    let mut table = Table::new(times.heading("The front"), &columns);
     for cell in cells {
         let mut row = vec![
             cell.cell.clone(),
             if cell.undominated { "no" } else { "yes" }.to_owned(),
         ];
         row.extend(cell.values.iter().map(|v| {
-            let (_, scale) = compared_unit(&v.unit);
+            let (_, scale) = times.unit(&v.unit);
             v.estimate
                 .map_or_else(|| "-".to_owned(), |x| digits(x / scale))
         }));
@@ -448,12 +484,13 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
     let point = |cell: &ParetoCell| {
         let at = |n: usize| {
             let value = cell.values.get(n)?;
-            Some(value.estimate? / compared_unit(&value.unit).1)
+            Some(value.estimate? / times.unit(&value.unit).1)
         };
         let mut point = Point::at(at(0)?, at(1)?);
         point.label = Some(cell.cell.clone());
         Some(point)
     };
+    let valid = results.measurements.iter().all(|m| believed(m).is_valid());
     let series = |name: &str, on: bool| {
         let points: Vec<Point> = cells
             .iter()
@@ -465,12 +502,7 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
             counted: counted(points.len() as u64, "cell"),
             shape: Shape::Points,
             points,
-            validity: results
-                .measurements
-                .iter()
-                .map(believed)
-                .find(|v| *v != Validity::Valid)
-                .unwrap_or_default(),
+            validity: times.validity(valid),
             shown: true,
         }
     };

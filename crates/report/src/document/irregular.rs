@@ -9,7 +9,7 @@ use punctual_model::{Interval, Series};
 
 use super::named::counted;
 use super::runs::Named;
-use super::series::{self, one, split, thread, whole};
+use super::series::{self, micros_of, one, split, thread, whole};
 use super::{Block, Ids, Table};
 use crate::chart::{self, Axis, Chart, Distribution, Drawing, Point, Shape};
 use crate::text::quantity_of;
@@ -93,11 +93,12 @@ fn figures(run: &Named<'_>, context: &str) -> Option<Figures> {
 fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     let names = contexts(run);
     let quantity = quantity_of(run.record());
+    let unit = micros_of(&[*run]);
     let mut p50 = Vec::new();
     let mut p99 = Vec::new();
     let mut max = Vec::new();
     let mut table = Table::new(
-        format!("{quantity} of each kind, all threads together, in µs"),
+        format!("{quantity} of each kind, all threads together, in {unit}"),
         &[
             "<Kind", "Samples", "Min", "p50", "p50 low", "p50 high", "p99", "p99 low", "p99 high",
             "Max",
@@ -158,7 +159,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
             "{}; each dot is a figure of all samples of its kind, bars are 95 % intervals. The largest is the largest seen, no bound.",
             counted(samples, "sample")
         ),
-        x: Axis::fitting(format!("{quantity} in µs"), values.into_iter()),
+        x: Axis::fitting(format!("{quantity} in {unit}"), values.into_iter()),
         y: Axis::names("", names),
         series: series
             .into_iter()
@@ -223,6 +224,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
                 counted(samples, "sample")
             ),
             quantity,
+            unit: micros_of(runs),
             bins_a_decade: BINS,
             split_ns: split(&all),
             series: all,

@@ -56,10 +56,10 @@ pub(crate) fn micros(ns: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Writes an interval of times in µs: `95 % interval 40.1 .. 45.2 µs`.
-pub(crate) fn interval_us(interval: &Interval) -> String {
+/// Writes an interval of times in µs, or what stands for them: `95 % interval 40.1 .. 45.2 µs`.
+pub(crate) fn interval_in(interval: &Interval, unit: &str) -> String {
     format!(
-        "{} interval {} .. {} µs",
+        "{} interval {} .. {} {unit}",
         crate::text::percent(interval.confidence),
         micros(interval.low),
         micros(interval.high)

@@ -122,6 +122,7 @@ fn together(all: &[Named<'_>]) -> Answer {
     let with = |wanted| all.iter().filter(|run| run.validity() == wanted).count();
     let (invalid, imported) = (with(Validity::Invalid), with(Validity::Imported));
     let in_virtual_time = all.iter().filter(|run| run.record().is_virtual()).count();
+    let unit = series::micros_of(all);
     let samples: u64 = all.iter().map(|run| run.record().total.count).sum();
     let first = all.first().map(|run| run.record().instrument.as_str());
     // Latencies, gaps and response times have no common largest.
@@ -148,7 +149,7 @@ fn together(all: &[Named<'_>]) -> Answer {
     if let (Some(low), Some(high)) = (p99s.iter().min(), p99s.iter().max()) {
         figures.push(KeyFigure {
             name: "p99, lowest to highest run".to_owned(),
-            value: format!("{} .. {} µs", micros(*low as f64), micros(*high as f64)),
+            value: format!("{} .. {} {unit}", micros(*low as f64), micros(*high as f64)),
             detail: format!(
                 "{} with an interval of their own",
                 counted(p99s.len() as u64, "run")
@@ -163,11 +164,11 @@ fn together(all: &[Named<'_>]) -> Answer {
     if let Some((max, name)) = largest {
         figures.push(KeyFigure {
             name: "max".to_owned(),
-            value: format!("{} µs", micros(max as f64)),
+            value: format!("{} {unit}", micros(max as f64)),
             detail: format!("in {name}; the largest seen, no bound"),
         });
         sentence += &format!(
-            "; the largest latency was {} µs, in {name}",
+            "; the largest latency was {} {unit}, in {name}",
             micros(max as f64)
         );
     }
@@ -204,7 +205,10 @@ fn together(all: &[Named<'_>]) -> Answer {
 
 fn overview(all: &[Named<'_>]) -> Table {
     let mut table = Table::new(
-        "Runs, figures of all threads together in µs",
+        format!(
+            "Runs, figures of all threads together in {}",
+            series::micros_of(all)
+        ),
         &[
             "<Run",
             "<Instrument",

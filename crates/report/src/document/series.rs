@@ -13,6 +13,7 @@ use crate::chart::{
     self, Axis, Chart, Distribution, DistributionSeries, Drawing, Mark, Point, Shape,
 };
 use crate::text::{bounded_quantile, percent, quantity_of, share, span};
+use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
 const FINE: usize = 24;
@@ -41,6 +42,11 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     }
     blocks.extend(maxima(ids, runs));
     blocks
+}
+
+/// The unit of the times of `runs`.
+pub(super) fn micros_of(runs: &[Named<'_>]) -> &'static str {
+    Times::micros_of(runs.iter().map(Named::record))
 }
 
 /// All threads of a run together: stored as such, or added up.
@@ -184,6 +190,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
             }
         ),
         quantity,
+        unit: micros_of(runs),
         bins_a_decade,
         split_ns: split(&series),
         series,
@@ -218,7 +225,7 @@ fn quantiles(runs: &[Named<'_>]) -> Option<Table> {
             .flat_map(|run| run.record().total.quantiles_ns.keys()),
     );
     let mut table = Table::new(
-        "Quantiles of all threads together in µs",
+        format!("Quantiles of all threads together in {}", micros_of(runs)),
         &[
             "<Run",
             "<Valid",
@@ -270,7 +277,7 @@ pub(super) fn valid(run: &Named<'_>) -> String {
 /// A row a thread.
 pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     let mut table = Table::new(
-        "Every thread, latencies in µs",
+        format!("Every thread, latencies in {}", micros_of(runs)),
         &[
             "<Run",
             "Thread",
@@ -402,7 +409,11 @@ pub(super) fn maxima(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     let first = runs.first()?.record();
     let values = series.iter().flat_map(|s| &s.points).map(|p| p.y);
     let y = Axis::fitting(
-        format!("Largest {} in µs", quantity_of(first).to_lowercase()),
+        format!(
+            "Largest {} in {}",
+            quantity_of(first).to_lowercase(),
+            micros_of(runs)
+        ),
         values,
     );
     let chart = Chart {

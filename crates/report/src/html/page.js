@@ -135,7 +135,7 @@ class Plot {
     [this.sx, this.sy] = axis;
   }
   label(which) {
-    if (this.dist) return which === 'x' ? this.data.q + ' in µs' : VIEWS[this.view][1];
+    if (this.dist) return which === 'x' ? this.data.q + ' in ' + this.data.u : VIEWS[this.view][1];
     return this.data[which].l;
   }
   points(s) { return this.dist ? (s.cache && s.cache.view === this.view ? s.cache.points : (s.cache = {view: this.view, points: steps(s, this.view, this.data.split)}).points) : s.p; }

@@ -10,6 +10,7 @@ use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Micros, Missing, span};
 use super::{figures, verdict, words};
 use crate::assessment::CONFIDENCE;
+use crate::times::Times;
 
 /// A rate that users like to ask for.
 const ONE_IN_A_MILLION: f64 = 1e-6;
@@ -42,8 +43,9 @@ fn requirements(assessment: &Assessment) -> String {
     let of = |condition: &Condition| -> String {
         let group = format!("the {} run", condition.name);
         let results = condition.run.requirements.iter();
+        let times = Times::of_run(&condition.run);
         results
-            .map(|result| super::requirement(result, Some(&group)))
+            .map(|result| super::requirement(result, Some(&group), times))
             .collect()
     };
     assessment.conditions.iter().map(of).collect()

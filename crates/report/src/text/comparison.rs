@@ -14,6 +14,7 @@ use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Missing, percent};
 use super::words::plural;
 use crate::order::in_order;
+use crate::times::Times;
 
 /// Says how groups compare.
 pub fn comparison(comparison: &Comparison) -> String {
@@ -25,7 +26,7 @@ pub fn comparison(comparison: &Comparison) -> String {
             .filter(|result| result.candidate.group == group.name)
             .collect();
         sections.push(verdicts(&results, comparison));
-        sections.push(between_runs(&results));
+        sections.push(between_runs(&results, comparison));
     }
     sections.extend(distributions(comparison));
     sections.extend(requirements(comparison));
@@ -109,8 +110,8 @@ pub(crate) fn unit(unit: &str) -> (&str, f64) {
     }
 }
 
-pub(super) fn name(result: &ComparedFigure) -> String {
-    let (unit, _) = unit(&result.unit);
+pub(super) fn name(result: &ComparedFigure, times: Times) -> String {
+    let (unit, _) = times.unit(&result.unit);
     clean(format!("{} {unit}", result.figure).trim_end()).into_owned()
 }
 
@@ -152,18 +153,19 @@ fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
     let Some(first) = results.first() else {
         return String::new();
     };
+    let times = Times::of(comparison);
     let (baseline, candidate) = (&first.baseline.group, &first.candidate.group);
     let mut missing = Missing::default();
     let rows = results
         .iter()
         .map(|result| {
-            let (_, scale) = unit(&result.unit);
+            let (_, scale) = times.unit(&result.unit);
             let value = |side: &GroupFigure| side.estimate.map(|x| digits(x / scale));
             let effect = |effect: &Option<Effect>| effect.map(|effect| digits(effect.estimate));
             let ratio = result.ratio;
             let ends = ratio.and_then(|ratio| ratio.interval);
             vec![
-                name(result),
+                name(result, times),
                 missing.or(value(&result.baseline), NO_VALUE),
                 missing.or(value(&result.candidate), NO_VALUE),
                 missing.or(effect(&ratio), NO_RATIO),
@@ -196,7 +198,8 @@ fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
         "95 % interval" => (interval.as_str(), column),
         name => (name, column),
     });
-    let mut text = format!("{} against {}\n", clean(candidate), clean(baseline));
+    let title = times.heading(format!("{} against {}", clean(candidate), clean(baseline)));
+    let mut text = title + "\n";
     text += &table(&header, rows);
     text += &missing.note();
     if comparison.method.interval == "hierarchical" {
@@ -260,7 +263,7 @@ pub(super) fn share(change: f64) -> String {
 }
 
 pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
-    match result.verdict {
+    Times::of(comparison).verdict(match result.verdict {
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),
         ComparisonVerdict::Different => "different".to_owned(),
@@ -279,10 +282,11 @@ pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> Strin
                 None => "too few runs".to_owned(),
             }
         }
-    }
+    })
 }
 
-fn between_runs(results: &[&ComparedFigure]) -> String {
+fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String {
+    let times = Times::of(comparison);
     let mut missing = Missing::default();
     let inside = results
         .iter()
@@ -290,8 +294,8 @@ fn between_runs(results: &[&ComparedFigure]) -> String {
     let rows: Vec<Vec<String>> = results
         .iter()
         .map(|result| {
-            let (_, scale) = unit(&result.unit);
-            let mut row = vec![name(result)];
+            let (_, scale) = times.unit(&result.unit);
+            let mut row = vec![name(result, times)];
             for side in [&result.baseline, &result.candidate] {
                 row.push(missing.or(side.interval.map(|ends| range(&ends, scale)), NO_INTERVAL));
                 let deviation = side.deviation.map(|deviation| match result.scale {
@@ -342,8 +346,8 @@ fn between_runs(results: &[&ComparedFigure]) -> String {
     if inside {
         header.push(("Inside", Column::Right));
     }
-    let mut text =
-        "Between runs: interval and deviation of each group, and the difference\n".to_owned();
+    let title = "Between runs: interval and deviation of each group, and the difference";
+    let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
     if inside {
         text += &wrapped(
@@ -413,9 +417,10 @@ fn distributions(comparison: &Comparison) -> Option<String> {
         header.push((title.as_str(), Column::Right));
         header.push(("interval", Column::Left));
     }
-    let mut text =
-        "Samples of groups of one run in µs: what that run did, not what another would\n"
-            .to_owned();
+    let (unit, _) = Times::of(comparison).unit("ns");
+    let mut text = format!(
+        "Samples of groups of one run in {unit}: what that run did, not what another would\n"
+    );
     text += &table(&header, rows);
     text += &missing.note();
     Some(text)
@@ -428,19 +433,20 @@ pub(super) fn requirements(comparison: &Comparison) -> Option<String> {
     let texts = comparison
         .requirements
         .iter()
-        .map(|of| requirement(&of.result, Some(&of.group)));
+        .map(|of| requirement(&of.result, Some(&of.group), Times::of(comparison)));
     Some(texts.collect())
 }
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
-pub fn requirement(result: &RequirementResult, group: Option<&str>) -> String {
+pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times: Times) -> String {
     let ruling = match result.ruling {
         RequirementRuling::Pass => "PASS",
         RequirementRuling::Fail => "FAIL",
         RequirementRuling::Unclaimed => "CANNOT BE CLAIMED",
     };
     let of = group.map_or_else(String::new, |group| format!(" of {}", clean(group)));
-    let mut parts = vec![format!("{ruling}: {}{of}", clean(&result.requirement))];
+    let asked = times.verdict(format!("{}{of}", clean(&result.requirement)));
+    let mut parts = vec![format!("{ruling}: {asked}")];
     parts.push(counts(result));
     if let (Some(most), Some(least)) = (result.share_at_most, result.share_at_least) {
         let bounds = match least > 0.0 {

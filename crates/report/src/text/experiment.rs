@@ -10,10 +10,11 @@ use punctual_model::{
 
 use super::comparison::{
     NO_EFFECT, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, name, p_value, range, remarks,
-    requirements, share, unit, verdict,
+    requirements, share, verdict,
 };
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Missing, percent};
+use crate::times::Times;
 
 /// Says what the runs of an experiment say.
 pub fn experiment_results(results: &ExperimentResults) -> String {
@@ -84,6 +85,7 @@ fn header(results: &ExperimentResults) -> String {
 /// The estimate of each figure in each cell.
 fn cells(results: &ExperimentResults, measurement: &MeasurementResults) -> String {
     let mut missing = Missing::default();
+    let times = Times::of(&measurement.comparison);
     let figures = figures(measurement);
     let rows = results
         .cells
@@ -95,7 +97,7 @@ fn cells(results: &ExperimentResults, measurement: &MeasurementResults) -> Strin
             row.push(group.map_or(0, |group| group.runs.len()).to_string());
             for (figure, _) in &figures {
                 let side = side(measurement, figure, &cell.name);
-                let (_, scale) = side.map_or(("", 1.0), |(result, _)| unit(&result.unit));
+                let (_, scale) = times.unit(side.map_or("1", |(result, _)| &result.unit));
                 let side = side.map(|(_, side)| side);
                 let estimate = side.and_then(|side| side.estimate);
                 row.push(missing.or(estimate.map(|x| digits(x / scale)), NO_VALUE));
@@ -111,7 +113,8 @@ fn cells(results: &ExperimentResults, measurement: &MeasurementResults) -> Strin
         header.push(("interval", Column::Left));
     }
     let confidence = percent(measurement.comparison.method.confidence);
-    let mut text = format!("Cells: estimate over runs, with its {confidence} interval\n");
+    let title = format!("Cells: estimate over runs, with its {confidence} interval");
+    let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
     text += &missing.note();
     text
@@ -119,10 +122,11 @@ fn cells(results: &ExperimentResults, measurement: &MeasurementResults) -> Strin
 
 /// The figures of a measurement, each with its heading, in their order.
 fn figures(measurement: &MeasurementResults) -> Vec<(String, String)> {
+    let times = Times::of(&measurement.comparison);
     let mut figures: Vec<(String, String)> = Vec::new();
     for result in &measurement.comparison.results {
         if figures.iter().all(|(figure, _)| *figure != result.figure) {
-            figures.push((result.figure.clone(), name(result)));
+            figures.push((result.figure.clone(), name(result, times)));
         }
     }
     figures
@@ -143,12 +147,13 @@ fn side<'a>(
 /// Each cell against the first.
 fn comparisons(measurement: &MeasurementResults) -> String {
     let comparison = &measurement.comparison;
+    let times = Times::of(comparison);
     let mut missing = Missing::default();
     let rows = comparison
         .results
         .iter()
         .map(|result| {
-            let (_, scale) = unit(&result.unit);
+            let (_, scale) = times.unit(&result.unit);
             let effect = match result.scale {
                 ComparisonScale::Log => result.ratio,
                 ComparisonScale::Linear => result.difference,
@@ -160,7 +165,7 @@ fn comparisons(measurement: &MeasurementResults) -> String {
             let ends = effect.and_then(|effect| effect.interval);
             vec![
                 clean(&result.candidate.group).into_owned(),
-                name(result),
+                name(result, times),
                 missing.or(
                     effect.map(|e| change(e.estimate / scale, result.scale)),
                     NO_RATIO,
@@ -186,10 +191,11 @@ fn comparisons(measurement: &MeasurementResults) -> String {
         .groups
         .first()
         .map_or("", |group| group.name.as_str());
-    let mut text = format!(
-        "Answers: each cell against {}; + or - before a number: a difference, where there is no ratio\n",
+    let title = format!(
+        "Answers: each cell against {}; + or - before a number: a difference, where there is no ratio",
         clean(base)
     );
+    let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
     text += &missing.note();
     text
@@ -208,12 +214,13 @@ fn effects(measurement: &MeasurementResults) -> Option<String> {
     if measurement.effects.is_empty() {
         return None;
     }
+    let times = Times::of(&measurement.comparison);
     let mut missing = Missing::default();
     let rows = measurement
         .effects
         .iter()
         .map(|effect| {
-            let (title, scale) = unit(&effect.unit);
+            let (title, scale) = times.unit(&effect.unit);
             let scale = match effect.scale {
                 ComparisonScale::Log => 1.0,
                 ComparisonScale::Linear => scale,
@@ -230,7 +237,7 @@ fn effects(measurement: &MeasurementResults) -> Option<String> {
                 missing.or(effect.interval.map(|ends| range(&ends, scale)), NO_INTERVAL),
                 missing.or(effect.adjusted_p.map(p_value), "a test takes two blocks"),
                 blocks,
-                if effect.found { "found" } else { "not found" }.to_owned(),
+                times.verdict(if effect.found { "found" } else { "not found" }),
             ]
         })
         .collect();
@@ -247,9 +254,9 @@ fn effects(measurement: &MeasurementResults) -> Option<String> {
         ("Blocks", Column::Right),
         ("", Column::Left),
     ];
-    let mut text =
-        "Effects over all cells; of an interaction (x): one effect with the other, over it without\n"
-            .to_owned();
+    let title =
+        "Effects over all cells; of an interaction (x): one effect with the other, over it without";
+    let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
     text += &missing.note();
     Some(text)
@@ -266,10 +273,11 @@ fn what(effect: &FactorEffect) -> String {
 /// The cells that no other beats.
 fn front(results: &ExperimentResults) -> Option<String> {
     let cells = results.pareto.as_ref()?;
+    let times = Times::of_experiment(results);
     let mut header = vec![("Cell".to_owned(), Column::Left)];
     let several = results.measurements.len() > 1;
     for value in cells.first().into_iter().flat_map(|cell| &cell.values) {
-        let (title, _) = unit(&value.unit);
+        let (title, _) = times.unit(&value.unit);
         let title = format!("{} {title}", value.figure);
         let title = match several {
             true => format!("{}: {}", value.measurement, title.trim_end()),
@@ -283,7 +291,7 @@ fn front(results: &ExperimentResults) -> Option<String> {
         .map(|cell| {
             let mut row = vec![clean(&cell.cell).into_owned()];
             for value in &cell.values {
-                let (_, scale) = unit(&value.unit);
+                let (_, scale) = times.unit(&value.unit);
                 row.push(missing.or(value.estimate.map(|x| digits(x / scale)), NO_VALUE));
             }
             row
@@ -291,11 +299,12 @@ fn front(results: &ExperimentResults) -> Option<String> {
         .collect();
     let beaten = cells.len() - rows.len();
     let header: Vec<(&str, Column)> = header.iter().map(|(t, c)| (t.as_str(), *c)).collect();
-    let mut text = format!(
+    let title = format!(
         "To choose from: no cell is as good in everything and better in something ({beaten} of {} are \
-         beaten), by the estimates\n",
+         beaten), by the estimates",
         cells.len()
     );
+    let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
     text += &missing.note();
     Some(text)

@@ -12,6 +12,7 @@ use super::layout::{Column, paragraph, table as layout};
 use super::nouns;
 use super::number::{Micros, Missing, percent, policy, share, span};
 use crate::order::in_order;
+use crate::times::Times;
 
 const NO_SAMPLES: &str = "there are no samples";
 const NO_QUANTILE: &str = "fewer than one sample lies beyond that quantile";
@@ -147,7 +148,11 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
         row
     });
     let (header, rows) = with_content(run, &header, cells.collect());
-    let mut text = format!("{} in µs\n", nouns::of(run).title);
+    let mut text = format!(
+        "{} in {}\n",
+        nouns::of(run).title,
+        Times::of_run(run).micros()
+    );
     text += &layout(&header, rows);
     let confidence = rows_confidence(run);
     if let Some(confidence) = confidence {
@@ -289,7 +294,7 @@ pub(crate) fn shape(run: &RunRecord, detail: Detail) -> Option<String> {
         ]
     });
     let rows = cells.collect();
-    let mut text = "Shape, deviation in µs\n".to_owned();
+    let mut text = format!("Shape, deviation in {}\n", Times::of_run(run).micros());
     text += &layout(&header, rows);
     text += &missing.note();
     Some(text)
@@ -332,8 +337,10 @@ pub(crate) fn psquare(run: &RunRecord, detail: Detail) -> Option<String> {
         ("Estimate", Column::Right),
         ("Samples at or below", Column::Right),
     ];
-    let mut text =
-        "P-square estimates in µs: no error bound; the last column says what each is\n".to_owned();
+    let mut text = format!(
+        "P-square estimates in {}: no error bound; the last column says what each is\n",
+        Times::of_run(run).micros()
+    );
     text += &layout(&header, lines);
     text += &missing.note();
     Some(text)
@@ -377,7 +384,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
         ("Confidence", Column::Right),
     ];
     let error = run.total.quantile_relative_error;
-    let mut text = "Quantiles in µs".to_owned();
+    let mut text = format!("Quantiles in {}", Times::of_run(run).micros());
     if let Some(error) = error.filter(|error| *error > 0.0) {
         let bound = format!(", at most {} above the exact ones", percent(error));
         text += &bound;

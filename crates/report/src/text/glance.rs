@@ -13,6 +13,7 @@ use super::{WIDTH, nouns, span};
 use crate::chart::scale::grouped;
 use crate::chart::{distribution, spark};
 use crate::document::RunItem;
+use crate::times::Times;
 
 /// Rows of a histogram, about.
 const ROWS: usize = 16;
@@ -89,9 +90,10 @@ fn maxima(run: &RunItem) -> String {
             .map_or_else(|| "all".to_owned(), |n| format!("thread {n}"));
         let _written = writeln!(
             text,
-            " {name:<10} {line} {:.1} .. {:.1} µs",
+            " {name:<10} {line} {:.1} .. {:.1} {}",
             ends().fold(f64::INFINITY, f64::min),
-            ends().fold(0.0, f64::max)
+            ends().fold(0.0, f64::max),
+            Times::of_run(&run.record).micros()
         );
     }
     if text.is_empty() {

@@ -9,7 +9,6 @@ use super::layout::{clean, paragraph};
 use super::number::span;
 use super::verdict::evidence;
 use super::words::host;
-use crate::comparison::remarks::VIRTUAL_TIME;
 
 /// What virtual time is, wherever a figure of it is shown.
 pub(crate) const VIRTUAL: &str = "virtual time: all times are instruction counts";
@@ -50,9 +49,7 @@ pub(crate) const HEADING: &str = "VIRTUAL TIME: µs below are instruction counts
 
 /// The same of a comparison.
 pub(crate) fn virtual_times(comparison: &Comparison) -> Option<String> {
-    let mut remarks = comparison.remarks.iter();
-    let is_virtual = remarks.any(|remark| remark.id == VIRTUAL_TIME);
-    is_virtual.then(|| HEADING.to_owned())
+    comparison.is_virtual().then(|| HEADING.to_owned())
 }
 
 /// Says in which guest a run was done.

@@ -9,6 +9,7 @@ use super::Detail;
 use super::layout::{Column, clean, paragraph, table};
 use super::number::{Micros, percent, span};
 use super::words::plural;
+use crate::times::Times;
 
 /// Says first why a run supports no claim. A record that calls itself valid beside a check that
 /// did not pass is not believed.
@@ -85,11 +86,12 @@ const AROUND: usize = 3;
 /// Says which sample was above the threshold, and what was around it.
 pub(crate) fn threshold(run: &RunRecord, detail: Detail) -> Option<String> {
     let hit = run.threshold.as_ref()?;
+    let unit = Times::of_run(run).micros();
     let sample = hit.sample;
     let largest = hit.around.iter().chain([&sample]).map(|s| s.latency_ns);
     let micros = Micros::up_to(largest.max());
     let mut text = format!(
-        "Threshold of {} exceeded: thread {} on CPU {} was {} µs late, {} s after the start\n",
+        "Threshold of {} exceeded: thread {} on CPU {} was {} {unit} late, {} s after the start\n",
         span(hit.threshold_ns),
         sample.thread,
         sample.cpu,
@@ -116,11 +118,12 @@ pub(crate) fn threshold(run: &RunRecord, detail: Detail) -> Option<String> {
                 if *s == sample { "<" } else { "" }.to_owned(),
             ]
         });
+        let title = format!("Latency {unit}");
         let header = [
             ("Time s", Column::Right),
             ("Thread", Column::Right),
             ("CPU", Column::Right),
-            ("Latency µs", Column::Right),
+            (title.as_str(), Column::Right),
             ("", Column::Left),
         ];
         text += &table(&header, rows.collect());
@@ -143,16 +146,19 @@ pub(crate) fn precision(run: &RunRecord) -> Option<String> {
     if run.precision.is_empty() {
         return None;
     }
+    let unit = Times::of_run(run).micros();
     let text = run.precision.iter().map(|state| {
         let micros = Micros::up_to_all(state.estimate_ns.into_iter());
         let figure = match (state.estimate_ns, &state.interval_ns) {
             (Some(ns), Some(interval)) => format!(
-                "{} µs, {} interval {}",
+                "{} {unit}, {} interval {}",
                 micros.of(ns),
                 percent(interval.confidence),
                 micros.interval(interval)
             ),
-            (Some(ns), None) => format!("{} µs, too few samples for an interval", micros.of(ns)),
+            (Some(ns), None) => {
+                format!("{} {unit}, too few samples for an interval", micros.of(ns))
+            }
             (None, _) => "- (not known)".to_owned(),
         };
         let worth = state

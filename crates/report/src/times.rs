@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether times were read from a clock or are counts of instructions: what says so beside every unit, heading and verdict.
+
+use std::borrow::Cow;
+
+use punctual_model::{Comparison, ExperimentResults, RunRecord};
+
+use crate::chart::Validity;
+use crate::text::compared_unit;
+
+/// What times are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Times {
+    /// Read from a clock.
+    Measured,
+    /// Counts of instructions in a guest: virtual time.
+    Counted,
+}
+
+impl Times {
+    const fn counted(counted: bool) -> Self {
+        match counted {
+            true => Self::Counted,
+            false => Self::Measured,
+        }
+    }
+
+    /// Those of a run.
+    pub(crate) fn of_run(run: &RunRecord) -> Self {
+        Self::counted(run.is_virtual())
+    }
+
+    /// Those of a comparison, whose runs are all of one kind.
+    pub(crate) fn of(comparison: &Comparison) -> Self {
+        Self::counted(comparison.is_virtual())
+    }
+
+    /// Those of an experiment, whose runs are all of one kind too.
+    pub(crate) fn of_experiment(results: &ExperimentResults) -> Self {
+        let mut measurements = results.measurements.iter();
+        Self::counted(measurements.any(|m| m.comparison.is_virtual()))
+    }
+
+    /// Returns the unit of times in the tables and on the axes of runs, which may be of both kinds.
+    pub(crate) fn micros_of<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> &'static str {
+        let (counted, measured): (Vec<_>, Vec<_>) = runs.partition(|run| run.is_virtual());
+        match (counted.is_empty(), measured.is_empty()) {
+            (true, _) => Self::Measured.micros(),
+            (false, true) => Self::Counted.micros(),
+            (false, false) => "µs, virtual where marked so",
+        }
+    }
+
+    /// Returns the unit of times.
+    pub(crate) const fn micros(self) -> &'static str {
+        match self {
+            Self::Measured => "µs",
+            Self::Counted => "virtual µs",
+        }
+    }
+
+    /// Returns a unit as it is shown, and by what values are divided for it.
+    pub(crate) fn unit(self, unit: &str) -> (Cow<'_, str>, f64) {
+        let (unit, scale) = compared_unit(unit);
+        let unit = match self {
+            Self::Counted if !unit.is_empty() => Cow::Owned(format!("virtual {unit}")),
+            Self::Counted | Self::Measured => Cow::Borrowed(unit),
+        };
+        (unit, scale)
+    }
+
+    /// Returns the heading of figures.
+    pub(crate) fn heading(self, text: impl Into<String>) -> String {
+        let text = text.into();
+        match self {
+            Self::Measured => text,
+            Self::Counted => format!("{text}; virtual time: instruction counts"),
+        }
+    }
+
+    /// Returns a verdict, or what else is said of figures in a few words.
+    pub(crate) fn verdict(self, text: impl Into<String>) -> String {
+        let text = text.into();
+        match self {
+            Self::Measured => text,
+            Self::Counted => format!("{text} (virtual time)"),
+        }
+    }
+
+    /// Whether what is drawn may be believed, where every check of it passed or did not.
+    pub(crate) const fn validity(self, valid: bool) -> Validity {
+        match (valid, self) {
+            (false, _) => Validity::Invalid,
+            (true, Self::Counted) => Validity::Virtual,
+            (true, Self::Measured) => Validity::Valid,
+        }
+    }
+}

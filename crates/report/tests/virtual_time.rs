@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Instruction counts that are compared: every chart, heading and verdict of every output says what they are.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use punctual_model::{
+    Comparison, ExperimentCell, ExperimentFactor, ExperimentResults, Guest, GuestTime, Nanos,
+};
+use punctual_report::chart::{Drawing, Validity, svg};
+use punctual_report::comparison::experiment::{Design, MeasurementInput, experiment};
+use punctual_report::comparison::{Asked, GroupInput, RunInput, compare};
+use punctual_report::document::{Block, Document, Material, Table};
+use punctual_report::{markdown, text};
+use punctual_stats::runs::Options;
+
+/// Runs of a group in blocks, with means around `ns`.
+fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
+    let run = |block: u32| {
+        let mut record = common::run();
+        record.id = format!("{name}-{block}");
+        record.name = Some(record.id.clone());
+        record.tags.insert("block".to_owned(), block.to_string());
+        record.total.mean_ns = Some(ns * (1.0 + 0.001 * f64::from(block)));
+        record.guest = Some(Guest {
+            kernel: "vmlinuz".to_owned(),
+            time,
+            instruction_ns: Some(Nanos::new(8)),
+            command_line: String::new(),
+            cpus: 1,
+            memory_bytes: 1 << 29,
+            seed: u64::from(block),
+        });
+        RunInput {
+            record,
+            histogram: None,
+            blocks: None,
+            started_s: Some(f64::from(block)),
+        }
+    };
+    GroupInput {
+        name: name.to_owned(),
+        runs: (1..=6).map(run).collect(),
+        refused: Vec::new(),
+    }
+}
+
+fn asked() -> Asked {
+    Asked {
+        metrics: vec!["mean".parse().unwrap(), "max".parse().unwrap()],
+        options: Options::default(),
+        requirements: vec!["p99 <= 50us".parse().unwrap()],
+        in_blocks: true,
+    }
+}
+
+fn compared(time: GuestTime) -> Comparison {
+    let groups = vec![group("rt", 30e3, time), group("none", 90e3, time)];
+    compare(groups, &asked()).unwrap()
+}
+
+/// Two factors, of which one has numbers: effects, a sweep and a front.
+fn swept(time: GuestTime) -> ExperimentResults {
+    let levels = [
+        ["rt", "1"],
+        ["rt", "2"],
+        ["rt", "4"],
+        ["none", "1"],
+        ["none", "2"],
+        ["none", "4"],
+    ];
+    let factor = |name: &str, levels: &[&str]| ExperimentFactor {
+        name: name.to_owned(),
+        levels: levels.iter().map(ToString::to_string).collect(),
+    };
+    let name = |levels: &[&str; 2]| levels.join(" ");
+    let design = Design {
+        name: "kernels".to_owned(),
+        blocks_planned: 6,
+        factors: vec![
+            factor("model", &["rt", "none"]),
+            factor("lines", &["1", "2", "4"]),
+        ],
+        cells: levels
+            .iter()
+            .map(|cell| ExperimentCell {
+                name: name(cell),
+                levels: cell.iter().map(ToString::to_string).collect(),
+            })
+            .collect(),
+        ..Design::default()
+    };
+    let groups = levels.iter().zip(1_u32..);
+    let groups = groups.map(|(cell, n)| group(&name(cell), 20e3 * f64::from(n), time));
+    let measurement = MeasurementInput {
+        name: "wakeup".to_owned(),
+        groups: groups.collect(),
+    };
+    experiment(&design, vec![measurement], &asked()).unwrap()
+}
+
+fn document(time: GuestTime) -> Document {
+    Document::new(&Material {
+        comparisons: vec![compared(time)],
+        experiments: vec![swept(time)],
+        program: "punctual".to_owned(),
+        made: "now".to_owned(),
+        ..Material::default()
+    })
+}
+
+fn table(block: &Block) -> Option<&Table> {
+    match block {
+        Block::Table(table) => Some(table),
+        Block::Drawing(_, table) => table.as_ref(),
+        _ => None,
+    }
+}
+
+fn tables(document: &Document) -> Vec<&Table> {
+    let blocks = document.sections.iter().flat_map(|s| &s.blocks);
+    blocks.filter_map(table).collect()
+}
+
+/// Places where times are named as if a clock had been read.
+fn unmarked(text: &str) -> Vec<&str> {
+    let plain = |line: &&str| line.replace("virtual µs", "").contains('µ');
+    let heading = |line: &&str| line.starts_with("VIRTUAL TIME: ");
+    text.lines()
+        .filter(|line| plain(line) && !heading(line))
+        .collect()
+}
+
+#[test]
+fn every_chart_table_and_verdict_of_compared_instruction_counts_says_what_they_are() {
+    let document = document(GuestTime::Virtual);
+    for answer in &document.answers {
+        assert!(answer.word.ends_with("(virtual time)"), "{answer:?}");
+        assert!(answer.sentence.contains("instruction counts"), "{answer:?}");
+        assert!(!answer.figures.is_empty(), "{answer:?}");
+        for figure in &answer.figures {
+            assert!(figure.name.ends_with("(virtual time)"), "{figure:?}");
+        }
+    }
+    let drawings = document.drawings();
+    let titles: Vec<&str> = drawings.iter().map(|d| d.title()).collect();
+    for wanted in [
+        "mean against lines",
+        "Effects of the factors",
+        "The cells that no other beats",
+    ] {
+        assert!(titles.contains(&wanted), "{titles:?}");
+    }
+    for drawing in drawings {
+        let Drawing::Chart(chart) = drawing else {
+            panic!("{drawing:?}");
+        };
+        let title = &chart.title;
+        assert!(
+            chart.series.iter().all(|s| s.validity == Validity::Virtual),
+            "{title}"
+        );
+        let axes = format!("{} {}", chart.x.label, chart.y.label);
+        assert!(axes.contains("virtual"), "{title}: {axes}");
+        assert!(svg::chart(chart).contains("VIRTUAL TIME"), "{title}");
+    }
+    let tables = tables(&document);
+    assert!(tables.len() > 5, "{}", tables.len());
+    for table in tables {
+        assert!(table.caption.contains("virtual time"), "{}", table.caption);
+        let verdict = table.columns.iter().position(|c| c.name == "Verdict");
+        for row in &table.rows {
+            let said = verdict.map(|at| &row[at]);
+            assert!(
+                said.is_none_or(|said| said.ends_with("(virtual time)")),
+                "{row:?}"
+            );
+        }
+    }
+    let page = markdown::page(&document);
+    assert_eq!(unmarked(&page), Vec::<&str>::new());
+}
+
+#[test]
+fn text_of_compared_instruction_counts_has_no_bare_unit_and_no_bare_verdict() {
+    let compared = text::comparison(&compared(GuestTime::Virtual));
+    let swept = text::experiment_results(&swept(GuestTime::Virtual));
+    for text in [&compared, &swept] {
+        assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
+        assert_eq!(unmarked(text), Vec::<&str>::new(), "{text}");
+        assert!(text.contains("(virtual time)"), "{text}");
+    }
+    assert!(
+        compared.contains("none against rt; virtual time: instruction counts\n"),
+        "{compared}"
+    );
+    assert!(
+        compared.contains("p99 <= 50us of rt (virtual time)"),
+        "{compared}"
+    );
+    for heading in [
+        "Cells: ",
+        "Answers: ",
+        "Effects over all cells",
+        "To choose from: ",
+    ] {
+        let of: Vec<&str> = swept
+            .lines()
+            .filter(|line| line.starts_with(heading))
+            .collect();
+        assert!(
+            of.iter().all(|line| line.ends_with("instruction counts")),
+            "{of:?}"
+        );
+        assert_eq!(of.len(), 1, "{heading}");
+    }
+}
+
+#[test]
+fn measured_times_are_not_called_virtual() {
+    let page = markdown::page(&document(GuestTime::Real));
+    assert!(page.contains("µs"), "{page}");
+    let page = page + &text::comparison(&compared(GuestTime::Real));
+    assert!(!page.to_lowercase().contains("virtual µs"), "{page}");
+    assert!(!page.to_lowercase().contains("virtual time"), "{page}");
+}
