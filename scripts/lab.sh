@@ -219,6 +219,8 @@ case \$? in 0) exit 0 ;; 3) exit 1 ;; *) exit 200 ;; esac
 ORACLE
     # Whatever the end is, the source is Debian's again.
     trap 'git --git-dir="$repository" --work-tree="$tree" checkout --quiet --force good -- $(cat "$lab/files")' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
     rm -f "$lab/good.vmlinuz" "$lab/bisect.log"
     "$punctual" kernel bisect --tree "$repository" --good good --bad bad --log "$lab/bisect.log" \
         --oracle "sh '$lab/oracle.sh'" | tee "$lab/bisect.txt"

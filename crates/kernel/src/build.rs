@@ -8,6 +8,7 @@
 //! writing, and the same order goes on from there. Time stamp, user and host in the kernel are fixed, so that the same
 //! source and options give the same release and banner.
 
+mod debian;
 mod progress;
 mod run;
 

@@ -156,6 +156,11 @@ pub(crate) fn run(command: &mut Command) -> Result<Answer, ToolError> {
     Err(failed_with(command, &answer))
 }
 
+/// Whether a program is there and says its version.
+pub(crate) fn has(program: &str) -> bool {
+    ask(command(program).arg("--version")).is_ok_and(|answer| answer.status.success())
+}
+
 /// Makes an error of an answer that is none.
 pub(crate) fn failed_with(command: &Command, answer: &Answer) -> ToolError {
     let text = match answer.stderr.trim() {

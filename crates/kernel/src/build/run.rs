@@ -11,10 +11,11 @@ use std::time::Instant;
 use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
 use punctual_sys::SysRoot;
 
+use super::debian;
 use super::progress::{Meter, Step};
 use crate::config::{ConfigError, Configured, Wish, configure, joined};
 use crate::source::{FetchError, Kind, Stock, StockError, Tree, sha256};
-use crate::tool::{Long, ToolError, ask, command};
+use crate::tool::{Long, ToolError, ask, command, has};
 
 /// User and host that kernels bear.
 const BUILDER: &str = "punctual";
@@ -55,6 +56,9 @@ pub enum BuildError {
     /// Options are not as asked.
     #[error("{} options are not as asked: {}", .0.len(), listed(.0))]
     Unmet(Vec<UnmetOption>),
+    /// Packages that Debian packages are made with are not installed.
+    #[error("make Debian packages: {} not installed", .0.join(", "))]
+    Packages(Vec<&'static str>),
     /// Another source was built under this name.
     #[error("build `{name}` is one of {other}")]
     OtherSource {
@@ -114,6 +118,13 @@ pub fn build(
     stop: &dyn Fn() -> bool,
     heard: &mut dyn FnMut(&Meter, Step<'_>),
 ) -> Result<BuiltKernel, BuildError> {
+    let missing = match order.package {
+        true => debian::missing(order.tree),
+        false => Vec::new(),
+    };
+    if !missing.is_empty() {
+        return Err(BuildError::Packages(missing));
+    }
     let place = stock.place(Kind::Build, &order.name)?;
     let objects = place.join("obj");
     fs::create_dir_all(&objects).map_err(fault("make directory", &objects))?;
@@ -146,15 +157,25 @@ pub fn build(
     }
     built.starts += 1;
     let begun = Instant::now();
-    let mut make = Long::new("make");
-    prepare(&mut make, order, &configured, &objects, ccache);
     let log = place.join("build.log");
-    make.log = Some(&log);
-    let ended = make.run(stop, |line| {
-        if let Some(step) = meter.hear(line) {
-            heard(&meter, step);
-        }
-    });
+    let mut make = |goals: &[&str]| {
+        let mut make = Long::new("make");
+        prepare(&mut make, order, &objects, ccache);
+        make.command.args(goals);
+        make.log = Some(&log);
+        make.run(stop, |line| {
+            if let Some(step) = meter.hear(line) {
+                heard(&meter, step);
+            }
+        })
+    };
+    let modules = configured.values.is_on("MODULES").then_some("modules");
+    let goals = std::iter::once(order.tree.image().0).chain(modules);
+    let mut ended = make(&goals.collect::<Vec<_>>());
+    // A second make, since it builds the kernel itself where it is not there, beside the first one.
+    if ended.is_ok() && order.package {
+        ended = make(&["bindeb-pkg"]);
+    }
     built.make_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     built.steps = meter.steps;
     built.warnings = meter.warnings;
@@ -204,13 +225,7 @@ fn described(
     }
 }
 
-fn prepare(
-    make: &mut Long<'_>,
-    order: &Order<'_>,
-    configured: &Configured,
-    objects: &Path,
-    ccache: bool,
-) {
+fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool) {
     let local = order.wish.model.map_or("-punctual", local_version);
     make.command
         .arg("-C")
@@ -230,13 +245,6 @@ fn prepare(
         .env("KBUILD_BUILD_USER", BUILDER)
         .env("KBUILD_BUILD_HOST", BUILDER)
         .env("KBUILD_BUILD_VERSION", "1");
-    make.command.arg(order.tree.image().0);
-    if configured.values.is_on("MODULES") {
-        make.command.arg("modules");
-    }
-    if order.package {
-        make.command.arg("bindeb-pkg");
-    }
 }
 
 /// What the release ends in: kernels of two models can be installed beside each other.
@@ -287,10 +295,6 @@ fn expected(stock: &Stock, built: &BuiltKernel) -> Result<Option<u64>, StockErro
         same && other.end == BuildEnd::Complete && other.starts == 1
     });
     Ok(alike.map(|other| other.steps).max())
-}
-
-fn has(program: &str) -> bool {
-    ask(command(program).arg("--version")).is_ok_and(|answer| answer.status.success())
 }
 
 fn lock(place: &Path, name: &str) -> Result<File, BuildError> {

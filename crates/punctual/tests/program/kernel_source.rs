@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{Answer, Home, wait_until};
+use crate::common::{Answer, Home, finish, machine, wait_until};
 use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
@@ -30,6 +30,9 @@ bzImage: $(O)/one.o $(O)/two.o $(O)/three.o
 	@echo "$$KBUILD_BUILD_TIMESTAMP $$KBUILD_BUILD_USER" > $(O)/arch/x86/boot/bzImage
 	@echo 6.12.9$(LOCALVERSION) > $(O)/include/config/kernel.release
 	@echo "kernel/x.c:1: warning: something"
+bindeb-pkg:
+	@test -s $(O)/arch/x86/boot/bzImage
+	@echo deb > $(O)/../linux-image_1_amd64.deb
 "#;
 
 const KCONFIG: &str = "config EXPERT\n\tbool \"e\"\nconfig PREEMPT_RT\n\tbool \"rt\"\n\tdepends on EXPERT\n\
@@ -102,6 +105,49 @@ fn a_source_is_fetched_verified_listed_and_removed() {
     kernel(&home, &["rm", "linux-6.12.9"])
         .error(2, &["no source, image or build"])
         .hinted();
+}
+
+#[test]
+fn a_git_repository_is_fetched_at_a_branch_or_tag_with_its_commit() {
+    let home = Home::new();
+    let tree = tree(&home);
+    git(&tree, &["init", "-q", "-b", "main"]);
+    commit(&tree, "kernel/sched.c", "1\n", "release");
+    git(&tree, &["tag", "v6.12.9-rt"]);
+    let tagged = git(&tree, &["rev-parse", "HEAD"]);
+    let makefile = MAKEFILE.replace("SUBLEVEL = 9", "SUBLEVEL = 10");
+    commit(&tree, "Makefile", &makefile, "next");
+    let newest = git(&tree, &["rev-parse", "HEAD"]);
+    let address = format!("git+file://{}", tree.display());
+    kernel(&home, &["fetch", &format!("{address}#no-such-tag")]).error(1, &["no-such-tag"]);
+    kernel(&home, &["fetch", &address, "--sha256", "00"]).error(1, &["a git repository"]);
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    assert_eq!(list["sources"].as_array().unwrap().len(), 0);
+    kernel(&home, &["fetch", &format!("{address}#v6.12.9-rt")]).fine();
+    let left = fs::read_dir(home.store().join("kernels/sources")).unwrap();
+    assert_eq!(left.count(), 1);
+    kernel(&home, &["fetch", &address]).fine();
+    let list = kernel(&home, &["list", "--json"]).fine().json();
+    assert_valid(&schema("kernel-stock.schema.json"), &list);
+    for (at, name, version, commit) in [
+        (0, "linux", "6.12.10", &newest),
+        (1, "linux-v6.12.9-rt", "6.12.9", &tagged),
+    ] {
+        let source = &list["sources"][at];
+        assert_eq!(
+            (&source["name"], &source["version"], &source["commit"]),
+            (&name.into(), &version.into(), &commit.as_str().into())
+        );
+    }
+    // It is a source like any other.
+    let args = [
+        "build",
+        "linux-v6.12.9-rt",
+        "--anyway",
+        "--quiet",
+        "--no-ccache",
+    ];
+    kernel(&home, &args).fine();
 }
 
 #[test]
@@ -283,6 +329,44 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
         2
     );
     assert!(!tree.join(".config").exists());
+}
+
+#[test]
+fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let args = "kernel build linux --anyway --quiet --no-ccache --name k --package --json";
+    let command = || {
+        let mut command = home.command(args.split(' '));
+        command.current_dir(home.dir());
+        command
+    };
+    let mut bare = command();
+    bare.env("PATH", "/none");
+    // What this source names, and not what others would.
+    fs::create_dir_all(tree.join("scripts/package")).unwrap();
+    fs::write(
+        tree.join("scripts/package/mkdebian"),
+        "Build-Depends: rsync\n",
+    )
+    .unwrap();
+    finish(bare)
+        .error(5, &["make Debian packages: dpkg-dev, rsync not installed"])
+        .hinted();
+    assert!(!home.store().join("kernels/builds/k").exists());
+    fs::write(tree.join("scripts/package/mkdebian"), "Build-Depends: bc\n").unwrap();
+    if !machine::has_tool("dpkg-buildpackage") {
+        return;
+    }
+    let report = finish(command()).fine().json();
+    let packages = report["builds"][0]["packages"].as_array().unwrap();
+    assert_eq!(packages.len(), 1);
+    assert!(
+        packages[0]
+            .as_str()
+            .unwrap()
+            .ends_with("k/linux-image_1_amd64.deb")
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use punctual_sys::SysRoot;
 
 use self::view::Shown;
 use super::config::{not_configured, wish};
-use super::stock::{self, Source, failed, now, show};
+use super::stock::{self, Source, failed, now, on_debian, show};
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -146,6 +146,12 @@ fn one(
         BuildError::Config(err) => not_configured(err),
         BuildError::Unmet(_) => {
             failed(&format!("build {}", order.name), err).hint("--anyway builds it as it is")
+        }
+        BuildError::Packages(ref packages) => {
+            let hint = on_debian(&packages.join(" "));
+            failed(&format!("build {}", order.name), err)
+                .exiting(Exit::Unsupported)
+                .hint(hint)
         }
         BuildError::OtherSource { .. } => failed(&format!("build {}", order.name), err).hint(
             "give it another name with --name, or remove the other with `punctual kernel rm`",

@@ -56,12 +56,15 @@ pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> Cli
     let tool = missing(&err);
     let error = CliError::failed_to(what);
     let error = match tool {
-        Some(package) => error.exiting(Exit::Unsupported).hint(format!(
-            "on Debian and Ubuntu: sudo apt-get install {package}"
-        )),
+        Some(package) => error.exiting(Exit::Unsupported).hint(on_debian(package)),
         None => error,
     };
     error.because(err)
+}
+
+/// Says how packages are installed.
+pub(super) fn on_debian(packages: &str) -> String {
+    format!("on Debian and Ubuntu: sudo apt-get install {packages}")
 }
 
 /// Returns the package of a program that is missing, if that is the cause.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What `make bindeb-pkg` takes beside what a kernel is built with.
+
+use std::fs;
+use std::path::Path;
+
+use crate::source::Tree;
+use crate::tool::has;
+
+/// What writes the packages' descriptions in the source, and says there what they are built with.
+const MAKER: &str = "scripts/package/mkdebian";
+
+/// Packages of Debian, and the program or file by which one is known to be installed.
+const PACKAGES: [(&str, &str); 5] = [
+    ("debhelper", "/usr/bin/dh"),
+    ("cpio", "cpio"),
+    ("kmod", "/sbin/depmod"),
+    ("libssl-dev", "/usr/include/openssl/ssl.h"),
+    ("rsync", "rsync"),
+];
+
+/// Returns what is not installed of what this source makes packages with: dpkg-buildpackage itself looks only when all
+/// is compiled.
+pub(super) fn missing(tree: &Tree) -> Vec<&'static str> {
+    let maker = fs::read(tree.path.join(MAKER)).unwrap_or_default();
+    let maker = String::from_utf8_lossy(&maker);
+    let wanted = PACKAGES
+        .iter()
+        .filter(|(package, _)| maker.contains(package));
+    std::iter::once(&("dpkg-dev", "dpkg-buildpackage"))
+        .chain(wanted)
+        .filter(|(_, evidence)| !is_there(evidence))
+        .map(|(package, _)| *package)
+        .collect()
+}
+
+fn is_there(evidence: &str) -> bool {
+    match evidence.starts_with('/') {
+        true => Path::new(evidence).exists(),
+        false => has(evidence),
+    }
+}
