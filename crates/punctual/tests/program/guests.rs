@@ -243,6 +243,38 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
         .error(2, &["cannot be compared"]);
 }
 
+/// Threads of one CPU that are due at once wait for each other's loop. That some of them end then is no part of it.
+#[test]
+fn guest_threads_that_end_do_not_delay_those_of_a_lower_priority() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let target = format!("--target=guest:{},virtual-time", images.rt.display());
+    let threads = ["--threads=5", "--pin=none", "--priority-spread"];
+    let rest = [
+        "--samples=50",
+        "--interval=1ms",
+        "--raw",
+        "--name=five",
+        "-q",
+    ];
+    let args = [&["measure", "wakeup", &target], &threads[..], &rest].concat();
+    run(&home, &args).fine();
+    let samples = ["runs", "export", "five", "--format=csv", "--data=samples"];
+    let samples = home.run(samples).fine().stdout.clone();
+    let of_last = samples.lines().filter(|line| line.starts_with("4,"));
+    let latencies = of_last.map(|line| line.rsplit(',').next().unwrap().parse().unwrap());
+    let mut latencies: Vec<u64> = latencies.collect();
+    let end = latencies.pop().unwrap();
+    latencies.sort_unstable();
+    let median = latencies[latencies.len() / 2];
+    // An end takes as long as some ten wake-ups, and four of them would come before this one.
+    assert!(
+        end < 2 * median,
+        "{end} ns, and a median of {median} ns of {}",
+        latencies.len()
+    );
+}
+
 #[test]
 fn guest_has_the_loads_and_the_tracer_that_a_machine_has() {
     let Some(images) = images() else { return };
