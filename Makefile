@@ -7,6 +7,7 @@ CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TRIPLE := $(shell scripts/host-triple.sh)
 BINARY := $(TARGET_DIR)/$(TRIPLE)/release/punctual
+AGENT := $(abspath $(TARGET_DIR))/$(TRIPLE)/agent/punctual
 
 bindir := $(DESTDIR)$(PREFIX)/bin
 datadir := $(DESTDIR)$(PREFIX)/share
@@ -16,7 +17,7 @@ zshdir := $(datadir)/zsh/site-functions
 mandir := $(datadir)/man/man1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lab calibrate build install uninstall lint clean
+.PHONY: help run test bench lab calibrate agent build install uninstall lint clean
 
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
@@ -25,6 +26,7 @@ help:
 	@echo 'make lab        kernels from source to a verdict, in virtual time; LAB="bisect reproducible" does more (an hour or so)'
 	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of made-up experiments'
 	@echo 'make build      one static release binary'
+	@echo 'make agent      what guests run, for a build of your own: PUNCTUAL_AGENT=FILE cargo build'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
 	@echo 'make lint       formatting, clippy, layers, sizes, generated files, rustdoc'
@@ -32,10 +34,20 @@ help:
 
 # Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
 # build scripts and procedural macros, which cannot be static.
-build:
-	@scripts/prerequisites.sh build
-	RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+build: agent
+	PUNCTUAL_AGENT='$(AGENT)' RUSTFLAGS='-C target-feature=+crt-static' \
+	    $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+	@$(BINARY) kernel initramfs --force -o '$(AGENT).cpio.gz'
+	@[ "$$(wc -c <'$(AGENT).cpio.gz')" -lt 3000000 ] || \
+	    { echo 'Error: the initial RAM file system of a guest is not below 3 MB' >&2; exit 1; }
 	@printf '%s: %s bytes\n' '$(BINARY)' "$$(wc -c <'$(BINARY)')"
+
+# The same sources without the workbench, which the program then holds. It is never unwound, and loaded where it was linked.
+agent:
+	@scripts/prerequisites.sh build
+	RUSTFLAGS='-C target-feature=+crt-static -C relocation-model=static -C force-unwind-tables=no' \
+	    $(CARGO) build --profile agent --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE)
+	@printf '%s: %s bytes\n' '$(AGENT)' "$$(wc -c <'$(AGENT)')"
 
 run: build
 	$(BINARY) assess

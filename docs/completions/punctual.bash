@@ -2756,7 +2756,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__initramfs)
-            opts="-o -h -V --output --file --uncompressed --force --home --help --version"
+            opts="-o -h -V --output --file --whole --uncompressed --force --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

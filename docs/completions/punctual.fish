@@ -647,6 +647,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s o -l output -d 'File to write, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l file -d 'Also put FILE in, as PATH (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l whole -d 'Make all of this program /init, not only the agent that measures: a job with a disk needs it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l uncompressed -d 'Do not compress it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s h -l help -d 'Print help'

@@ -3,6 +3,8 @@
 
 //! Kernels in a virtual machine of our own.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
@@ -26,6 +28,47 @@ pub enum GuestTime {
     Virtual,
 }
 
+/// Which program a guest ran.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentKind {
+    /// The agent: what measures, from the same sources, optimised for size where nothing is measured.
+    Small,
+    /// All of the program that made the guest.
+    Whole,
+}
+
+impl AgentKind {
+    /// Returns the name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// The program that was a guest's first process, and measured.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GuestAgent {
+    /// Which one it was.
+    pub kind: AgentKind,
+    /// Its size as the guest loads it, with its libraries, in bytes.
+    pub size_bytes: u64,
+    /// SHA-256 of the same, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl fmt::Display for GuestAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Enough digits to tell two builds apart.
+        let digits = self.sha256.get(..12).unwrap_or(&self.sha256);
+        write!(f, "{} {digits}", self.kind.name())
+    }
+}
+
 /// The guest that a run was done in.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -44,6 +87,9 @@ pub struct Guest {
     pub memory_bytes: u64,
     /// What the machine's random numbers came from.
     pub seed: u64,
+    /// What it ran. Absent in runs of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<GuestAgent>,
 }
 
 impl Guest {
@@ -67,6 +113,8 @@ pub struct GuestBoot {
     pub command_line: String,
     /// What the machine's random numbers came from.
     pub seed: u64,
+    /// What the guest ran.
+    pub agent: GuestAgent,
     /// Whether every check passed.
     pub valid: bool,
     /// What was checked, with the evidence.

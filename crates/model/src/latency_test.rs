@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choices;
+use crate::guest::GuestAgent;
 use crate::units::Nanos;
 
 /// The name and major version of what `kernel latency-test` writes.
@@ -27,6 +28,9 @@ pub struct LatencyTest {
     pub program: String,
     /// QEMU's version.
     pub qemu: String,
+    /// What the guests ran. Absent in results of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<GuestAgent>,
     /// Seeds of each cell: one boot each.
     pub seeds: u32,
     /// Samples of each run.

@@ -58,7 +58,7 @@ pub use experiment::{
 };
 pub use extrapolation::{EXTRAPOLATION_FORMAT, Extrapolation, TailEstimate, TailLevel, TailMethod};
 pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
-pub use guest::{GUEST_BOOT_FORMAT, Guest, GuestBoot, GuestTime};
+pub use guest::{AgentKind, GUEST_BOOT_FORMAT, Guest, GuestAgent, GuestBoot, GuestTime};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use kernel_source::{

@@ -8,6 +8,7 @@
 //! machine, which ends QEMU. Measurements are processes of this program as outside: the same
 //! instruments, the same loads, the same records.
 
+#[cfg(feature = "workbench")]
 mod disk;
 
 use std::error::Error;
@@ -89,7 +90,10 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     let mut line = SerialLine::open(Path::new(LINE))
         .map_err(|err| format!("no second serial port for the results: {LINE}: {err}"))?;
     if let Some(disk) = &job.disk {
+        #[cfg(feature = "workbench")]
         return disk::work(&mut line, disk);
+        #[cfg(not(feature = "workbench"))]
+        return Err(format!("{}: a job with a disk takes the whole program", disk.device).into());
     }
     let timers = wait_for_timers(sys);
     let hello = Hello {

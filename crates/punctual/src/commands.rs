@@ -3,25 +3,37 @@
 
 //! One file a verb.
 
+#[cfg(feature = "workbench")]
 mod assess;
+#[cfg(feature = "workbench")]
 mod compare;
+#[cfg(feature = "workbench")]
 mod doctor;
+#[cfg(feature = "workbench")]
 mod experiment;
+#[cfg(feature = "workbench")]
 mod kernel;
 pub(crate) mod load;
 pub(crate) mod measure;
+#[cfg(feature = "workbench")]
 mod report;
+#[cfg(feature = "workbench")]
 mod runs;
+#[cfg(feature = "workbench")]
 mod serve;
+#[cfg(feature = "workbench")]
 mod study;
+#[cfg(feature = "workbench")]
 mod tune;
 
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
+#[cfg(feature = "workbench")]
 use crate::{recording, tuning};
 
 /// Does what the command line says.
+#[cfg(feature = "workbench")]
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     let home = cli.home.as_deref();
     be_ordinary(&cli.command);
@@ -55,8 +67,18 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     }
 }
 
+/// Does what the agent of a guest has started itself for.
+#[cfg(not(feature = "workbench"))]
+pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
+    match cli.command {
+        Command::Measure { instrument } => measure::here(cli.home.as_deref(), &instrument),
+        Command::Load(args) => load::run(&args),
+    }
+}
+
 /// Only measuring threads are real-time threads. Started under `chrt -f`, the loads would otherwise
 /// inherit that, take every CPU from everybody, and could not even be stopped from the terminal.
+#[cfg(feature = "workbench")]
 fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,

@@ -3,6 +3,8 @@
 
 //! Guests as the commands have them: designed from options, given a job, and answered by.
 
+mod agent;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +12,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::{
-    Boot, BootError, Booted, Compression, Design, Initramfs, Machine, Program, tail,
-};
+use punctual_kernel::boot::{Boot, BootError, Booted, Design, Initramfs, Machine, tail};
 use punctual_kernel::guest::{Answer, JOB_FILE, Job};
-use punctual_model::Nanos;
-use punctual_sys::SysRoot;
+use punctual_model::{GuestAgent, Nanos};
 
+pub(crate) use self::agent::Agent;
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -30,7 +30,9 @@ const QEMU_VARIABLE: &str = "PUNCTUAL_QEMU";
 #[derive(Debug)]
 pub(crate) struct Host {
     qemu: PathBuf,
-    program: Program,
+    agent: GuestAgent,
+    /// The initial RAM file system but for the job.
+    packed: Vec<u8>,
 }
 
 /// What a guest left.
@@ -63,14 +65,21 @@ pub(crate) fn lack_of_qemu() -> Option<String> {
 }
 
 impl Host {
-    /// Finds QEMU, and this program as guests get it.
+    /// Finds QEMU, and packs what guests run.
     pub(crate) fn here() -> Result<Self, CliError> {
-        let program = Program::own(&SysRoot::live())
-            .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?;
+        let agent = Agent::here()?;
+        let packed = agent.initramfs().pack(agent.compression());
         Ok(Self {
             qemu: qemu(),
-            program,
+            agent: agent.described(),
+            packed: packed
+                .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?,
         })
+    }
+
+    /// Returns what guests run.
+    pub(crate) fn agent(&self) -> GuestAgent {
+        self.agent.clone()
     }
 
     /// Returns what QEMU says of its version, which decides what a guest counts.
@@ -89,13 +98,9 @@ impl Host {
 
     /// Returns the initial RAM file system for `job`.
     pub(crate) fn initramfs(&self, job: &Job) -> Result<Vec<u8>, CliError> {
-        let cannot = || CliError::failed_to("make the guest's file system");
-        let job = serde_json::to_vec(job).map_err(|err| cannot().because(err))?;
-        // Nothing to unpack: QEMU copies it faster than a guest reads gzip.
-        Initramfs::with_init(&self.program)
-            .file(JOB_FILE, &job)
-            .pack(Compression::None)
-            .map_err(|err| cannot().because(err))
+        let job = serde_json::to_vec(job)
+            .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?;
+        Ok(Initramfs::empty().file(JOB_FILE, &job).behind(&self.packed))
     }
 
     /// Boots `kernel` with an initial RAM file system, and waits for its end.

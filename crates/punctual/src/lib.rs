@@ -3,27 +3,48 @@
 
 //! The `punctual` program as a library: for its binary, its tests, and the generation of its
 //! manual pages. Everything that reads the environment, prints or exits is here.
+//!
+//! Without the feature `workbench` it is the agent of a guest: the same instruments, loads and records,
+//! and nothing that a guest has no use for.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "workbench"),
+    expect(dead_code, reason = "what only the whole program uses")
+)]
 
 pub mod cli;
 
 mod agent;
 mod commands;
+#[cfg(feature = "workbench")]
 mod cyclictest;
 mod error;
 mod exit;
+#[cfg(feature = "workbench")]
 mod guests;
 mod home;
+#[cfg(feature = "workbench")]
 mod http;
+#[cfg(feature = "workbench")]
+mod metrics;
+#[cfg(not(feature = "workbench"))]
+#[path = "metrics/absent.rs"]
 mod metrics;
 mod output;
 mod recording;
 mod signals;
+#[cfg(feature = "workbench")]
 mod tuning;
+#[cfg(not(feature = "workbench"))]
+#[path = "tuning/absent.rs"]
+mod tuning;
+#[cfg(feature = "workbench")]
+mod view;
+#[cfg(not(feature = "workbench"))]
+#[path = "view/absent.rs"]
 mod view;
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -42,6 +63,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some((role, rest)) = role_of(&args) {
         return commands::load::play(role, rest);
     }
+    #[cfg(feature = "workbench")]
     if let Some(rest) = for_cyclictest(&args) {
         return cyclictest::main(None, rest);
     }
@@ -61,6 +83,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return Exit::Usage.into();
         }
     };
+    #[cfg(feature = "workbench")]
     if let cli::Command::Cyclictest(args) = &cli.command {
         return cyclictest::main(cli.home.as_deref(), &args.options);
     }
@@ -81,10 +104,11 @@ fn role_of(args: &[OsString]) -> Option<(Role, &[OsString])> {
 
 /// Returns the options of cyclictest where the program was started under that name, or with it as
 /// its verb: they are taken apart as `getopt_long(3)` does, which clap does not.
+#[cfg(feature = "workbench")]
 fn for_cyclictest(args: &[OsString]) -> Option<&[OsString]> {
     const NAME: &str = "cyclictest";
     let (program, rest) = args.split_first()?;
-    if Path::new(program).file_name() == Some(OsStr::new(NAME)) {
+    if std::path::Path::new(program).file_name() == Some(NAME.as_ref()) {
         return Some(rest);
     }
     let (verb, options) = rest.split_first()?;

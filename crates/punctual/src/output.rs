@@ -3,10 +3,12 @@
 
 //! Printing results. A reader that closes its end early, as `head` does, is no failure.
 
+#[cfg(feature = "workbench")]
 mod target;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
+#[cfg(feature = "workbench")]
 pub(crate) use self::target::Target;
 use crate::error::CliError;
 

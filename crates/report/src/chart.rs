@@ -7,8 +7,8 @@
 //! read-out, [`spark`] makes a line of text. A drawing decides nothing: what is missing here is missing in all of them.
 
 pub mod distribution;
+#[cfg(feature = "pictures")]
 pub mod png;
-
 pub mod scale;
 pub mod spark;
 pub mod svg;

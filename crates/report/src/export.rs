@@ -10,6 +10,7 @@ mod csv;
 mod figures;
 mod json;
 mod junit;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 pub use self::csv::{
@@ -18,6 +19,7 @@ pub use self::csv::{
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
 pub use self::junit::junit;
+#[cfg(feature = "parquet")]
 pub use self::parquet::parquet_samples;
 
 use std::error::Error as StdError;
@@ -64,6 +66,7 @@ pub enum ExportError<E: StdError + 'static> {
     #[error("write the exported samples")]
     Write(#[from] io::Error),
     /// The output cannot be written as Parquet.
+    #[cfg(feature = "parquet")]
     #[error("write the exported samples as Parquet")]
     Parquet(#[from] ::parquet::errors::ParquetError),
 }

@@ -380,6 +380,7 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
         cpus: 1,
         memory_bytes: 1 << 29,
         seed: 1,
+        agent: None,
     });
     let document = document(vec![item]);
     let answer = &document.answers[0];

@@ -17,6 +17,7 @@ mod clean;
 mod disk;
 mod error;
 mod find;
+#[cfg(feature = "index")]
 mod index;
 mod list;
 mod samples;
@@ -27,6 +28,7 @@ mod writer;
 pub use disk::free_bytes;
 pub use error::{PathError, ReadError, StoreError};
 pub use find::{Candidate, FindError};
+#[cfg(feature = "index")]
 pub use index::{Filter, Index, IndexError, RunFigures, RunRow};
 pub use list::{Listing, RunEntry};
 pub use samples::SamplesFault;

@@ -44,6 +44,14 @@ impl Initramfs {
         Self { archive }
     }
 
+    /// Begins without anything, for what comes behind another one.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            archive: Archive::default(),
+        }
+    }
+
     /// Adds a file that only root may read.
     #[must_use]
     pub fn file(mut self, path: &str, content: &[u8]) -> Self {
@@ -66,6 +74,17 @@ impl Initramfs {
                 encoder.finish()
             }
         }
+    }
+
+    /// Appends this one, not compressed, to one that is packed: the kernel unpacks them one after the other
+    /// (Documentation/driver-api/early-userspace/buffer-format.rst). So what all guests share is packed once.
+    #[must_use]
+    pub fn behind(self, packed: &[u8]) -> Vec<u8> {
+        let mut bytes = packed.to_vec();
+        // Where an archive may begin.
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend(self.archive.finish());
+        bytes
     }
 }
 
@@ -98,5 +117,10 @@ mod tests {
         for name in ["init\0", "lib64\0", "lib64/ld.so\0", "punctual/job.json\0"] {
             assert!(text.contains(name), "{name:?}");
         }
+        let job = Initramfs::empty().file("/job", b"{}");
+        let behind = job.clone().behind(&packed);
+        let at = packed.len().next_multiple_of(4);
+        assert!(behind.starts_with(&packed) && behind[packed.len()..at].iter().all(|b| *b == 0));
+        assert_eq!(behind[at..], job.pack(Compression::None).unwrap());
     }
 }

@@ -12,7 +12,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_sys::{SysError, SysRoot};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+
+use crate::config::hex;
 
 const MAGIC: &[u8] = b"\x7fELF";
 const CLASS_64: u8 = 2;
@@ -94,22 +97,43 @@ impl Program {
         Ok(Self { content, libraries })
     }
 
-    /// Reads a statically linked program.
+    /// Takes a program that is linked statically, and that errors call `name`.
     ///
     /// # Errors
     ///
-    /// As [`Program::own`], and when the program needs shared libraries.
-    pub fn static_at(path: &Path) -> Result<Self, ProgramError> {
-        match read(path)? {
+    /// Fails when it is no ELF program of 64 bits, and when it needs shared libraries.
+    pub fn linked_statically(name: &str, content: Vec<u8>) -> Result<Self, ProgramError> {
+        let not = |reason| ProgramError::NotAProgram {
+            path: PathBuf::from(name),
+            reason,
+        };
+        match trimmed(content).map_err(not)? {
             (content, None) => Ok(Self {
                 content,
                 libraries: Vec::new(),
             }),
-            (_, Some(_)) => Err(ProgramError::NotAProgram {
-                path: path.to_owned(),
-                reason: "needs shared libraries, which a guest does not have: link it statically",
-            }),
+            (_, Some(_)) => Err(not(
+                "needs shared libraries, which a guest does not have: link it statically",
+            )),
         }
+    }
+
+    /// Returns the bytes that a guest loads: the program and its libraries.
+    pub fn size(&self) -> u64 {
+        self.parts().map(|part| part.len() as u64).sum()
+    }
+
+    /// Returns the SHA-256 of the same bytes, in hexadecimal digits.
+    pub fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        self.parts().for_each(|part| hash.update(part));
+        hex(&hash.finalize())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let libraries = self.libraries.iter();
+        std::iter::once(self.content.as_slice())
+            .chain(libraries.map(|library| library.content.as_slice()))
     }
 }
 
@@ -225,19 +249,15 @@ mod tests {
 
     #[test]
     fn what_is_no_program_is_refused_by_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("text");
         for (content, part) in [
             (b"hello".to_vec(), "not an ELF file"),
             (b"\x7fELF\x01\x01".to_vec(), "64 bits"),
             (b"\x7fELF\x02\x01\x01".to_vec(), "ends in the middle"),
         ] {
-            fs::write(&path, content).unwrap();
-            let err = Program::static_at(&path).unwrap_err().to_string();
+            let err = Program::linked_statically("text", content).unwrap_err();
+            let err = err.to_string();
             assert!(err.contains(part) && err.contains("text"), "{err}");
         }
-        let err = Program::static_at(Path::new("/no/such")).unwrap_err();
-        assert_eq!(err.to_string(), "read /no/such");
     }
 
     #[test]

@@ -47,35 +47,44 @@ pub enum Instrument {
 impl Instrument {
     /// Returns the CPUs that were named to be measured.
     pub(crate) const fn cpus(&self) -> Option<&CpuSet> {
-        match self {
-            Self::Wakeup(args) => args.common.cpus.as_ref(),
-            Self::Irq(args) => args.common.cpus.as_ref(),
-            Self::Release(args) => args.common.cpus.as_ref(),
-            Self::Linpack(args) => args.common.cpus.as_ref(),
-            Self::Memory(args) => args.common.cpus.as_ref(),
-            Self::Io(args) => args.common.cpus.as_ref(),
-            Self::Deadline(args) => args.common.cpus.as_ref(),
-            Self::Ipc(args) => args.common.cpus.as_ref(),
-            Self::Pi(args) => args.common.cpus.as_ref(),
-            Self::Noise(args) => args.common.cpus.as_ref(),
-        }
+        self.common().cpus.as_ref()
+    }
+
+    /// Whether the run is to be told to Prometheus.
+    pub(crate) const fn serves_metrics(&self) -> bool {
+        self.common().metrics.metrics.is_some()
     }
 
     /// Measures `cpus` where none were named.
     pub(crate) fn or_on(&mut self, cpus: &CpuSet) {
-        let named = match self {
-            Self::Wakeup(args) => &mut args.common.cpus,
-            Self::Irq(args) => &mut args.common.cpus,
-            Self::Release(args) => &mut args.common.cpus,
-            Self::Linpack(args) => &mut args.common.cpus,
-            Self::Memory(args) => &mut args.common.cpus,
-            Self::Io(args) => &mut args.common.cpus,
-            Self::Deadline(args) => &mut args.common.cpus,
-            Self::Ipc(args) => &mut args.common.cpus,
-            Self::Pi(args) => &mut args.common.cpus,
-            Self::Noise(args) => &mut args.common.cpus,
+        let common = match self {
+            Self::Wakeup(args) => &mut args.common,
+            Self::Irq(args) => &mut args.common,
+            Self::Release(args) => &mut args.common,
+            Self::Linpack(args) => &mut args.common,
+            Self::Memory(args) => &mut args.common,
+            Self::Io(args) => &mut args.common,
+            Self::Deadline(args) => &mut args.common,
+            Self::Ipc(args) => &mut args.common,
+            Self::Pi(args) => &mut args.common,
+            Self::Noise(args) => &mut args.common,
         };
-        named.get_or_insert_with(|| cpus.clone());
+        common.cpus.get_or_insert_with(|| cpus.clone());
+    }
+
+    const fn common(&self) -> &CommonArgs {
+        match self {
+            Self::Wakeup(args) => &args.common,
+            Self::Irq(args) => &args.common,
+            Self::Release(args) => &args.common,
+            Self::Linpack(args) => &args.common,
+            Self::Memory(args) => &args.common,
+            Self::Io(args) => &args.common,
+            Self::Deadline(args) => &args.common,
+            Self::Ipc(args) => &args.common,
+            Self::Pi(args) => &args.common,
+            Self::Noise(args) => &args.common,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! `punctual measure`.
 
 mod deadline;
+#[cfg(feature = "workbench")]
 mod guest;
 mod instrument;
 mod io;
@@ -15,6 +16,7 @@ mod noise;
 mod pi;
 pub(crate) mod plan;
 mod release;
+#[cfg(feature = "workbench")]
 mod tuned;
 
 use std::path::Path;
@@ -25,7 +27,7 @@ use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 
 use self::plan::Cpus;
-use crate::cli::{self, Instrument, MeasureTuning, WakeupArgs};
+use crate::cli::{self, Instrument, WakeupArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::metrics::Metrics;
@@ -36,13 +38,14 @@ use crate::view::View;
 use crate::{home, output};
 
 /// Measures with the instrument that was named, in a machine that is tuned as `tuning` says.
+#[cfg(feature = "workbench")]
 pub(crate) fn run(
     home: Option<&Path>,
-    tuning: &MeasureTuning,
+    tuning: &cli::MeasureTuning,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
     if let Some(target) = &tuning.target {
-        return guest::run(home, target);
+        return guest::run(home, target, instrument);
     }
     // What traces on for nobody disturbs every measurement.
     for instance in punctual_measure::irq::sweep(&SysRoot::live()) {
@@ -50,10 +53,11 @@ pub(crate) fn run(
             "Removed tracing instance {instance}, left by a run that was killed."
         ));
     }
-    tuned::around(tuning, instrument, || measure(home, instrument))
+    tuned::around(tuning, instrument, || here(home, instrument))
 }
 
-fn measure(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
+/// Measures in this machine as it is.
+pub(crate) fn here(home: Option<&Path>, instrument: &Instrument) -> Result<Exit, CliError> {
     match instrument {
         Instrument::Wakeup(args) => wakeup(home, args),
         Instrument::Ipc(args) => ipc::run(home, args),

@@ -220,6 +220,11 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
     assert_valid(&schema("run.schema.json"), &record);
     assert_eq!(record["format"], "punctual.run/3");
     assert_eq!(record["guest"]["time"], "virtual");
+    let agent = record["guest"]["agent"]["sha256"].as_str().unwrap();
+    assert!(
+        agent.len() == 64 && text.contains(&agent[..12]),
+        "{agent}: {text}"
+    );
     assert_eq!(
         (&record["total"]["count"], &record["valid"]),
         (&50.into(), &true.into())
@@ -494,4 +499,31 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     home.run(write).error(1, &["--force"]);
     // The magic of newc.
     assert!(fs::read(&out).unwrap().starts_with(b"070701"));
+    let metrics = ["--metrics=127.0.0.1:0"];
+    let guest = ["measure", "wakeup", "--target=guest:image,virtual-time"];
+    home.run([&guest[..], &metrics].concat())
+        .error(2, &["--metrics", "no network"]);
+}
+
+#[test]
+fn the_initial_ram_file_system_of_a_guest_that_measures_is_below_3_mb() {
+    let home = Home::new();
+    let out = home.dir().join("initramfs");
+    let write = |option: &str| {
+        let out = out.to_str().unwrap();
+        let args = ["kernel", "initramfs", "--force", "-o", out, option];
+        let answer = finish_within(PATIENCE, home.command(args));
+        let said = answer.fine().stdout.clone();
+        let size = fs::metadata(out).unwrap().len();
+        assert!(said.contains(&format!(" {size} bytes, agent ")), "{said}");
+        (said, size)
+    };
+    let (said, size) = write("--file=/job=/dev/null");
+    let (whole, large) = write("--whole");
+    assert!(whole.contains("agent whole "), "{whole}");
+    if said.contains("agent whole ") {
+        return machine::skip("agent", "built without the agent of guests: make agent");
+    }
+    assert!(said.contains("agent small "), "{said}");
+    assert!(size < 3_000_000 && size < large, "{size}, {large}");
 }

@@ -84,7 +84,7 @@ fn initramfs(home: &Home, directory: &Path, boots: &[&[&str]]) -> PathBuf {
     let file = home.dir().join("job.json");
     fs::write(&file, job.to_string()).unwrap();
     let out = home.dir().join("initrd");
-    let mut command = home.command(["kernel", "initramfs", "-o"]);
+    let mut command = home.command(["kernel", "initramfs", "--whole", "-o"]);
     command
         .arg(&out)
         .arg("--file")

@@ -183,10 +183,15 @@ fn drifts(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
 /// that is, so it is said.
 fn differences(groups: &[GroupInput]) -> Option<Finding> {
     type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
-    const FACTS: [Fact; 9] = [
+    const FACTS: [Fact; 10] = [
         ("instrument", |run| Some(run.instrument.clone())),
         ("machine", |run| run.host.hostname.clone()),
         ("kernel", |run| run.host.kernel_release.clone()),
+        ("guest's agent", |run| {
+            let guest = run.guest.as_ref()?;
+            let agent = guest.agent.as_ref().map(ToString::to_string);
+            Some(agent.unwrap_or_else(|| "not recorded".to_owned()))
+        }),
         ("policy", |run| {
             let spec = run.spec.as_ref().map(|spec| spec.priority);
             let setup = run.setup.as_ref().map(|setup| setup.priority);

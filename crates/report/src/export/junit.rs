@@ -153,6 +153,7 @@ mod tests {
             instruction_ns: Nanos::new(8),
             program: String::new(),
             qemu: String::new(),
+            agent: None,
             seeds: 5,
             samples: 10,
             interval_ns: Nanos::from_millis(1),

@@ -27,10 +27,11 @@ pub fn guest_boot(boot: &GuestBoot) -> String {
     }
     let ready = boot.ready_ns.map_or_else(|| "-".to_owned(), span);
     let time = format!(
-        "{}, seed {}; ready after {ready}, ended after {} by this machine's clock, ready after {} \
+        "{}, seed {}, agent {}; ready after {ready}, ended after {} by this machine's clock, ready after {} \
          by the guest's",
         clean(&boot.machine),
         boot.seed,
+        clean(&boot.agent.to_string()),
         span(boot.took_ns),
         span(boot.guest_ready_ns),
     );
@@ -62,13 +63,16 @@ pub(crate) fn paragraph_of(guest: &Guest) -> String {
         }
         (GuestTime::Virtual, None) => format!("{VIRTUAL}, no latency of any hardware"),
     };
+    let agent = guest.agent.as_ref();
+    let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
     let text = format!(
-        "{}; {time}; {} CPU, {} MB, seed {}; {}",
+        "{}; {time}; {} CPU, {} MB, seed {}{agent}; {}",
         clean(&guest.kernel),
         guest.cpus,
         guest.memory_bytes >> 20,
         guest.seed,
-        clean(&guest.command_line)
+        clean(&guest.command_line),
+        agent = clean(&agent),
     );
     paragraph("Guest", &text)
 }

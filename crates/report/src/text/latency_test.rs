@@ -31,7 +31,12 @@ pub fn latency_test(test: &LatencyTest) -> String {
     text += &cells(test);
     text.push('\n');
     text += &paragraph("Bands", &bands(test));
-    text + &paragraph("By", &clean(&format!("{}, {}", test.program, test.qemu)))
+    let agent = test.agent.as_ref();
+    let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
+    text + &paragraph(
+        "By",
+        &clean(&format!("{}, {}{agent}", test.program, test.qemu)),
+    )
 }
 
 fn cells(test: &LatencyTest) -> String {

@@ -48,6 +48,7 @@ pub(super) fn run(args: &KernelBootArgs) -> Result<Exit, CliError> {
         machine: machine.name().to_owned(),
         command_line: design.command_line(),
         seed: target.seed,
+        agent: host.agent(),
         valid: checks.iter().all(Check::passed),
         checks,
         host: visit.answer.hello.host,

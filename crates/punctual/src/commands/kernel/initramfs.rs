@@ -6,23 +6,26 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use punctual_kernel::boot::{Compression, Initramfs, Program};
-use punctual_sys::SysRoot;
+use punctual_kernel::boot::Compression;
 
 use crate::cli::InitramfsArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::guests::Agent;
 use crate::output::print;
 
 /// Writes the initial RAM file system of guests to the file that `args` name.
 pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
     let cannot = || CliError::failed_to("make the initial RAM file system");
-    let program = Program::own(&SysRoot::live()).map_err(|err| cannot().because(err))?;
+    let agent = match args.whole {
+        true => Agent::whole()?,
+        false => Agent::here()?,
+    };
     let compression = match args.uncompressed {
         true => Compression::None,
         false => Compression::Gzip,
     };
-    let mut initramfs = Initramfs::with_init(&program);
+    let mut initramfs = agent.initramfs();
     for file in &args.file {
         let (path, from) = file
             .split_once('=')
@@ -54,9 +57,10 @@ pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
             }
         })?;
     print(&format!(
-        "{}: {} bytes\n",
+        "{}: {} bytes, agent {}\n",
         args.output.display(),
-        bytes.len()
+        bytes.len(),
+        agent.described()
     ))?;
     Ok(Exit::Fine)
 }

@@ -15,7 +15,7 @@ use punctual_kernel::latency_test::{
     Baseline, CellInput, Load, PlanError, Row, Test, chance, conclude, rows,
 };
 use punctual_measure::loads::{LoadList, LoadSpec};
-use punctual_model::{BandVerdict, LATENCY_TEST_FORMAT, LatencyTest, Nanos};
+use punctual_model::{BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyTest, Nanos};
 use punctual_report::{export, text};
 
 use crate::cli::{LatencyFailOn, LatencyTestArgs};
@@ -49,7 +49,14 @@ pub(super) fn run(args: &LatencyTestArgs) -> Result<Exit, CliError> {
     let host = Host::here()?;
     let qemu = host.version()?;
     let measured = boots::carry_out(&host, &rows, &test, args, &stop)?;
-    let result = result(args, &test, &rows, measured, baseline.as_ref(), qemu);
+    let result = result(
+        args,
+        &test,
+        &rows,
+        measured,
+        baseline.as_ref(),
+        (qemu, host.agent()),
+    );
     outputs.write(&result)?;
     if args.json {
         output::write(|out| json(&result, out))?;
@@ -65,7 +72,7 @@ fn result(
     rows: &[Row],
     measured: Vec<Vec<CellInput>>,
     baseline: Option<&Baseline>,
-    qemu: String,
+    (qemu, agent): (String, GuestAgent),
 ) -> LatencyTest {
     let tolerance = args.tolerance.as_ref().map_or(0.0, |percent| percent.0);
     let (cells, comparisons) = conclude(rows, measured, baseline, tolerance);
@@ -75,6 +82,7 @@ fn result(
         instruction_ns: Nanos::new(1 << SHIFT),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
         qemu,
+        agent: Some(agent),
         seeds: args.seeds,
         samples: test.samples,
         interval_ns: test.interval,

@@ -12,10 +12,11 @@ use jiff::Timestamp;
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::{Design, Machine, SHIFT, tail};
 use punctual_kernel::guest::{Job, JobRun, RunAnswer, checks};
-use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestTime, Nanos, RunRecord};
+use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestAgent, GuestTime, Nanos, RunRecord};
 use punctual_store::{Raw, Store};
 
 use super::finish;
+use crate::cli::Instrument;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
@@ -43,10 +44,19 @@ const OURS: [(&str, bool); 5] = [
 ];
 
 /// Measures in `target` as this program's own command line says.
-pub(super) fn run(home: Option<&Path>, target: &GuestTarget) -> Result<Exit, CliError> {
+pub(super) fn run(
+    home: Option<&Path>,
+    target: &GuestTarget,
+    instrument: &Instrument,
+) -> Result<Exit, CliError> {
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
     let arguments = for_guest(&given)?;
+    if instrument.serves_metrics() {
+        return Err(CliError::usage(
+            "--metrics: a guest has no network to answer on",
+        ));
+    }
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;
@@ -73,7 +83,7 @@ pub(super) fn run(home: Option<&Path>, target: &GuestTarget) -> Result<Exit, Cli
     let Some(answer) = visit.answer.runs.first() else {
         return Err(CliError::failed_to("measure in the guest"));
     };
-    let mut record = record(target, &design, &visit, answer, started)?;
+    let mut record = record((target, &design, host.agent()), &visit, answer, started)?;
     record.id = id.to_string();
     let files = answer.files.iter();
     let files = files.map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
@@ -129,8 +139,7 @@ fn for_guest(given: &[OsString]) -> Result<Vec<String>, CliError> {
 
 /// Makes the record of a run in a guest of what the guest recorded.
 fn record(
-    target: &GuestTarget,
-    design: &Design,
+    (target, design, agent): (&GuestTarget, &Design, GuestAgent),
     visit: &Visit,
     answer: &RunAnswer,
     started: SystemTime,
@@ -147,7 +156,7 @@ fn record(
         .checks
         .extend(checks(&visit.answer, design, target.asked_model()));
     record.valid = record.checks.iter().all(Check::passed);
-    record.guest = Some(guest(target, design));
+    record.guest = Some(guest(target, design, agent));
     if record.is_virtual() {
         // Lists show tags; the figures of an export must not lose it either.
         record.tags.insert("time".to_owned(), "virtual".to_owned());
@@ -156,7 +165,7 @@ fn record(
 }
 
 /// Describes the guest for the record.
-pub(crate) fn guest(target: &GuestTarget, design: &Design) -> Guest {
+fn guest(target: &GuestTarget, design: &Design, agent: GuestAgent) -> Guest {
     let time = match design.machine {
         Machine::Kvm => GuestTime::Real,
         Machine::Tcg => GuestTime::Emulated,
@@ -170,6 +179,7 @@ pub(crate) fn guest(target: &GuestTarget, design: &Design) -> Guest {
         cpus: design.cpus,
         memory_bytes: design.memory.get(),
         seed: design.seed,
+        agent: Some(agent),
     }
 }
 

@@ -234,6 +234,10 @@ pub struct InitramfsArgs {
     #[arg(long, value_name = "PATH=FILE")]
     pub file: Vec<String>,
 
+    /// Make all of this program /init, not only the agent that measures: a job with a disk needs it
+    #[arg(long)]
+    pub whole: bool,
+
     /// Do not compress it
     #[arg(long)]
     pub uncompressed: bool,

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The verbs of a guest's agent: those that it starts itself for.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Parser, Subcommand};
+
+use super::{Instrument, LoadArgs};
+
+/// The agent of a guest
+#[derive(Debug, Parser)]
+#[command(name = "punctual")]
+pub struct Cli {
+    /// Directory of the store
+    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub home: Option<PathBuf>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure with one instrument, and record the run
+    Measure {
+        /// The instrument
+        #[command(subcommand)]
+        instrument: Instrument,
+    },
+    /// Run the loads of a measurement
+    Load(LoadArgs),
+}
