@@ -65,6 +65,8 @@ pub struct Material {
     pub comparisons: Vec<Comparison>,
     /// Experiments.
     pub experiments: Vec<ExperimentResults>,
+    /// The runs of the experiments, of which machine, kernel and method are shown.
+    pub behind: Vec<RunRecord>,
     /// Assessments.
     pub assessments: Vec<Assessment>,
     /// What `doctor` found.

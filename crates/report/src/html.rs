@@ -30,6 +30,9 @@ const STATIC: usize = 12;
 /// A table of more rows has its own scroll bar: what follows it is as far away as the screen is high.
 const LONG: usize = 40;
 
+/// Longer words of a table are folded.
+const WORDS: usize = 30;
+
 /// Writes a report as a page.
 pub fn page(document: &Document) -> String {
     written(document, "")
@@ -333,7 +336,7 @@ fn table(table: &Table) -> String {
         _ => " long",
     };
     let mut out = format!(
-        "<div><div class=\"table{wide}{long}\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>"
+        "<div><div class=\"table{wide}{long}\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption><span>{caption}</span></caption><thead><tr>"
     );
     for column in &table.columns {
         let class = if column.figures { " class=\"f\"" } else { "" };
@@ -362,7 +365,7 @@ fn cell_class(cell: &str, column: &Column) -> &'static str {
     match column.name.as_str() {
         "Valid" if !cell.starts_with("yes") => " class=\"no\"",
         _ if column.figures => " class=\"f\"",
-        _ if cell.chars().count() > 36 => " class=\"t\"",
+        _ if cell.chars().count() > WORDS => " class=\"t\"",
         _ => "",
     }
 }

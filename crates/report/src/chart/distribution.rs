@@ -124,13 +124,13 @@ impl View {
         }
     }
 
-    /// Returns the label of its vertical axis.
-    pub const fn label(self) -> &'static str {
+    /// Returns the label of its vertical axis, of a distribution in `unit`.
+    pub fn label(self, unit: &str) -> String {
         match self {
-            Self::Histogram | Self::Tail => "Samples in the bin",
-            Self::Head | Self::Density => "Share of the samples per µs",
-            Self::Cumulative => "Share at or below",
-            Self::Complementary => "Share above",
+            Self::Histogram | Self::Tail => "Samples in the bin".to_owned(),
+            Self::Head | Self::Density => format!("Share of the samples per {unit}"),
+            Self::Cumulative => "Share at or below".to_owned(),
+            Self::Complementary => "Share above".to_owned(),
         }
     }
 }
@@ -269,13 +269,13 @@ impl Distribution {
         };
         let y = match view {
             View::Histogram | View::Tail | View::Complementary | View::Density => {
-                Axis::log(view.label())
+                Axis::log(view.label(self.unit))
             }
-            View::Head | View::Cumulative => Axis::linear(view.label()),
+            View::Head | View::Cumulative => Axis::linear(view.label(self.unit)),
         };
         let series = self.series.iter().map(|series| Series {
             name: series.name(),
-            counted: format!("{} samples", super::scale::grouped(series.count)),
+            counted: super::scale::counted(series.count, "sample"),
             shape: Shape::Step,
             points: series.points(view, self.split_ns),
             validity: series.validity,

@@ -102,7 +102,7 @@ fn fit(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
         return (low / 1.15, high * 1.25);
     }
     // From 0 unless the values are far from it, as those of a difference or of an axis of time.
-    let low = if low > 0.0 && low < 0.7 * high {
+    let low = if low > 0.0 && (low < 0.7 * high || low == high) {
         0.0
     } else {
         low
@@ -150,7 +150,7 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
     let written: &[u32] = match most as f64 / decades {
         room if room >= 9.0 => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
         room if room >= 3.0 => &[1, 2, 5],
-        _ => &[1],
+        _ => sparse(low, high, most),
     };
     let every = (decades / most.max(1) as f64).ceil().max(1.0);
     let mut ticks = Vec::new();
@@ -170,6 +170,36 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
         exponent += 1.0;
     }
     ticks
+}
+
+/// The digits of an axis with little room: two texts at least, so that one can tell how far apart they are.
+fn sparse(low: f64, high: f64, most: usize) -> &'static [u32] {
+    let within = |at: f64| (low..=high).contains(&at);
+    let texts = |digits: &[u32]| -> usize {
+        let mut texts = 0;
+        let mut exponent = low.log10().floor();
+        while exponent <= high.log10() && texts < 100 {
+            let at = |n: &&u32| within(f64::from(**n) * 10_f64.powf(exponent));
+            texts += digits.iter().filter(at).count();
+            exponent += 1.0;
+        }
+        texts
+    };
+    let decades: &[u32] = &[1];
+    if texts(decades) > 1 {
+        return decades;
+    }
+    let finer: [&[u32]; 2] = [&[1, 3], &[1, 2, 5]];
+    let fits = |digits: &&&[u32]| (2..=most + 2).contains(&texts(digits));
+    finer.iter().find(fits).copied().unwrap_or(decades)
+}
+
+/// Writes how many there are: `1 sample`, `19 924 samples`.
+pub(crate) fn counted(count: u64, of: &str) -> String {
+    match count {
+        1 => format!("1 {of}"),
+        n => format!("{} {of}s", grouped(n)),
+    }
 }
 
 /// Writes a figure of an axis whose figures differ by `step`.

@@ -24,6 +24,8 @@ const PLOT: f64 = 300.0;
 const ROW: f64 = 26.0;
 /// Series that the legend names; more are counted.
 const LEGEND: usize = 24;
+/// Lines for the names of marks above the plot.
+const NAMED: usize = 6;
 /// About the width of a character.
 const CHARACTER: f64 = 6.4;
 
@@ -51,7 +53,9 @@ pub fn chart(chart: &Chart) -> String {
         top += 16.0;
         line_of(&mut head, "w", top, line);
     }
-    top += 16.0;
+    // The names of marks stand above the curves, not among them.
+    let named = chart.marks.iter().filter(|m| m.upright).count().min(NAMED);
+    top += 16.0 + 13.0 * named as f64;
     let left = match &chart.y.scale {
         Scale::Names(names) => 24.0 + widest(names).min(30.0) * CHARACTER,
         _ => 76.0,
@@ -423,7 +427,11 @@ fn marks(
     y: &Placed,
     (left, top, right, bottom): (f64, f64, f64, f64),
 ) {
-    for (number, mark) in chart.marks.iter().enumerate() {
+    let upright = chart.marks.iter().filter(|m| m.upright).count();
+    let named = upright.min(NAMED);
+    let mut above = 0_usize..;
+    for mark in &chart.marks {
+        let number = if mark.upright { above.next() } else { None }.unwrap_or(0);
         let place = if mark.upright { x } else { y }.place(mark.at);
         let Some(at) = place else { continue };
         let outside = match mark.upright {
@@ -434,15 +442,16 @@ fn marks(
             continue;
         }
         if mark.upright {
-            *out += &format!("<path class=\"m\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>");
+            let up = named - number % named;
+            let head = top - 13.0 * up as f64;
+            *out += &format!("<path class=\"m\" d=\"M{at:.1} {head:.1}V{bottom:.1}\"/>");
             let at_end = at > (left + right) / 2.0;
             let (anchor, beside) = if at_end {
                 ("end", -4.0)
             } else {
                 ("start", 4.0)
             };
-            let down = top + 12.0 + 13.0 * (number % 6) as f64;
-            text(out, "mt", (at + beside, down), anchor, &mark.name);
+            text(out, "mt", (at + beside, head + 10.0), anchor, &mark.name);
         } else {
             *out += &format!("<path class=\"m\" d=\"M{left:.1} {at:.1}H{right:.1}\"/>");
             text(out, "mt", (right - 4.0, at - 4.0), "end", &mark.name);

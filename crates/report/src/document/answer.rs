@@ -7,12 +7,14 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
-use punctual_model::{CheckStatus, Figure, RequirementRuling, RunRecord};
+use std::cmp::Ordering;
+
+use punctual_model::{CheckStatus, Figure, Nanos, RequirementRuling, RunRecord};
 
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Tone};
 use crate::chart::Validity;
-use crate::text::{VIRTUAL, digits, events_of, percent};
+use crate::text::{VIRTUAL, digits, events_of, percent, share, span};
 use crate::times::Times;
 
 /// Quantiles of the first screen, the best supported first.
@@ -22,7 +24,7 @@ const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
 pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
     let (sentence, figures) = match run.total.count {
         0 => results(run, name),
-        _ => latencies(run, name),
+        _ => deadlines(run, name).unwrap_or_else(|| latencies(run, name)),
     };
     let (tone, word) = match validity(run) {
         Validity::Invalid => (Tone::Bad, "INVALID".to_owned()),
@@ -52,6 +54,50 @@ fn ruling(run: &RunRecord) -> (Tone, String) {
         true => (Tone::Plain, "valid".to_owned()),
         false => (Tone::Good, "requirements met".to_owned()),
     }
+}
+
+/// Of an instrument that is about deadlines: what was missed, by the thread that missed most.
+fn deadlines(run: &RunRecord, name: &str) -> Option<(String, Vec<KeyFigure>)> {
+    let shares = run.figures.iter().filter(|f| f.name == "missed_share");
+    let worst = shares.clone().max_by(|a, b| by_value(a, b))?;
+    let of = |name: &str| {
+        let mut of = run.figures.iter().filter(|f| f.name == name);
+        of.find(|f| f.labels == worst.labels)
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a deadline, in whole ns"
+    )]
+    let deadline = Nanos::new(of("deadline")?.value? as u64);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of iterations"
+    )]
+    let missed = (worst.value? * worst.count as f64).round() as u64;
+    let thread = match shares.count() {
+        1 => String::new(),
+        n => format!(" in the worst of {n} threads"),
+    };
+    let sentence = format!(
+        "{name}: {missed} of {} ({}) missed the deadline of {}{thread}.",
+        counted(worst.count, "iteration"),
+        share(missed, worst.count)?,
+        span(deadline)
+    );
+    let mut figures: Vec<KeyFigure> = [Some(worst), of("misses_per_second")]
+        .into_iter()
+        .flatten()
+        .filter_map(key)
+        .collect();
+    let (_, latencies) = latencies(run, name);
+    figures.extend(
+        latencies
+            .into_iter()
+            .filter(|f| f.name == "p50" || f.name == "max"),
+    );
+    Some((sentence, figures))
 }
 
 fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
@@ -120,33 +166,38 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
 fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     let wanted: &[&str] = match run.instrument.as_str() {
         "linpack" => &["gflops", "peak", "share_of_peak"],
-        "memory" => &["memcpy", "random", "random_access", "read", "write"],
+        "memory" => &["copy", "stream_triad", "random_read", "chase"],
         "io" => &["throughput", "requests", "completion_latency_p99"],
         _ => &[],
     };
     let mut chosen: Vec<&Figure> = Vec::new();
     for name in wanted {
         let of_name = run.figures.iter().filter(|f| f.name == *name);
-        let best = of_name.max_by(|a, b| {
-            let value = |f: &Figure| f.value.unwrap_or(f64::NEG_INFINITY);
-            value(a).total_cmp(&value(b))
-        });
-        chosen.extend(best);
+        chosen.extend(of_name.max_by(|a, b| by_value(a, b)));
     }
     if chosen.is_empty() {
         chosen.extend(run.figures.iter().filter(|f| f.value.is_some()).take(4));
     }
     let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
     let sentence = match figures.first() {
-        Some(first) => format!("{name}: {} {}.", first.name, first.value),
+        Some(first) => format!("{name}: {} is {}.", first.name, first.value),
         None => format!("{name}: it has no figure."),
     };
     (sentence, figures)
 }
 
+fn by_value(a: &Figure, b: &Figure) -> Ordering {
+    let value = |f: &Figure| f.value.unwrap_or(f64::NEG_INFINITY);
+    value(a).total_cmp(&value(b))
+}
+
 fn key(figure: &Figure) -> Option<KeyFigure> {
     let value = figure.value?;
-    let unit = if figure.unit == "1" { "" } else { &figure.unit };
+    let (unit, scale) = match figure.unit.as_str() {
+        "1" if figure.name.contains("share") => ("%", 100.0),
+        "1" => ("", 1.0),
+        unit => (unit, 1.0),
+    };
     let labels: Vec<String> = figure
         .labels
         .iter()
@@ -160,15 +211,17 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
         Some(interval) => format!(
             "{} interval {} .. {}, {}",
             percent(interval.confidence),
-            digits(interval.low),
-            digits(interval.high),
+            digits(interval.low * scale),
+            digits(interval.high * scale),
             counted(figure.count, "observation")
         ),
         None => counted(figure.count, "observation"),
     };
     Some(KeyFigure {
         name,
-        value: format!("{} {unit}", digits(value)).trim_end().to_owned(),
+        value: format!("{} {unit}", digits(value * scale))
+            .trim_end()
+            .to_owned(),
         detail,
     })
 }
@@ -181,7 +234,10 @@ fn believed(run: &RunRecord) -> Vec<String> {
     }
     match validity(run) {
         Validity::Valid | Validity::Virtual => {
-            texts.push(format!("{} checks passed", run.checks.len()));
+            texts.push(format!(
+                "{} passed",
+                counted(run.checks.len() as u64, "check")
+            ));
         }
         Validity::Imported => texts.push(
             "whether the measurement was valid is not known: another tool made it".to_owned(),

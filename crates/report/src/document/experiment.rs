@@ -112,10 +112,21 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
         .collect();
     let (good, bad, doubtful) = (with(Tone::Good), with(Tone::Bad), with(Tone::Doubtful));
     let plain = answers.len() - good - bad - doubtful;
+    let of = [
+        (good, "better"),
+        (bad, "worse"),
+        (plain, "not distinguishable or the same"),
+        (doubtful, "mixed or with too few runs"),
+    ];
+    let parts = of.into_iter().filter(|(n, _)| *n > 0);
+    let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
+    let first = measurement.comparison.groups.first();
     let mut sentence = format!(
-        "{}: of {} against the first, {good} better, {bad} worse, {plain} not distinguishable or the same, {doubtful} mixed or with too few runs",
+        "{}: of {} against {}, {}",
         measurement.measurement,
         counted(answers.len() as u64, "cell"),
+        first.map_or("the first", |first| first.name.as_str()),
+        parts.join(", ")
     );
     if !better.is_empty() {
         sentence += &format!("; better: {}", better.join(", "));
@@ -261,6 +272,10 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
             effect.incomplete.to_string(),
         ]);
     }
+    table.notes.push(format!(
+        "Low, High: {} interval over blocks. -: too few blocks for one.",
+        percent(measurement.comparison.method.confidence)
+    ));
     let mut names: Vec<String> = Vec::new();
     let mut series = Vec::new();
     for figure in figures {

@@ -16,7 +16,8 @@ use crate::text;
 /// Adds a card a machine.
 pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
     let mut blocks = Vec::new();
-    let records: Vec<&RunRecord> = material.runs.iter().map(|run| &run.record).collect();
+    let shown = material.runs.iter().map(|run| &run.record);
+    let records: Vec<&RunRecord> = shown.chain(&material.behind).collect();
     let names = named::all(records.iter().copied());
     let mut hosts: Vec<(HostFacts, Vec<&str>)> = Vec::new();
     for (record, name) in records.iter().zip(&names) {

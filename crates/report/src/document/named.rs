@@ -6,7 +6,7 @@
 use punctual_model::{Check, Interval, RunRecord};
 
 use crate::chart::Validity;
-use crate::chart::scale::grouped;
+pub(crate) use crate::chart::scale::counted;
 
 /// A run's own name, else the end of its id: ids of a day begin alike.
 pub(crate) fn own(run: &RunRecord) -> String {
@@ -64,12 +64,4 @@ pub(crate) fn interval_in(interval: &Interval, unit: &str) -> String {
         micros(interval.low),
         micros(interval.high)
     )
-}
-
-/// Writes how many there are: `1 sample`, `19 924 samples`.
-pub(crate) fn counted(count: u64, of: &str) -> String {
-    match count {
-        1 => format!("1 {of}"),
-        n => format!("{} {of}s", grouped(n)),
-    }
 }

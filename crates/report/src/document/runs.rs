@@ -314,7 +314,11 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
         let title = match (run.validity(), failed) {
             (validity, _) if validity.is_valid() => {
                 passed += 1;
-                format!("{}: {} checks passed", run.name, record.checks.len())
+                format!(
+                    "{}: {} passed",
+                    run.name,
+                    counted(record.checks.len() as u64, "check")
+                )
             }
             (other, n) => format!(
                 "{}: {}, {n} of {} checks did not pass",

@@ -10,6 +10,7 @@ const VIEWS = {histogram: ['Histogram', 'Samples in the bin', 'log', 'log'], hea
   tail: ['Tail', 'Samples in the bin', 'log', 'log'], cdf: ['CDF', 'Share at or below', 'log', 'lin'],
   ccdf: ['CCDF', 'Share above', 'log', 'log'], pdf: ['PDF', 'Share of the samples per µs', 'log', 'log']};
 const MANY = 24;
+const UNIT = / in ((?:virtual )?\S+)$/;
 // Every check of it passed.
 const sound = s => s.v === 'valid' || s.v === 'virtual';
 
@@ -48,8 +49,11 @@ const ticks = (low, high, log, most) => {
     return out;
   }
   const decades = Math.log10(high / low), room = most / decades, every = Math.max(1, Math.ceil(decades / most));
-  const written = room >= 9 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : room >= 3 ? [1, 2, 5] : [1];
   if (decades < 0.35) return ticks(low, high, false, most);
+  const texts = set => { let n = 0; for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e++) for (const m of set) if (m * 10 ** e >= low && m * 10 ** e <= high) n++; return n; };
+  // Two texts at least, so that one can tell how far apart they are.
+  const sparse = texts([1]) < 2 ? [[1, 3], [1, 2, 5]].find(set => texts(set) > 1 && texts(set) <= most + 2) : null;
+  const written = room >= 9 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : room >= 3 ? [1, 2, 5] : sparse || [1];
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) && out.length < 400; e++)
     for (let n = 1; n < 10; n++) {
       const at = n * 10 ** e;
@@ -62,7 +66,7 @@ const fit = (values, log) => {
   for (const v of values) if (Number.isFinite(v) && (!log || v > 0)) { if (v < low) low = v; if (v > high) high = v; }
   if (low > high) return log ? [1, 10] : [0, 1];
   if (log) return [low / 1.15, high * 1.25];
-  if (low > 0 && low < 0.7 * high) low = 0;
+  if (low > 0 && (low < 0.7 * high || low === high)) low = 0;
   const gap = (high - low) * 0.06 || Math.max(Math.abs(high), 1) * 0.1;
   return [low === 0 ? 0 : low - gap, high + gap];
 };
@@ -111,7 +115,7 @@ class Plot {
     this.node = figureNode; this.data = data; this.title = figureNode.querySelector('h3').textContent;
     this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keys = figureNode.querySelector('.keylist');
     this.dist = data.k === 'dist';
-    this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + ' samples', shape: 'step'}
+    this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + (s.n === 1 ? ' sample' : ' samples'), shape: 'step'}
       : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.n, w: 1});
     this.runs = [...new Set(this.all.map(s => s.r))];
     const seen = {};
@@ -135,7 +139,7 @@ class Plot {
     [this.sx, this.sy] = axis;
   }
   label(which) {
-    if (this.dist) return which === 'x' ? this.data.q + ' in ' + this.data.u : VIEWS[this.view][1];
+    if (this.dist) return which === 'x' ? this.data.q + ' in ' + this.data.u : VIEWS[this.view][1].replace('µs', this.data.u);
     return this.data[which].l;
   }
   points(s) { return this.dist ? (s.cache && s.cache.view === this.view ? s.cache.points : (s.cache = {view: this.view, points: steps(s, this.view, this.data.split)}).points) : s.p; }
@@ -220,10 +224,13 @@ class Plot {
     // Series of the same row lie a little apart; a row has room for all of them.
     const lanes = (names || []).map((_, r) => shown.filter(([s]) => this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
     const row = Math.max(28, 8 * Math.max(1, ...lanes.map(l => l.length)) + 12);
-    const top = 10, right = w - 10, room = names ? Math.max(70, names.length * row) : w < 560 ? 250 : 330, bottom = top + room, h = bottom + 40;
     const log = {x: this.sx === 'log', y: this.sy === 'log'};
     const marks = (this.dist ? this.data.m.map(([n, ns]) => [n, ns / 1e3, 1]) : this.data.m)
       .filter(m => this.view === 'head' ? m[1] <= this.data.split / 1e3 : this.view === 'tail' ? m[1] >= this.data.split / 1e3 : true);
+    // What has to be read stands above the curves, not among them.
+    const bad = ['invalid', 'imported', 'virtual'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
+    const said = bad.length, named = Math.min(6, marks.filter(m => m[2]).length), top = 10 + 15 * said + 14 * named;
+    const right = w - 10, room = names ? Math.max(70, names.length * row) : w < 560 ? 250 : 330, bottom = top + room, h = bottom + 40;
     const xs = [], ys = [];
     for (const m of marks) (m[2] ? xs : ys).push(m[1]);
     for (const [s] of shown) for (const p of this.points(s)) { xs.push(p[0]); if (names && p[2] != null) xs.push(p[2], p[3]); }
@@ -298,15 +305,15 @@ class Plot {
         shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
     });
-    marks.forEach(([name, at, up], n) => {
+    marks.forEach((mark, _, all) => {
+      const [name, at, up] = mark, n = all.filter(m => m[2]).indexOf(mark);
       const p = up ? X(at) : Y(at);
       if (p === null || (up ? p < left - 1 || p > right + 1 : p < top - 1 || p > bottom + 1)) return;
-      shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${top}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
+      shape(svg, 'path', {class: 'm', d: up ? `M${p.toFixed(1)} ${10 + 15 * said + 14 * (n % 6)}V${bottom}` : `M${left} ${p.toFixed(1)}H${right}`});
       const end = p > (left + right) / 2;
-      shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? top + 13 + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
+      shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? 20 + 15 * said + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
     });
-    const bad = ['invalid', 'imported', 'virtual'].map(v => [v, [...new Set(shown.filter(([s]) => s.v === v).map(([s]) => s.r))]]).filter(([, n]) => n.length);
-    bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: bottom - 10 - 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}: ${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
+    bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: 13 + 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}: ${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
     if (!shown.length) shape(svg, 'text', {x: (left + right) / 2, y: (top + bottom) / 2, 'text-anchor': 'middle'}, 'No series is switched on');
     this.line = shape(svg, 'path', {class: 'cur', d: ''});
     this.band = shape(svg, 'rect', {class: 'sel', y: top, height: room, width: 0, x: left});
@@ -329,7 +336,7 @@ class Plot {
   }
   // Values at a place across, the nearest to the pointer first; points by their distance.
   look(px, py) {
-    const lines = [], x = this.invert(px), unit = (this.label('x').match(/ in (\S+)$/) || ['', ''])[1], yUnit = (this.label('y').match(/ in (\S+)$/) || ['', ''])[1];
+    const lines = [], x = this.invert(px), unit = (this.label('x').match(UNIT) || ['', ''])[1], yUnit = (this.label('y').match(UNIT) || ['', ''])[1];
     this.cursor = px;
     const found = [];
     this.shown().forEach(([s], order) => {
@@ -339,7 +346,7 @@ class Plot {
         while (lo < hi) { const mid = (lo + hi) >> 1; ps[mid][0] <= x ? lo = mid + 1 : hi = mid; }
         if (!lo) return;
         const p = ps[lo - 1], y = this.Y(p[1]) ?? this.bottom;
-        const of = this.dist ? {histogram: p[1] === 1 ? ' sample' : ' samples', tail: p[1] === 1 ? ' sample' : ' samples', head: ' per µs', pdf: ' per µs'}[this.view] || '' : yUnit ? ' ' + yUnit : '';
+        const of = this.dist ? {histogram: p[1] === 1 ? ' sample' : ' samples', tail: p[1] === 1 ? ' sample' : ' samples', head: ' per ' + this.data.u, pdf: ' per ' + this.data.u}[this.view] || '' : yUnit ? ' ' + yUnit : '';
         found.push([py === null ? 0 : Math.abs(y - py), s, read(p[1]) + of]);
       } else {
         for (const p of ps) {

@@ -489,7 +489,12 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
 
 /// What was seen of a requirement.
 fn counts(result: &RequirementResult) -> String {
-    let later = format!("{} of {} samples were later", result.above, result.samples);
+    let were = if result.above == 1 { "was" } else { "were" };
+    let of = plural(usize::from(result.samples != 1) + 1);
+    let later = format!(
+        "{} of {} sample{of} {were} later",
+        result.above, result.samples
+    );
     let source = match result.exact {
         true => "",
         false => " (from a histogram, the bucket of the limit included)",
@@ -500,7 +505,8 @@ fn counts(result: &RequirementResult) -> String {
     };
     let worth = match result.effective {
         Some(effective) if effective < result.samples => {
-            format!(", worth {effective} independent ones")
+            let one = plural(usize::from(effective != 1) + 1);
+            format!(", worth {effective} independent one{one}")
         }
         _ => String::new(),
     };

@@ -102,6 +102,9 @@ fn of(
         material
             .experiments
             .push(experiment::results::of(store, &args)?);
+        let runs = select::resolve(store, &format!("tag:experiment={what}"))?;
+        let records = runs.iter().map(|run| run.record().clone());
+        material.behind.extend(records);
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
