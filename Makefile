@@ -92,6 +92,7 @@ uninstall:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --package punctual --no-default-features -- -D warnings
 	$(CARGO) xtask check-layers
 	$(CARGO) xtask check-sizes
 	$(CARGO) xtask schemas --check

@@ -2,7 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! Puts the agent of guests into the program: the file that `PUNCTUAL_AGENT` names, as `make build` does. Without it
-//! there is none, and guests get the whole program.
+//! there is none, and guests get the whole program. The agent itself, which has no workbench, holds none.
 
 use std::env;
 use std::error::Error;
@@ -11,8 +11,11 @@ use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
     const VARIABLE: &str = "PUNCTUAL_AGENT";
-    println!("cargo::rerun-if-env-changed={VARIABLE}");
     println!("cargo::rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_WORKBENCH").is_none() {
+        return Ok(());
+    }
+    println!("cargo::rerun-if-env-changed={VARIABLE}");
     let agent = match env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         None => Vec::new(),
         Some(path) => {
