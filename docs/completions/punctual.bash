@@ -5082,7 +5082,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__study__subcmd__report)
-            opts="-h -V --number --recorded --json --home --help --version"
+            opts="-o -h -V --number --recorded --output --force --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5093,6 +5093,14 @@ _punctual() {
                     return 0
                     ;;
                 --recorded)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5108,7 +5116,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__study__subcmd__run)
-            opts="-q -h -V --quick --paper --budget --target --kernels --parameter --new --json --quiet --home --help --version"
+            opts="-o -q -h -V --quick --paper --budget --target --kernels --parameter --new --output --force --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5127,6 +5135,14 @@ _punctual() {
                     return 0
                     ;;
                 --parameter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

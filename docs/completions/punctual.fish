@@ -573,17 +573,21 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l target -d 'A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then the RT kernel (twice) [default: two of one version that are found, as guests in virtual time]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l kernels -d 'Directory with kernel images, of which a stock kernel and an RT kernel of one version are taken [default: target/kernels, /boot and the store]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the study\'s experiments, over the scale\'s (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s o -l output -d 'Where the page with the report goes, which must not exist [default: NAME.html in the store\'s `studies`, the one before replaced]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l quick -d 'Less than a minute a study: shows that it works, and seldom more'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l paper -d 'The parameters of the authors, which may take hours'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l new -d 'Begin anew, also where one like this was begun and is not over'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l force -d 'Overwrite it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l number -d 'Which carrying out of it, from 1 [default: the latest]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l recorded -d 'Compare two sets of recorded runs, named as `compare` takes them, in place of the study\'s own: those of the stock kernel and those of the RT kernel' -r
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s o -l output -d 'Write it as an HTML page that needs nothing else to this file, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l force -d 'Overwrite it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'

@@ -17,8 +17,11 @@ mod named;
 mod results;
 mod runs;
 mod series;
+mod study;
 
-use punctual_model::{Assessment, Comparison, Diagnosis, ExperimentResults, RunRecord};
+use punctual_model::{
+    Assessment, Comparison, Diagnosis, ExperimentResults, RunRecord, StudyResult,
+};
 use punctual_stats::LatencyHistogram;
 
 use crate::chart::Drawing;
@@ -67,6 +70,8 @@ pub struct Material {
     pub experiments: Vec<ExperimentResults>,
     /// The runs of the experiments, of which machine, kernel and method are shown.
     pub behind: Vec<RunRecord>,
+    /// Published studies as they were carried out.
+    pub studies: Vec<StudyResult>,
     /// Assessments.
     pub assessments: Vec<Assessment>,
     /// What `doctor` found.
@@ -232,6 +237,9 @@ impl Document {
         for results in &material.experiments {
             experiment::add(&mut document, &mut ids, results);
         }
+        for result in &material.studies {
+            study::add(&mut document, &mut ids, result);
+        }
         let asked = !document.answers.is_empty();
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);
@@ -272,6 +280,11 @@ fn title(material: &Material) -> String {
     for comparison in &material.comparisons {
         let names: Vec<&str> = comparison.groups.iter().map(|g| g.name.as_str()).collect();
         parts.push(format!("Comparison of {}", names.join(", ")));
+    }
+    match material.studies.as_slice() {
+        [] => {}
+        [one] => parts.push(format!("Study {}", one.study.name)),
+        studies => parts.push(format!("{} published studies", studies.len())),
     }
     let hosts = material
         .assessments

@@ -8,6 +8,7 @@
 
 mod figures;
 mod pictures;
+pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -35,7 +35,8 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    digits, method, p_value, requirement, unit as compared_unit, verdict as comparison_verdict,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, method, p_value, range, requirement,
+    unit as compared_unit, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
@@ -43,16 +44,17 @@ pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
 pub use glance::glance;
-pub(crate) use guest::VIRTUAL;
 pub use guest::guest_boot;
+pub(crate) use guest::{HEADING, VIRTUAL};
 pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
 pub use latency_test::latency_test;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
-pub(crate) use number::{percent, policy, share, span};
+pub(crate) use number::{Missing, percent, policy, share, span};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub use tuning::{boot, knobs, plan, trial, tuning};
 pub(crate) use words::{measured, seconds_of, tuned};

@@ -32,20 +32,26 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
         ..gather::material(home, args)?
     };
     let document = Document::new(&material);
-    if let Some(mut target) = target {
+    if let (Some(target), Some(path)) = (target, &output) {
         let page = match args.format {
             ReportFormat::Html => html::page(&document),
             ReportFormat::Md => markdown::page(&document),
         };
-        files::put(&mut target, page.as_bytes(), output.as_deref())?;
-        let standard = target.is_standard_output();
-        target.finish()?;
-        if !standard && let Some(path) = &output {
-            remark(&format!("Wrote {}.", path.display()));
-        }
+        put(target, path, &page)?;
     }
     files::pictures(&document, args)?;
     Ok(Exit::Fine)
+}
+
+/// Writes all of a page into `target`, which was opened at `path`, and says so.
+pub(crate) fn put(mut target: Target, path: &Path, page: &str) -> Result<(), CliError> {
+    files::put(&mut target, page.as_bytes(), Some(path))?;
+    let standard = target.is_standard_output();
+    target.finish()?;
+    if !standard {
+        remark(&format!("Wrote {}.", path.display()));
+    }
+    Ok(())
 }
 
 /// Where the report goes. Pictures alone are no report.

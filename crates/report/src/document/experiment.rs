@@ -345,7 +345,7 @@ fn believed(measurement: &MeasurementResults) -> Validity {
 }
 
 /// What a level is on an axis: `950000` is itself, `100us` is 100 µs, in ns.
-fn number(level: &str) -> Option<f64> {
+pub(super) fn number(level: &str) -> Option<f64> {
     let plain = level.trim_end_matches('%').replace('_', "");
     if let Ok(value) = plain.parse::<f64>() {
         return value.is_finite().then_some(value);

@@ -125,7 +125,7 @@ pub(crate) fn digits(x: f64) -> String {
     format!("{x:.decimals$}")
 }
 
-pub(super) fn range(interval: &Interval, scale: f64) -> String {
+pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     format!(
         "{} .. {}",
         digits(interval.low / scale),
@@ -143,11 +143,11 @@ pub(crate) fn p_value(p: f64) -> String {
     }
 }
 
-pub(super) const NO_INTERVAL: &str = "too few runs for an interval";
-pub(super) const NO_TEST: &str = "a test takes two runs on each side";
+pub(crate) const NO_INTERVAL: &str = "too few runs for an interval";
+pub(crate) const NO_TEST: &str = "a test takes two runs on each side";
 pub(super) const NO_EFFECT: &str = "runs do not vary, or the figure is 0";
-pub(super) const NO_VALUE: &str = "no run of the group has the figure";
-pub(super) const NO_RATIO: &str = "there is no ratio to 0";
+pub(crate) const NO_VALUE: &str = "no run of the group has the figure";
+pub(crate) const NO_RATIO: &str = "there is no ratio to 0";
 
 fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
     let Some(first) = results.first() else {

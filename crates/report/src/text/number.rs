@@ -64,13 +64,16 @@ impl Missing {
         })
     }
 
+    /// Returns the reasons in a line; none where nothing is missing.
+    pub(crate) fn reasons(&self) -> Option<String> {
+        let reasons: Vec<_> = self.0.iter().copied().collect();
+        (!reasons.is_empty()).then(|| format!("-: {}", reasons.join("; ")))
+    }
+
     /// Writes the footnote.
     pub(crate) fn note(&self) -> String {
-        if self.0.is_empty() {
-            return String::new();
-        }
-        let reasons: Vec<_> = self.0.iter().copied().collect();
-        super::layout::wrapped(" -: ", 4, &reasons.join("; "))
+        let line = self.reasons();
+        line.map_or_else(String::new, |line| super::layout::wrapped(" ", 4, &line))
     }
 }
 

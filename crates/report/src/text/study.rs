@@ -4,14 +4,14 @@
 //! Published studies as text: what they are, and what they say here.
 
 use punctual_model::{
-    ComparisonScale, ComparisonVerdict, GuestTime, PublishedTable, RealTimeClass, StudyAnswer,
-    StudyDirection, StudyFacts, StudyJoint, StudyKernel, StudyPart, StudyPicture, StudyReport,
-    StudyResult, StudyRow,
+    GuestTime, StudyAnswer, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPart,
+    StudyPicture, StudyReport, StudyResult,
 };
 
-use super::comparison::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, p_value, range, unit};
+use super::comparison::p_value;
 use super::layout::{Column, clean, paragraph, table, wrapped};
-use super::number::{Missing, percent};
+use crate::document::{self, Table};
+use crate::study::tables;
 
 /// Columns that the longest bar of a picture takes.
 const BAR: u64 = 40;
@@ -33,7 +33,12 @@ pub fn study(study: &StudyFacts) -> String {
             + &paragraph("Machine", &study.machine)
             + &paragraph("Method", &study.method),
     ];
-    sections.extend(study.published.iter().map(published));
+    sections.extend(
+        study
+            .published
+            .iter()
+            .map(|published| table_of("Published: ", &tables::published(published))),
+    );
     if !study.steps.is_empty() {
         let rows = study.steps.iter();
         let rows = rows.map(|step| vec![step.text.clone(), step.here.clone()]);
@@ -46,18 +51,24 @@ pub fn study(study: &StudyFacts) -> String {
     sections.join("\n")
 }
 
-fn published(published: &PublishedTable) -> String {
-    let header: Vec<(&str, Column)> = published
+/// Writes a table with its heading and what has to be known of it.
+fn table_of(lead: &str, of: &Table) -> String {
+    let kind = |column: &document::Column| match column {
+        column if column.figures => Column::Right,
+        column if column.name == "Verdict" => Column::Text,
+        _ => Column::Left,
+    };
+    let names: Vec<_> = of
         .columns
         .iter()
-        .enumerate()
-        .map(|(at, title)| {
-            let kind = if at == 0 { Column::Left } else { Column::Right };
-            (title.as_str(), kind)
-        })
+        .map(|column| clean(&column.name))
         .collect();
-    let title = wrapped("Published: ", 1, &published.title);
-    title + &table(&header, published.rows.clone())
+    let kinds = of.columns.iter().map(kind);
+    let header: Vec<(&str, Column)> = names.iter().map(AsRef::as_ref).zip(kinds).collect();
+    let cells = |row: &Vec<String>| row.iter().map(|cell| clean(cell).into_owned()).collect();
+    let rows = of.rows.iter().map(cells).collect();
+    let notes: String = of.notes.iter().map(|note| wrapped(" ", 4, note)).collect();
+    wrapped(lead, 1, &clean(&of.caption)) + &table(&header, rows) + &notes
 }
 
 /// Says what studies say here, one after the other.
@@ -84,50 +95,48 @@ fn result(result: &StudyResult) -> String {
         text += &super::words::host(host);
     }
     for at in &result.parts {
-        text += &part(at);
+        for (label, line) in facts_of(at) {
+            text += &paragraph(label, &line);
+        }
     }
     let answers: Vec<String> = result.answers.iter().map(answer).collect();
     text + "\n" + &answers.join("\n")
 }
 
-fn part(part: &StudyPart) -> String {
-    let mut text = String::new();
-    match &part.experiment {
-        None => {}
-        Some(name) => {
-            let bad = part.invalid + part.failed;
-            let also = match bad {
-                0 => String::new(),
-                _ => format!(
-                    ", {} invalid and {} failed tries are in no figure",
-                    part.invalid, part.failed
-                ),
-            };
-            let state = match &part.finished {
-                Some(reason) => format!("over: {}", clean(reason)),
-                None => "not over: these are the results so far".to_owned(),
-            };
-            text += &paragraph(
-                "Measured",
-                &format!(
-                    "{}: {}; {} of {} runs valid{also}; {state}",
-                    clean(name),
-                    part.title,
-                    part.valid,
-                    part.planned
-                ),
-            );
-        }
+/// What is to be said of a part of a study, each with its label.
+pub(crate) fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(name) = &part.experiment {
+        let bad = part.invalid + part.failed;
+        let also = match bad {
+            0 => String::new(),
+            _ => format!(
+                ", {} invalid and {} failed tries are in no figure",
+                part.invalid, part.failed
+            ),
+        };
+        let state = match &part.finished {
+            Some(reason) => format!("over: {}", clean(reason)),
+            None => "not over: these are the results so far".to_owned(),
+        };
+        let line = format!(
+            "{}: {}; {} of {} runs valid{also}; {state}",
+            clean(name),
+            part.title,
+            part.valid,
+            part.planned
+        );
+        facts.push(("Measured", line));
     }
     if !part.kernels.is_empty() {
         let kernels: Vec<String> = part.kernels.iter().map(kernel).collect();
-        text += &paragraph("Kernels", &kernels.join("; "));
+        facts.push(("Kernels", kernels.join("; ")));
     }
-    for skipped in &part.skipped {
+    facts.extend(part.skipped.iter().map(|skipped| {
         let line = format!("{}: {}", clean(&skipped.what), clean(&skipped.reason));
-        text += &paragraph("Skipped", &line);
-    }
-    text
+        ("Skipped", line)
+    }));
+    facts
 }
 
 fn kernel(kernel: &StudyKernel) -> String {
@@ -156,37 +165,14 @@ fn answer(answer: &StudyAnswer) -> String {
         let joint: Vec<String> = answer.joint.iter().map(all_alike).collect();
         text += &wrapped(" all at once: ", 3, &joint.join("; "));
     }
-    let mut figures: Vec<&str> = Vec::new();
-    for row in &answer.rows {
-        if !figures.contains(&row.figure.as_str()) {
-            figures.push(&row.figure);
-        }
-    }
-    let classes = answer.rows.iter().any(|row| row.class.is_some());
-    let compared = answer.rows.iter().any(|row| row.verdict.is_some());
-    if classes {
-        text += &classes_table(&answer.rows);
-        figures.clear();
-    }
-    for figure in figures {
-        let rows: Vec<&StudyRow> = answer.rows.iter().filter(|r| r.figure == figure).collect();
-        text += &match compared {
-            true => comparison_table(&rows),
-            false => estimates_table(&rows),
-        };
+    for table in tables::of_answer(answer) {
+        text += &table_of(" ", &table);
     }
     for picture in &answer.pictures {
         text += &bars(picture);
     }
     for found in &answer.findings {
-        let lead = format!(
-            "{}, {} of {} runs of {}: {}",
-            found.id, found.runs, found.of, found.cell, found.detail
-        );
-        text += &wrapped(" ", 3, &clean(&lead));
-    }
-    if answer.rows.iter().any(|row| row.more_runs.is_some()) {
-        text += " (+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference\n";
+        text += &wrapped(" ", 3, &clean(&finding(found)));
     }
     if let Some(method) = &answer.method {
         text += &wrapped(" method: ", 3, method);
@@ -194,7 +180,16 @@ fn answer(answer: &StudyAnswer) -> String {
     text
 }
 
-fn all_alike(joint: &StudyJoint) -> String {
+/// What the runs of a cell show, and how many of them.
+pub(crate) fn finding(found: &StudyFinding) -> String {
+    format!(
+        "{}, {} of {} runs of {}: {}",
+        found.id, found.runs, found.of, found.cell, found.detail
+    )
+}
+
+/// What the question whether all cells are alike found.
+pub(crate) fn all_alike(joint: &StudyJoint) -> String {
     let says = match joint.differ {
         true => "they differ",
         false => "not distinguishable",
@@ -205,195 +200,6 @@ fn all_alike(joint: &StudyJoint) -> String {
         p_value(joint.p),
         joint.cells
     )
-}
-
-fn measured(missing: &mut Missing, row: &StudyRow) -> [String; 3] {
-    let (_, scale) = unit(&row.unit);
-    [
-        row.runs.to_string(),
-        missing.or(row.estimate.map(|x| digits(x / scale)), NO_VALUE),
-        missing.or(row.interval.map(|ends| range(&ends, scale)), NO_INTERVAL),
-    ]
-}
-
-fn comparison_table(rows: &[&StudyRow]) -> String {
-    let Some(first) = rows.first() else {
-        return String::new();
-    };
-    let mut missing = Missing::default();
-    let (shown, scale) = unit(&first.unit);
-    let published = rows.iter().any(|row| row.published.is_some());
-    let ratios = rows.iter().any(|row| row.published_ratio.is_some());
-    let several = rows.iter().any(|row| row.runs != first.runs);
-    let directed = rows.iter().any(|row| {
-        row.direction
-            .is_some_and(|direction| direction != StudyDirection::NoClaim)
-    });
-    // What all cells begin with is the heading: the table is wide enough.
-    let factor = first.cell.split_once('=');
-    let factor = clean(factor.map_or("Cell", |(factor, _)| factor));
-    let factor = factor.as_ref();
-    let prefix = format!("{factor}=");
-    let lines = rows
-        .iter()
-        .map(|row| {
-            let name = row.cell.strip_prefix(&prefix).unwrap_or(&row.cell);
-            let mut line = vec![clean(name).into_owned()];
-            let [runs, estimate, interval] = measured(&mut missing, row);
-            line.extend(several.then_some(runs));
-            line.extend([estimate, interval]);
-            line.extend(effect_of(&mut missing, row, scale, directed));
-            if published {
-                line.push(row.published.map(plain).unwrap_or_default());
-            }
-            if ratios {
-                line.push(row.published_ratio.map(digits).unwrap_or_default());
-            }
-            line
-        })
-        .collect();
-    let mut header = vec![(factor, Column::Left)];
-    if several {
-        header.push(("Runs", Column::Right));
-    }
-    header.extend([
-        ("Here", Column::Right),
-        ("interval", Column::Left),
-        ("Ratio", Column::Right),
-        ("interval", Column::Left),
-        ("p", Column::Right),
-        ("Verdict", Column::Text),
-    ]);
-    if published {
-        header.push(("Published", Column::Right));
-    }
-    if ratios {
-        header.push(("ratio", Column::Right));
-    }
-    let in_unit = match shown {
-        "" => String::new(),
-        shown => format!(" in {shown}"),
-    };
-    let runs = match several {
-        true => String::new(),
-        false => format!(", {} runs a cell", first.runs),
-    };
-    let of_work = rows.iter().find_map(|row| row.published_unit.clone());
-    let of_work = of_work.map(|unit| format!("; published in {unit}"));
-    let title = format!(
-        "{}{in_unit}{runs}, with 95 % intervals{}",
-        first.figure,
-        of_work.unwrap_or_default()
-    );
-    wrapped(" ", 1, &title) + &table(&header, lines) + &missing.note()
-}
-
-/// The effect of a row with its interval, p-value and verdict.
-fn effect_of(missing: &mut Missing, row: &StudyRow, scale: f64, directed: bool) -> [String; 4] {
-    if row.verdict.is_none() {
-        return ["(base)", "", "", ""].map(ToOwned::to_owned);
-    }
-    let linear = row.scale == Some(ComparisonScale::Linear);
-    let (effect, scale) = match linear {
-        true => (row.difference, scale),
-        false => (row.ratio, 1.0),
-    };
-    let sign = |x: f64| match linear && x > 0.0 {
-        true => format!("+{}", digits(x)),
-        false => digits(x),
-    };
-    let ends = effect.and_then(|effect| effect.interval);
-    [
-        missing.or(effect.map(|e| sign(e.estimate / scale)), NO_RATIO),
-        missing.or(ends.map(|ends| range(&ends, scale)), NO_INTERVAL),
-        missing.or(row.p.map(p_value), NO_TEST),
-        verdict(row, directed),
-    ]
-}
-
-/// A published number as it was printed.
-fn plain(x: f64) -> String {
-    x.to_string()
-}
-
-fn verdict(row: &StudyRow, directed: bool) -> String {
-    let verdict = match row.verdict {
-        Some(ComparisonVerdict::Better) => "better".to_owned(),
-        Some(ComparisonVerdict::Worse) => "worse".to_owned(),
-        Some(ComparisonVerdict::Different) => "different".to_owned(),
-        Some(ComparisonVerdict::Equivalent) => "the same".to_owned(),
-        Some(ComparisonVerdict::NotDistinguishable) => "not distinguishable".to_owned(),
-        Some(ComparisonVerdict::TooFewRuns) => match row.more_runs {
-            Some(more) => format!("too few runs (+{more})"),
-            None => "too few runs".to_owned(),
-        },
-        None => String::new(),
-    };
-    let direction = match row.direction {
-        Some(StudyDirection::Same) => ", as published",
-        Some(StudyDirection::Other) => ", not as published",
-        _ => "",
-    };
-    match directed {
-        true => verdict + direction,
-        false => verdict,
-    }
-}
-
-fn estimates_table(rows: &[&StudyRow]) -> String {
-    let Some(first) = rows.first() else {
-        return String::new();
-    };
-    let mut missing = Missing::default();
-    let lines = rows
-        .iter()
-        .map(|row| {
-            let mut line = vec![clean(&row.cell).into_owned()];
-            line.extend(measured(&mut missing, row));
-            line
-        })
-        .collect();
-    let header = [
-        ("Cell", Column::Left),
-        ("Runs", Column::Right),
-        ("Value", Column::Right),
-        ("95 % interval", Column::Left),
-    ];
-    let (shown, _) = unit(&first.unit);
-    let title = format!("{} {shown}", first.figure);
-    wrapped(" ", 1, &clean(title.trim_end())) + &table(&header, lines) + &missing.note()
-}
-
-fn classes_table(rows: &[StudyRow]) -> String {
-    let mut missing = Missing::default();
-    let lines = rows
-        .iter()
-        .map(|row| {
-            vec![
-                clean(&row.cell).into_owned(),
-                row.figure.trim_start_matches("missed:").to_owned(),
-                row.runs.to_string(),
-                missing.or(row.estimate.map(percent), NO_VALUE),
-                missing.or(row.at_most.map(percent), NO_VALUE),
-                match row.class {
-                    Some(RealTimeClass::HundredPercent) => "100 %",
-                    Some(RealTimeClass::NinetyFivePercent) => "95 %",
-                    Some(RealTimeClass::Soft) => "soft",
-                    None => "-",
-                }
-                .to_owned(),
-            ]
-        })
-        .collect();
-    let header = [
-        ("Cell", Column::Left),
-        ("Deadline", Column::Right),
-        ("Runs", Column::Right),
-        ("Missed", Column::Right),
-        ("At most, worst run", Column::Right),
-        ("Class", Column::Left),
-    ];
-    table(&header, lines) + &missing.note()
 }
 
 fn bars(picture: &StudyPicture) -> String {

@@ -15,7 +15,7 @@ use super::label;
 pub struct ReportArgs {
     /// Runs: an id, its first 4 or more characters, a name, a pattern as in 'before-*', tag:KEY=VALUE, `last`, a
     /// directory of runs; the name of an experiment; a file of what --json prints: of measure, compare, experiment
-    /// results, assess, doctor
+    /// results, study report, assess, doctor
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,
 

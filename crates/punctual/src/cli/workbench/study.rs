@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_model::Nanos;
 
@@ -73,6 +74,16 @@ pub struct StudyRunArgs {
     #[arg(long)]
     pub new: bool,
 
+    /// Where the page with the report goes, which must not exist [default: NAME.html in the store's `studies`, the one
+    /// before replaced]
+    #[arg(long, short = 'o', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// Overwrite it
+    #[arg(long, requires = "output")]
+    pub force: bool,
+
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -96,6 +107,15 @@ pub struct StudyReportArgs {
     /// of the stock kernel and those of the RT kernel
     #[arg(long, num_args = 2, value_names = ["STOCK", "RT"])]
     pub recorded: Vec<String>,
+
+    /// Write it as an HTML page that needs nothing else to this file, which must not exist; `-` is standard output
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "json",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// Overwrite it
+    #[arg(long, requires = "output")]
+    pub force: bool,
 
     /// Print as JSON
     #[arg(long)]

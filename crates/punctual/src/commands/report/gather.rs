@@ -7,6 +7,7 @@ use std::path::Path;
 
 use punctual_model::{
     ASSESSMENT_FORMAT, COMPARISON_FORMAT, DIAGNOSIS_FORMAT, EXPERIMENT_RESULTS_FORMAT,
+    STUDY_REPORT_FORMAT, StudyReport,
 };
 use punctual_report::document::{Material, Part, RunItem};
 use punctual_stats::read_hlog;
@@ -142,8 +143,8 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     let text = select::read_text(path, FILE_LIMIT).map_err(|err| failed().because(err))?;
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
-            "a file is the JSON that measure, compare, experiment results, assess or doctor print with --json; \
-             what other tools wrote is first imported with `punctual runs import`",
+            "a file is the JSON that measure, compare, experiment results, study report, assess or doctor print with \
+             --json;              what other tools wrote is first imported with `punctual runs import`",
         )
     })?;
     match head.format.as_deref() {
@@ -151,6 +152,10 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
         Some(EXPERIMENT_RESULTS_FORMAT) => material.experiments.push(parsed(&text, what)?),
         Some(ASSESSMENT_FORMAT) => material.assessments.push(parsed(&text, what)?),
         Some(DIAGNOSIS_FORMAT) => material.diagnoses.push(parsed(&text, what)?),
+        Some(STUDY_REPORT_FORMAT) => {
+            let report: StudyReport = parsed(&text, what)?;
+            material.studies.extend(report.studies);
+        }
         _ => return Ok(false),
     }
     Ok(true)

@@ -17,10 +17,11 @@ use super::note::{Note, PartNote};
 use super::{ALL, chosen, kernels, report, scale, write_json};
 use crate::cli::StudyRunArgs;
 use crate::commands::experiment::{self, dir_of, experiment_of, plan, tuned};
+use crate::commands::report::put;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::output::{print, remark};
+use crate::output::{Target, print, remark};
 use crate::signals::StopRequest;
 
 /// Carries out what was named, and reports it.
@@ -34,6 +35,10 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     }
     let studies = chosen(&args.name)?;
     let store = Store::open(home::find(home)?)?;
+    if let Some(path) = &args.output {
+        // Refused before hours of measuring; the page itself is made at the end.
+        drop(Target::open(path, args.force)?);
+    }
     let stop = StopRequest::on_signals()?;
     let mut exit = Exit::Fine;
     let mut results = Vec::new();
@@ -59,11 +64,20 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
         format: STUDY_REPORT_FORMAT.to_owned(),
         studies: results,
     };
+    let own = || {
+        store
+            .home()
+            .join("studies")
+            .join(format!("{}.html", args.name))
+    };
+    let path = args.output.clone().unwrap_or_else(own);
+    let target = Target::open(&path, args.force || args.output.is_none())?;
     if args.json {
         write_json(&report)?;
-    } else {
+    } else if !target.is_standard_output() {
         print(&text::studies(&report))?;
     }
+    put(target, &path, &report::page(&report))?;
     Ok(exit)
 }
 

@@ -11,21 +11,27 @@ use punctual_lab::study::Study;
 use punctual_model::{
     STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
 };
-use punctual_report::text;
+use punctual_report::document::{Document, Material};
+use punctual_report::{html, text};
 use punctual_store::{Store, StoredRun};
 
 use super::note::{Note, PartNote};
 use super::{ALL, answer, chosen, facts, write_json};
 use crate::cli::StudyReportArgs;
 use crate::commands::experiment::{dir_of, experiment_of};
+use crate::commands::report::{made_now, put};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::output::print;
+use crate::output::{Target, print};
 
 /// Reports what was named.
 pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, CliError> {
     let studies = chosen(&args.name)?;
+    // What exists is refused before the runs are read.
+    let target = args.output.as_ref();
+    let target = target.map(|path| Target::open(path, args.force));
+    let target = target.transpose()?;
     let store = Store::open_existing(home::find(home)?)?;
     let mut results = Vec::new();
     for study in &studies {
@@ -55,11 +61,22 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
         format: STUDY_REPORT_FORMAT.to_owned(),
         studies: results,
     };
-    if args.json {
-        return write_json(&report);
+    if let (Some(target), Some(path)) = (target, &args.output) {
+        put(target, path, &page(&report))?;
+    } else if args.json {
+        write_json(&report)?;
+    } else {
+        print(&text::studies(&report))?;
     }
-    print(&text::studies(&report))?;
     Ok(Exit::Fine)
+}
+
+/// The report as a page.
+pub(super) fn page(report: &StudyReport) -> String {
+    html::page(&Document::new(&Material {
+        studies: report.studies.clone(),
+        ..made_now()
+    }))
 }
 
 /// Says what one carrying out of a study says.

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A published study as it was carried out here: a section each, with the published figures beside the measured ones.
+
+use punctual_model::{
+    ComparisonVerdict, StudyAnswer, StudyFacts, StudyPicture, StudyResult, StudyRow,
+};
+
+use super::experiment::number;
+use super::named::counted;
+use super::{Answer, Block, Document, Ids, Section, Table, Tone};
+use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
+use crate::study::tables;
+use crate::text::{self, compared_unit};
+
+/// Fewer levels are told by their table.
+const SWEEP: usize = 3;
+
+/// Adds a study.
+pub(super) fn add(document: &mut Document, ids: &mut Ids, result: &StudyResult) {
+    document.answers.push(together(result));
+    let facts = &result.study;
+    let id = ids.make(&facts.name);
+    let mut blocks = vec![Block::Facts(said_of(result))];
+    blocks.extend(facts.published.iter().map(|table| {
+        let mut table = tables::published(table);
+        table.caption = format!("Published: {}", table.caption);
+        Block::Table(table)
+    }));
+    for (at, answer) in result.answers.iter().enumerate() {
+        blocks.extend(answered(ids, answer, &format!("{id}-{}", at + 1)));
+    }
+    blocks.extend(how(facts));
+    document.sections.push(Section {
+        id,
+        title: format!("{}: {}", facts.name, facts.title),
+        blocks,
+    });
+}
+
+/// What all answers of a study say, in numbers: each is in its section.
+fn together(result: &StudyResult) -> Answer {
+    let skipped = result.answers.iter().filter(|a| a.skipped.is_some());
+    let skipped = skipped.count();
+    let rows = || result.answers.iter().flat_map(|answer| &answer.rows);
+    let with = |verdict| rows().filter(|row| row.verdict == Some(verdict)).count();
+    let verdicts = [
+        (ComparisonVerdict::Better, "better"),
+        (ComparisonVerdict::Worse, "worse"),
+        (ComparisonVerdict::Different, "different"),
+        (ComparisonVerdict::Equivalent, "the same"),
+        (ComparisonVerdict::NotDistinguishable, "not distinguishable"),
+        (ComparisonVerdict::TooFewRuns, "with too few runs"),
+    ];
+    let verdicts: Vec<String> = verdicts
+        .into_iter()
+        .map(|(verdict, word)| (with(verdict), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let compared = match verdicts.is_empty() {
+        true => "nothing is compared".to_owned(),
+        false => format!("compared figures: {}", verdicts.join(", ")),
+    };
+    let runs: u64 = result.parts.iter().map(|part| part.valid).sum();
+    let parts = result.parts.iter().flat_map(|part| &part.skipped);
+    let mut validity: Vec<String> = (runs > 0)
+        .then(|| counted(runs, "valid run"))
+        .into_iter()
+        .collect();
+    validity.extend(parts.map(|left| format!("skipped: {}: {}", left.what, left.reason)));
+    Answer {
+        tone: Tone::Plain,
+        word: result.study.name.clone(),
+        sentence: format!(
+            "{} of {} answered; {compared}.",
+            result.answers.len() - skipped,
+            counted(result.answers.len() as u64, "question"),
+        ),
+        figures: Vec::new(),
+        validity,
+    }
+}
+
+/// The work, the machines, and what was measured.
+fn said_of(result: &StudyResult) -> Vec<(String, String)> {
+    let facts = &result.study;
+    let number = result.number.map(|n| format!(", carried out {n}"));
+    let scale = format!("{}{}", result.scale, number.unwrap_or_default());
+    let mut out = vec![
+        ("Work".to_owned(), facts.citation.clone()),
+        ("Their machine".to_owned(), facts.machine.clone()),
+    ];
+    if let Some(host) = &result.host {
+        let known = [&host.cpu_model, &host.kernel_release, &host.preemption];
+        let known: Vec<&str> = known.into_iter().flatten().map(String::as_str).collect();
+        out.push(("This machine".to_owned(), known.join("; ")));
+    }
+    out.push(("Scale".to_owned(), scale));
+    let parts = result.parts.iter().flat_map(text::facts_of);
+    out.extend(parts.map(|(label, line)| (label.to_owned(), line)));
+    out
+}
+
+/// A question with its answer.
+fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
+    let mut items = vec![
+        ("question".to_owned(), answer.question.clone()),
+        ("published".to_owned(), answer.paper.clone()),
+    ];
+    let mut add = |mark: &str, line: String| items.push((mark.to_owned(), line));
+    if let Some(reason) = &answer.skipped {
+        add("skipped", reason.clone());
+        return vec![Block::Items(items)];
+    }
+    if answer.virtual_time {
+        add("virtual time", text::HEADING.trim_end().to_owned());
+    }
+    add("here", answer.conclusion.clone());
+    for joint in &answer.joint {
+        add("all at once", text::all_alike(joint));
+    }
+    for found in &answer.findings {
+        add("found", text::finding(found));
+    }
+    if let Some(method) = &answer.method {
+        add("method", method.clone());
+    }
+    let mut blocks = vec![Block::Items(items)];
+    for table in tables::of_answer(answer) {
+        blocks.push(Block::Table(table));
+    }
+    let mut figures: Vec<&str> = Vec::new();
+    for row in &answer.rows {
+        if !figures.contains(&row.figure.as_str()) {
+            figures.push(&row.figure);
+            blocks.extend(sweep(ids, answer, &row.figure, id));
+        }
+    }
+    blocks.extend(answer.pictures.iter().map(|of| picture(ids, of, id)));
+    blocks
+}
+
+/// A figure against levels that are numbers, the published values beside.
+fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<Block> {
+    let rows = answer.rows.iter().filter(|row| row.figure == figure);
+    let rows: Vec<&StudyRow> = rows
+        .filter(|row| row.verdict.is_some() || row.runs > 0)
+        .collect();
+    let factor = tables::factor(&rows)?;
+    let levels: Option<Vec<f64>> = rows
+        .iter()
+        .map(|row| number(tables::level(row, Some(factor))))
+        .collect();
+    let levels = levels.filter(|levels| levels.len() >= SWEEP)?;
+    let first = rows.first()?;
+    let (unit, scale) = compared_unit(&first.unit);
+    let points = |of: &dyn Fn(f64, &StudyRow) -> Option<Point>| {
+        let mut points: Vec<Point> = levels
+            .iter()
+            .zip(&rows)
+            .filter_map(|(x, row)| of(*x, row))
+            .collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        points
+    };
+    let here = points(&|x, row| {
+        let interval = row.interval.map(|i| (i.low / scale, i.high / scale));
+        Some(
+            Point::at(x, row.estimate? / scale)
+                .within(interval)
+                .of(row.runs),
+        )
+    });
+    let published = points(&|x, row| Some(Point::at(x, row.published?)));
+    let series = |name: String, counted: String, points: Vec<Point>, validity| Series {
+        name,
+        counted,
+        shape: Shape::Dots,
+        points,
+        validity,
+        shown: true,
+    };
+    let valid = match answer.virtual_time {
+        true => Validity::Virtual,
+        false => Validity::Valid,
+    };
+    let runs = here.iter().filter_map(|p| p.count).sum();
+    let of_work = first.published_unit.as_deref().unwrap_or_default();
+    let published_name = format!("published {of_work}").trim_end().to_owned();
+    let published_count = counted(published.len() as u64, "value");
+    let both = [
+        series("here".to_owned(), counted(runs, "run"), here, valid),
+        series(
+            published_name,
+            published_count,
+            published,
+            Validity::Imported,
+        ),
+    ];
+    let series: Vec<Series> = both.into_iter().filter(|s| !s.points.is_empty()).collect();
+    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
+    let chart = Chart {
+        id: ids.make(&format!("{id}-{figure}")),
+        title: format!("{figure} against {factor}"),
+        note: "The estimate of each level; bars are 95 % intervals between runs.".to_owned(),
+        x: Axis::fitting(factor, levels.into_iter()),
+        y: Axis::fitting(format!("{figure} {unit}").trim_end(), values.into_iter()),
+        series,
+        marks: Vec::new(),
+    };
+    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
+}
+
+/// The head or the tail of a distribution.
+#[expect(clippy::cast_precision_loss, reason = "display only")]
+fn picture(ids: &mut Ids, of: &StudyPicture, id: &str) -> Block {
+    let mut points: Vec<Point> = of
+        .bins
+        .iter()
+        .map(|bin| Point::at(bin.from_ns as f64 / 1e3, bin.count as f64))
+        .collect();
+    points.extend(
+        of.bins
+            .last()
+            .map(|bin| Point::at(bin.to_ns as f64 / 1e3, 0.0)),
+    );
+    let inside: u64 = of.bins.iter().map(|bin| bin.count).sum();
+    let places: Vec<f64> = points.iter().map(|point| point.x).collect();
+    let chart = Chart {
+        id: ids.make(&format!("{id}-{}-{}", of.cell, of.part)),
+        title: format!("{} of {}", of.part, of.cell),
+        note: format!("{inside} of {}.", counted(of.samples, "sample")),
+        x: Axis::fitting("Latency in µs", places.into_iter()),
+        y: Axis::linear("Samples in a bin"),
+        series: vec![Series {
+            name: of.part.clone(),
+            counted: counted(inside, "sample"),
+            shape: Shape::Step,
+            points,
+            validity: Validity::Valid,
+            shown: true,
+        }],
+        marks: Vec::new(),
+    };
+    Block::Drawing(Box::new(Drawing::Chart(chart)), None)
+}
+
+/// What the authors did, and what is done differently.
+fn how(facts: &StudyFacts) -> Vec<Block> {
+    let mut steps = Table::new("Steps of the authors", &["<Step", "<Here"]);
+    let rows = facts.steps.iter();
+    steps.rows = rows
+        .map(|step| vec![step.text.clone(), step.here.clone()])
+        .collect();
+    let differences = facts.differences.iter();
+    let differences = differences.map(|line| ("differs".to_owned(), line.clone()));
+    let inside = vec![
+        Block::Text(facts.method.clone()),
+        Block::Table(steps),
+        Block::Items(differences.collect()),
+    ];
+    vec![Block::Fold(
+        "What the authors did, and what is done differently here".to_owned(),
+        inside,
+    )]
+}
