@@ -7,7 +7,8 @@
 mod common;
 
 use punctual_model::{
-    Comparison, ExperimentCell, ExperimentFactor, ExperimentResults, Guest, GuestTime, Nanos,
+    AgentKind, Comparison, ExperimentCell, ExperimentFactor, ExperimentResults, Guest, GuestAgent,
+    GuestTime, Nanos,
 };
 use punctual_report::chart::{Drawing, Validity, svg};
 use punctual_report::comparison::experiment::{Design, MeasurementInput, experiment};
@@ -32,6 +33,7 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
             cpus: 1,
             memory_bytes: 1 << 29,
             seed: u64::from(block),
+            agent: None,
         });
         RunInput {
             record,
@@ -225,4 +227,38 @@ fn measured_times_are_not_called_virtual() {
     let page = page + &text::comparison(&compared(GuestTime::Real));
     assert!(!page.to_lowercase().contains("virtual µs"), "{page}");
     assert!(!page.to_lowercase().contains("virtual time"), "{page}");
+}
+
+#[test]
+fn runs_of_guests_that_ran_other_programs_are_said_to_differ_in_that() {
+    let agent = |digit: &str| GuestAgent {
+        kind: AgentKind::Small,
+        size_bytes: 1,
+        sha256: digit.repeat(64),
+    };
+    let differs = |second: Option<GuestAgent>| {
+        let mut groups = vec![
+            group("rt", 30e3, GuestTime::Virtual),
+            group("none", 90e3, GuestTime::Virtual),
+        ];
+        for (group, agent) in groups.iter_mut().zip([Some(agent("a")), second]) {
+            for run in &mut group.runs {
+                run.record.guest.as_mut().unwrap().agent = agent.clone();
+            }
+        }
+        let comparison = compare(groups, &asked()).unwrap();
+        let remark = comparison.remarks.iter().find(|r| r.id == "differs");
+        remark.map(|remark| remark.detail.clone())
+    };
+    assert_eq!(differs(Some(agent("a"))), None);
+    for (second, named) in [
+        (Some(agent("b")), "none small bbbbbbbbbbbb"),
+        (None, "none not recorded"),
+    ] {
+        let said = differs(second).unwrap();
+        assert!(
+            said.contains("guest's agent (rt small aaaaaaaaaaaa, ") && said.contains(named),
+            "{said}"
+        );
+    }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Where the job lies in the initial RAM file system.
 pub const JOB_FILE: &str = "/punctual/job.json";
 
-/// The name and major version of the job's format. Host and agent are the same program, so there
-/// is nothing older to be read.
+/// The name and major version of the job's format. Host and agent are of one build, so there is
+/// nothing older to be read.
 pub const JOB_FORMAT: &str = "punctual.guest-job/1";
 
 /// What the agent in a guest is to do.
