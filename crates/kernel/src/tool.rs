@@ -211,7 +211,8 @@ impl<'a> Long<'a> {
             None => None,
             Some(path) => {
                 let file = File::options().append(true).create(true).open(path);
-                Some(io::BufWriter::new(file.map_err(failed_to_run)?))
+                // Whoever follows it sees how far it is.
+                Some(io::LineWriter::new(file.map_err(failed_to_run)?))
             }
         };
         let (reader, writer) = io::pipe().map_err(failed_to_run)?;

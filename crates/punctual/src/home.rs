@@ -16,7 +16,9 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
             return Err(CliError::usage("--home (or PUNCTUAL_HOME) is empty")
                 .hint("name a directory, or unset PUNCTUAL_HOME for the default"));
         }
-        return Ok(home.to_owned());
+        // Programs that work in other directories, such as make, are told of it too.
+        return std::path::absolute(home)
+            .map_err(|err| CliError::failed_to("find the current directory").because(err));
     }
     if is_root() {
         return Ok(PathBuf::from("/var/lib/punctual"));

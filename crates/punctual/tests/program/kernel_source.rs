@@ -332,6 +332,18 @@ fn a_matrix_is_two_builds_with_a_fixed_time_stamp_and_unmet_options_are_refused(
 }
 
 #[test]
+fn a_store_that_is_named_by_a_relative_path_is_not_looked_for_in_the_source() {
+    let home = Home::new();
+    let tree = tree(&home);
+    let mut command = home.command("kernel build linux --anyway --quiet --no-ccache".split(' '));
+    command.env("PUNCTUAL_HOME", "here").current_dir(home.dir());
+    finish(command).fine();
+    let image = home.dir().join("here/kernels/builds/6.12.9-tiny/vmlinuz");
+    assert!(image.is_file(), "{}", image.display());
+    assert!(!tree.join("here").exists());
+}
+
+#[test]
 fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
     let home = Home::new();
     let tree = tree(&home);

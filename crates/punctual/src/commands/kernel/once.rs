@@ -20,6 +20,7 @@ use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::commands::experiment;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::home;
 use crate::output::{confirm, print};
 use crate::tuning::Place;
 
@@ -255,9 +256,10 @@ fn resumed(status: &OneShotStatus) -> Option<&str> {
 fn unit(home: Option<&Path>) -> Result<String, CliError> {
     let program = std::env::current_exe()
         .map_err(|err| CliError::failed_to("find this program's file").because(err))?;
-    let home = home
-        .map(|home| format!(" --home {}", home.display()))
-        .unwrap_or_default();
+    let home = match home {
+        Some(_) => format!(" --home {}", home::find(home)?.display()),
+        None => String::new(),
+    };
     Ok(format!(
         "# /etc/systemd/system/punctual-once.service; then: systemctl enable punctual-once.service\n\
          [Unit]\n\
