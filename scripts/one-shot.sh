@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# Tries one-shot boots on a machine in QEMU with a disk and GRUB: a candidate that comes up, one that panics, one that
-# hangs, one that is jumped to by kexec. GRUB and the modules of Debian's two kernels are downloaded by name and unpacked
-# below target/one-shot, not installed; any user can. It needs QEMU and e2fsprogs, and takes a few minutes.
+# Tries one-shot boots on a machine in QEMU with a disk and GRUB: a candidate that comes up and goes on with an experiment
+# that was begun before, one that panics, one that hangs, one that is jumped to by kexec. GRUB and the modules of Debian's
+# two kernels are downloaded by name and unpacked below target/one-shot, not installed; any user can. It needs QEMU and
+# e2fsprogs, and takes a few minutes.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -55,7 +55,16 @@ pub struct DiskJob {
 
 /// What a command line cannot do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum DiskStep {
+pub enum DiskStep<'a> {
+    /// Runs a command, and asks it to end, as a restart of the machine does, once a file has so many lines.
+    Cut {
+        /// The lines.
+        lines: usize,
+        /// The file.
+        file: &'a str,
+        /// The arguments of this program.
+        command: &'a str,
+    },
     /// Starts the watchdog, and never serves it again.
     Watch,
     /// Takes the CPU for ever.
@@ -64,14 +73,23 @@ pub enum DiskStep {
     Kexec,
 }
 
-impl DiskStep {
+impl<'a> DiskStep<'a> {
     /// Reads one from what stands in a list; none where that is a command.
-    pub fn of(command: &str) -> Option<Self> {
+    pub fn of(command: &'a str) -> Option<Self> {
         match command {
             "@watch" => Some(Self::Watch),
             "@hang" => Some(Self::Hang),
             "@kexec" => Some(Self::Kexec),
-            _ => None,
+            _ => {
+                let (lines, rest) = command.strip_prefix("@cut ")?.split_once(' ')?;
+                let (file, command) = rest.split_once(' ')?;
+                let lines = lines.parse().ok()?;
+                Some(Self::Cut {
+                    lines,
+                    file,
+                    command,
+                })
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, mem, thread};
 
@@ -20,7 +20,7 @@ use punctual_model::Policy;
 use punctual_sys::guest::{
     SerialLine, close_disk, jump, load_module, mount_disk, mount_virtual, restart_machine, turn_off,
 };
-use punctual_sys::{SysRoot, sched};
+use punctual_sys::{SysRoot, process, sched};
 
 use super::{Failure, LOOK_EVERY};
 
@@ -30,6 +30,8 @@ const DISK: &str = "/disk";
 const PROGRAM: &str = "/punctual";
 /// Time that the disk has to be found.
 const DISK_WITHIN: Duration = Duration::from_secs(20);
+/// Time that a command has to come to where it is cut off.
+const CUT_WITHIN: Duration = Duration::from_secs(120);
 /// How many boots there were, on the disk.
 const BOOTS: &str = "/boots";
 
@@ -67,7 +69,12 @@ pub(super) fn work(line: &mut SerialLine, job: &DiskJob) -> Result<(), Failure> 
     say(line, &format!("== boot {}, {release}\n", before + 1))?;
     for command in job.boots.get(before).into_iter().flatten() {
         match DiskStep::of(command) {
-            None => run(line, command)?,
+            None => run(line, command, |_| Ok(()))?,
+            Some(DiskStep::Cut {
+                lines,
+                file,
+                command,
+            }) => run(line, command, |child| cut(&sys, child, file, lines))?,
             Some(DiskStep::Watch) => {
                 let watchdog = OpenOptions::new().write(true).open("/dev/watchdog")?;
                 // Closing it might stop it.
@@ -121,12 +128,21 @@ fn put(program: &Program) -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(line: &mut SerialLine, command: &str) -> Result<(), Failure> {
+/// Runs a command of this program, and does something meanwhile.
+fn run(
+    line: &mut SerialLine,
+    command: &str,
+    meanwhile: impl FnOnce(&mut Child) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     say(line, &format!("$ punctual {command}\n"))?;
-    let output = Command::new(PROGRAM)
+    let mut child = Command::new(PROGRAM)
         .args(command.split_whitespace())
         .stdin(Stdio::null())
-        .output()?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    meanwhile(&mut child)?;
+    let output = child.wait_with_output()?;
     line.send(&output.stdout)?;
     line.send(&output.stderr)?;
     let end = output
@@ -134,6 +150,22 @@ fn run(line: &mut SerialLine, command: &str) -> Result<(), Failure> {
         .code()
         .map_or_else(|| "killed".to_owned(), |code| format!("exit {code}"));
     say(line, &format!("== {end}\n"))
+}
+
+/// Asks a process to end once `file` has so many lines, or after a while in any case.
+fn cut(sys: &SysRoot, child: &mut Child, file: &str, lines: usize) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let has = || {
+        sys.read(file)
+            .is_ok_and(|text| text.lines().count() >= lines)
+    };
+    while !has() && begun.elapsed() < CUT_WITHIN {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(process::ask_to_end(child.id())?)
 }
 
 /// Takes the CPU from everybody, for ever.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Home, Running, finish_within, machine, wait_until};
 use crate::one_shot::{GRUB_CONFIG, grubenv};
@@ -41,6 +41,28 @@ const MODULES: [&str; 13] = [
     "watchdog",
     "i6300esb heartbeat=4",
 ];
+/// An experiment that is begun on the machine's own kernel, and ends on the candidate.
+const EXPERIMENT: &str = r#"
+name = "cut"
+seed = 7
+compare = ["p50"]
+
+[[measure]]
+instrument = "wakeup"
+options = { duration = "200ms" }
+
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["1ms", "5ms"]
+
+[stop]
+blocks = 3
+"#;
+/// Its log, on the machine's disk.
+const LOG: &str = "/store/experiments/cut/log.jsonl";
+/// Lines of it after which the experiment is cut off: two runs are done, the third has begun.
+const LINES: usize = 5;
 const INSTALL: &str = "kernel install-once /candidate --initrd /boot/initrd.img-6.1.0-56-amd64 --panic-timeout 1s --yes";
 const REVERT: &str = "kernel install-once --revert --yes";
 
@@ -100,7 +122,7 @@ fn initramfs(home: &Home, directory: &Path, boots: &[&[&str]]) -> PathBuf {
                 .arg(format!("{}={}", inside.display(), module.path().display()));
         }
     }
-    finish_within(Duration::from_secs(60), command).fine();
+    finish_within(PATIENCE, command).fine();
     out
 }
 
@@ -124,6 +146,7 @@ fn disk(home: &Home, directory: &Path, initrd: &Path) -> PathBuf {
     )
     .unwrap();
     fs::write(tree.join("boot/grub/grubenv"), grubenv()).unwrap();
+    fs::write(tree.join("cut.toml"), EXPERIMENT).unwrap();
     let part = home.dir().join("part");
     fs::File::create(&part)
         .unwrap()
@@ -228,6 +251,21 @@ fn file_of(home: &Home, disk: &Path, path: &str) -> Option<Vec<u8>> {
     fs::read(out).ok()
 }
 
+/// Each run of the experiment is done once, some of them before the restart.
+fn experiment_was_cut_and_ended(log: &str) {
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ends = lines.iter().filter(|line| line["event"] == "end");
+    let (cut, done): (Vec<_>, Vec<_>) = ends.partition(|line| line["end"] == "interrupted");
+    assert_eq!(cut.len(), 1, "{log}");
+    assert!(done.len() >= 6, "{log}");
+    assert!(done.iter().all(|line| line["end"] != "failed"), "{log}");
+    let at = lines.iter().position(|line| line == cut[0]).unwrap();
+    assert!(at + 1 >= LINES && at + 1 < lines.len(), "{log}");
+}
+
 #[test]
 fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
     let Some(directory) = prepared() else { return };
@@ -237,10 +275,12 @@ fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
     let home = Home::new();
     let bad = format!("{INSTALL} --append rdinit=/none --append root=/dev/none");
     let kexec = format!("{INSTALL} --loader kexec");
+    let begin = format!("@cut {LINES} {LOG} experiment run /cut.toml --yes --home /store");
+    let install = format!("{INSTALL} --resume cut --home /store");
     let boots: [&[&str]; 7] = [
-        &[INSTALL, "kernel status"],
-        // The candidate.
-        &["kernel status --confirm"],
+        &[&begin, &install, "kernel status"],
+        // The candidate, which goes on with the experiment.
+        &["kernel status --confirm --home /store"],
         // The machine's own again; then one that panics before its first program.
         &["kernel status", REVERT, &bad],
         // It has fallen back; then one that hangs.
@@ -272,11 +312,14 @@ fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
         1,
         false,
         &[
+            "Stopped. Go on with `punctual experiment resume cut`.",
             "Installed. Nothing has been restarted",
             "The next boot is the candidate's",
         ],
     );
     expect(2, true, &["The candidate is running", "Confirmed "]);
+    let log = String::from_utf8(file_of(&home, &disk, LOG).unwrap()).unwrap();
+    experiment_was_cut_and_ended(&log);
     expect(
         3,
         false,
