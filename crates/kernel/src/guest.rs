@@ -12,6 +12,7 @@ mod checks;
 mod frames;
 mod job;
 mod model;
+mod stage;
 mod timers;
 
 pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
@@ -19,4 +20,5 @@ pub use checks::checks;
 pub use frames::{Frame, FrameError, Frames, frame};
 pub use job::{DiskJob, DiskStep, Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
 pub use model::{Model, UnknownModel};
+pub use stage::Stage;
 pub use timers::{HighResolution, high_resolution};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::{Boot, BootError, Booted, Design, Initramfs, Machine, tail};
-use punctual_kernel::guest::{Answer, JOB_FILE, Job};
+use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
 use punctual_model::{GuestAgent, Nanos};
 
 pub(crate) use self::agent::Agent;
@@ -103,7 +103,7 @@ impl Host {
         Ok(Initramfs::empty().file(JOB_FILE, &job).behind(&self.packed))
     }
 
-    /// Boots `kernel` with an initial RAM file system, and waits for its end.
+    /// Boots `kernel` with an initial RAM file system, and waits for its end; `watch` learns how far it is.
     pub(crate) fn boot(
         &self,
         kernel: &Path,
@@ -111,6 +111,7 @@ impl Host {
         initramfs: &[u8],
         limit: Duration,
         stop: &AtomicBool,
+        watch: &mut dyn FnMut(Stage, Duration),
     ) -> Result<Booted, BootError> {
         let boot = Boot {
             qemu: &self.qemu,
@@ -119,7 +120,7 @@ impl Host {
             design,
             limit,
         };
-        boot.run(stop)
+        boot.run_watched(stop, watch)
     }
 
     /// Boots the kernel of `target` as `design` says, has it do `job`, and reads what it sent.
@@ -130,11 +131,23 @@ impl Host {
         job: &Job,
         stop: &AtomicBool,
     ) -> Result<Visit, CliError> {
+        self.visit_watched(target, design, job, stop, &mut |_, _| {})
+    }
+
+    /// Does the same, and tells `watch` how far it is.
+    pub(crate) fn visit_watched(
+        &self,
+        target: &GuestTarget,
+        design: &Design,
+        job: &Job,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(Stage, Duration),
+    ) -> Result<Visit, CliError> {
         let kernel = &target.kernel;
         let limit = target.time_limit.into();
         let initramfs = self.initramfs(job)?;
         let booted = self
-            .boot(kernel, design, &initramfs, limit, stop)
+            .boot(kernel, design, &initramfs, limit, stop, watch)
             .map_err(|err| failed(kernel, err))?;
         let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
             CliError::failed_to(format!("hear from the guest {}", kernel.display()))

@@ -21,7 +21,7 @@ use punctual_sys::terminal;
 
 use self::lines::Lines;
 use self::live::Live;
-pub(crate) use self::live::{Feed, Overall, told};
+pub(crate) use self::live::{Feed, Overall, clock, told};
 use crate::signals::StopRequest;
 
 /// Environment variable of a process whose progress is shown by the one that started it: set to

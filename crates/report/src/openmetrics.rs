@@ -139,6 +139,10 @@ fn run(page: &mut Page, progress: &Progress) {
         "Time since the start of the run.",
     );
     page.sample(name, &[], seconds(progress.t_ns.get()));
+    if let Some(doing) = &progress.doing {
+        page.family("punctual_run_step", "info", None, "What is being done now.");
+        page.sample("punctual_run_step_info", &[("step", doing.clone())], 1);
+    }
     if let Some(done) = progress.done {
         let name = "punctual_run_done_ratio";
         page.family(

@@ -82,7 +82,16 @@ pub fn leave_real_time() -> io::Result<Option<Policy>> {
 ///
 /// Fails with `EINVAL` on a machine with more CPUs than a `cpu_set_t` holds.
 pub fn affinity() -> io::Result<CpuSet> {
-    let set = sched_getaffinity(None)?;
+    affinity_of(0)
+}
+
+/// Returns the CPUs that thread `tid` may run on; 0 is the calling thread.
+///
+/// # Errors
+///
+/// Fails as [`affinity`] does, and with `ESRCH` when there is no such thread.
+pub fn affinity_of(tid: i32) -> io::Result<CpuSet> {
+    let set = sched_getaffinity(rustix::process::Pid::from_raw(tid))?;
     Ok((0..CPU_LIMIT)
         .filter(|cpu| set.is_set(*cpu as usize))
         .collect())

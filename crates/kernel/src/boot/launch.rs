@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use super::log::{self, Log};
 use super::machine::{Design, Files};
+use crate::guest::Stage;
 
 /// Time between two looks at a guest.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -141,6 +142,20 @@ impl Boot<'_> {
     /// Fails when it does not end by itself, when its kernel panics, and when QEMU cannot run it.
     /// There is no QEMU any more then.
     pub fn run(&self, stop: &AtomicBool) -> Result<Booted, BootError> {
+        self.run_watched(stop, &mut |_, _| {})
+    }
+
+    /// Does the same, and tells `watch` some fifty times a second how far the guest is and how long it has run. The guest
+    /// does not notice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Boot::run`].
+    pub fn run_watched(
+        &self,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(Stage, Duration),
+    ) -> Result<Booted, BootError> {
         let io = |what| move |source| BootError::Io { what, source };
         // QEMU's own words for this are about its firmware.
         File::open(self.kernel)
@@ -178,6 +193,8 @@ impl Boot<'_> {
         let mut first_result = None;
         let mut panicked: Option<Instant> = None;
         let mut log = Log::default();
+        let mut heard = 0;
+        let mut stage = Stage::default();
         let ended = loop {
             if let Some(status) = child.wait(LOOK_EVERY).map_err(io("wait for QEMU"))? {
                 break Some(status);
@@ -185,6 +202,12 @@ impl Boot<'_> {
             if first_result.is_none() && length(&results) > 0 {
                 first_result = Some(begun.elapsed());
             }
+            let sent = length(&results);
+            if sent != heard {
+                heard = sent;
+                stage = Stage::heard(&results.content().map_err(io("read the guest's results"))?);
+            }
+            watch(stage, begun.elapsed());
             if stop.load(Ordering::Relaxed) {
                 return Err(BootError::Stopped);
             }

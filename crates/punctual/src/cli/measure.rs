@@ -50,9 +50,25 @@ impl Instrument {
         self.common().cpus.as_ref()
     }
 
-    /// Whether the run is to be told to Prometheus.
-    pub(crate) const fn serves_metrics(&self) -> bool {
-        self.common().metrics.metrics.is_some()
+    /// Returns its name.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Wakeup(_) => "wakeup",
+            Self::Irq(_) => "irq",
+            Self::Release(_) => "release",
+            Self::Linpack(_) => "linpack",
+            Self::Memory(_) => "memory",
+            Self::Io(_) => "io",
+            Self::Deadline(_) => "deadline",
+            Self::Ipc(_) => "ipc",
+            Self::Pi(_) => "pi",
+            Self::Noise(_) => "noise",
+        }
+    }
+
+    /// Returns where metrics of the run that goes on are wanted.
+    pub(crate) const fn metrics(&self) -> &MetricsArgs {
+        &self.common().metrics
     }
 
     /// Measures `cpus` where none were named.

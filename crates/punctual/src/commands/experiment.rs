@@ -3,6 +3,7 @@
 
 //! `punctual experiment`.
 
+mod aside;
 mod left_out;
 pub(crate) mod plan;
 pub(crate) mod results;

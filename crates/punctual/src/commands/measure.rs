@@ -18,6 +18,8 @@ pub(crate) mod plan;
 mod release;
 #[cfg(feature = "workbench")]
 mod tuned;
+#[cfg(feature = "workbench")]
+mod watched;
 
 use std::path::Path;
 

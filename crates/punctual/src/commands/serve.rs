@@ -19,7 +19,7 @@ use punctual_stats::runs::Options;
 use punctual_store::{Filter, Store, StoredRun};
 use uuid::Uuid;
 
-use super::compare::select::{Chosen, Source, input};
+use super::compare::select::{Chosen, Source, input, of_one_time};
 use super::report;
 use super::runs::entries;
 use crate::cli::ServeArgs;
@@ -101,6 +101,7 @@ impl Site {
     }
 
     fn route(&self, request: &Request) -> Result<Response, Refused> {
+        known(request)?;
         match request.path.as_str() {
             "/" => Ok(Response::html(
                 200,
@@ -231,6 +232,7 @@ impl Site {
             .iter()
             .flat_map(|(_, runs)| runs)
             .map(StoredRun::record);
+        of_one_time(records.clone()).map_err(|err| (400, told(&err)))?;
         let metrics = match metrics.is_empty() {
             true => comparison::default_metrics(records),
             false => metrics,
@@ -298,6 +300,32 @@ fn json(value: &impl serde::Serialize) -> Result<Response, Refused> {
 
 fn failed(err: &dyn std::error::Error) -> Refused {
     (500, err.to_string())
+}
+
+/// Refuses what is asked of nobody: a filter with a slip in its name would show all runs.
+fn known(request: &Request) -> Result<(), Refused> {
+    let names: &[&str] = match request.path.as_str() {
+        "/" | "/api/runs" => &[
+            "host",
+            "kernel",
+            "tag",
+            "name",
+            "instrument",
+            "valid",
+            "limit",
+            "token",
+        ],
+        "/compare" | "/api/compare" | "/overlay" => &["a", "b", "metric", "invalid"],
+        _ => return Ok(()),
+    };
+    let mut asked = request.query.iter().map(|(name, _)| name.as_str());
+    match asked.find(|name| !names.contains(name)) {
+        Some(name) => Err((
+            400,
+            format!("{name}: not asked here, but {}", names.join(", ")),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn told(err: &CliError) -> String {

@@ -59,6 +59,9 @@ impl Lines {
 }
 
 fn figures(progress: &Progress) -> String {
+    if let (Some(doing), true) = (&progress.doing, progress.series.is_empty()) {
+        return format!("{}: {doing}", clock(progress.t_ns));
+    }
     let sum = |of: fn(&punctual_model::SeriesProgress) -> u64| -> u64 {
         progress.series.iter().map(of).sum()
     };

@@ -319,6 +319,42 @@ fn guest_measurements_that_make_no_run_say_why() {
 }
 
 #[test]
+fn a_measurement_in_a_guest_shows_how_far_it_is_on_a_terminal_and_to_prometheus() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let address = "127.0.0.1:39464";
+    let args = format!(
+        "measure wakeup --metrics {address} --interval=1ms --samples=3000 --target guest:{},virtual-time",
+        images.rt.display()
+    );
+    let Some(pty) = Pty::start(&home, &args, (110, 30)) else {
+        return;
+    };
+    pty.shows("it boots, until its timers are of high resolution (virtual-time)");
+    let mut page = String::new();
+    let answered = wait_until(PATIENCE, || {
+        page = scrape(address).unwrap_or_default();
+        page.contains("step=\"it measures; its samples come at the end")
+    });
+    assert!(answered, "{page}\n{}", pty.screen().contents());
+    assert!(page.contains("punctual_run_elapsed_seconds"), "{page}");
+    pty.shows("it measures; its samples come at the end");
+    pty.over();
+    pty.assert_given_back();
+    assert_eq!(home.list()[0]["samples"], 3000);
+}
+
+/// What a server of metrics answers.
+fn scrape(address: &str) -> std::io::Result<String> {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address)?;
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n")?;
+    let mut page = String::new();
+    stream.read_to_string(&mut page)?;
+    Ok(page)
+}
+
+#[test]
 fn a_latency_test_shows_its_boots_and_what_they_gave() {
     let Some(images) = images() else { return };
     let home = Home::new();

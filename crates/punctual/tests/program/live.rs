@@ -238,6 +238,20 @@ fn loads_show_their_rate_and_an_assessment_its_conditions() {
     assert_eq!(home.list().len(), 2);
 }
 
+/// The screen, and all else of an experiment's own process, is not on CPU 0, which a run measures now.
+fn is_off_the_measured_cpu(pty: &Pty) {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return machine::skip("the CPUs of an experiment's screen", "there is one CPU");
+    }
+    let pid = pty.pid();
+    let mut threads = Vec::new();
+    let aside = wait_until(Duration::from_secs(10), || {
+        threads = machine::threads(pid);
+        threads.iter().any(|t| t.name == "view") && threads.iter().all(|t| !t.cpus.starts_with('0'))
+    });
+    assert!(aside, "{threads:?}");
+}
+
 #[test]
 fn an_experiment_shows_the_run_that_goes_on_and_leaves_its_lines() {
     let home = Home::new();
@@ -258,6 +272,7 @@ levels = ["1ms", "2ms"]
 [stop]
 blocks = 1
 "#;
+    let text = text.replace("threads = 1,", "threads = 1, cpus = \"0\",");
     fs::write(&path, text).unwrap();
     let args = format!("experiment run {}", path.display());
     let Some(pty) = Pty::start(&home, &args, (110, 30)) else {
@@ -266,6 +281,7 @@ blocks = 1
     pty.shows("experiment seen");
     pty.shows("of 2 runs done");
     pty.shows("maxima over time");
+    is_off_the_measured_cpu(&pty);
     pty.over();
     pty.assert_given_back();
     let after = pty.screen().contents();

@@ -213,6 +213,22 @@ fn no_path_leads_out_of_the_runs_and_nothing_is_written() {
 }
 
 #[test]
+fn a_filter_with_a_slip_in_its_name_is_refused() {
+    let home = Home::new();
+    let server = Served::start(&home, &[], &[]);
+    for target in [
+        "/?hots=vm",
+        "/api/runs?foo=1",
+        "/api/compare?c=1",
+        "/overlay?x=",
+    ] {
+        let (status, body) = server.ask(target, "");
+        assert_eq!(status, 400, "{target}: {body}");
+        assert!(body.contains("not asked here"), "{target}: {body}");
+    }
+}
+
+#[test]
 fn another_name_gets_no_answer_unless_it_is_ours() {
     let home = Home::new();
     home.quick(&[]);

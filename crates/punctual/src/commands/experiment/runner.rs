@@ -21,6 +21,7 @@ use punctual_model::{Ended, Nanos};
 use punctual_store::{Store, StoredRun};
 use uuid::Uuid;
 
+use super::aside::Aside;
 use super::tuned;
 use super::view::Watchers;
 use crate::commands::measure::failed_checks;
@@ -93,6 +94,7 @@ impl Child {
         let read = move |stderr| first_error(stderr, &watchers);
         let reader = thread::spawn(move || stderr.map(read).unwrap_or_default());
         let mut asked: Option<Instant> = None;
+        let mut aside = Aside::begin();
         while let Ok(None) = child.try_wait() {
             match asked {
                 None if self.stop.is_set() => {
@@ -107,8 +109,10 @@ impl Child {
                 }
                 _ => {}
             }
+            aside.follow(child.id());
             thread::sleep(LOOK_EVERY);
         }
+        drop(aside);
         reader.join().unwrap_or_default()
     }
 }

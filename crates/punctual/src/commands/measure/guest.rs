@@ -16,12 +16,13 @@ use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestAgent, GuestTime, Nano
 use punctual_store::{Raw, Store};
 
 use super::finish;
+use super::watched::Shown;
 use crate::cli::Instrument;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
 use crate::home;
-use crate::output::remark;
+use crate::metrics::Metrics;
 use crate::recording::{self, Recorded};
 use crate::signals::StopRequest;
 
@@ -34,10 +35,12 @@ const CONSOLE: &str = "console.log";
 /// The id that a run in virtual time has inside of the guest.
 const UNVARIED_ID: &str = "00000000-0000-7000-8000-000000000000";
 
-/// Options that are for this side: what prints, where the run is kept, and the guest itself.
-const OURS: [(&str, bool); 5] = [
+/// Options that are for this side: what is shown, where the run is kept, and the guest itself.
+const OURS: [(&str, bool); 7] = [
     ("--target", true),
     ("--home", true),
+    ("--metrics", true),
+    ("--metrics-token-file", true),
     ("--json", false),
     ("--quiet", false),
     ("-q", false),
@@ -52,11 +55,6 @@ pub(super) fn run(
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
     let arguments = for_guest(&given)?;
-    if instrument.serves_metrics() {
-        return Err(CliError::usage(
-            "--metrics: a guest has no network to answer on",
-        ));
-    }
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;
@@ -72,14 +70,13 @@ pub(super) fn run(
         arguments,
         id: inside,
     }]);
-    if !quiet && !json {
-        remark(&format!(
-            "Measuring in {}, {machine}; there is nothing to see until it ends.",
-            target.kernel.display()
-        ));
-    }
+    let metrics = Metrics::of(instrument.metrics(), instrument.name(), None)?;
     let started = SystemTime::now();
-    let visit = host.visit(target, &design, &job, &stop.flag())?;
+    let visit = {
+        let mut shown = Shown::new(target, machine, (quiet, &stop), metrics);
+        let mut watch = |stage, since| shown.tell(stage, since);
+        host.visit_watched(target, &design, &job, &stop.flag(), &mut watch)?
+    };
     let Some(answer) = visit.answer.runs.first() else {
         return Err(CliError::failed_to("measure in the guest"));
     };
