@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -141,12 +142,13 @@ fn bridgers_that_is_killed_leaves_the_machine_as_it_was_and_goes_on() {
 /// Requires the page that the run wrote, and the same from `report`: a section a study, and in it what is published, what
 /// was measured, and what was left out.
 fn five_sections(live: &Live) {
-    let own = fs::read_to_string(live.store().join("studies/all.html")).unwrap();
+    let read = |path: &Path| String::from_utf8(fs::read(path).unwrap()).unwrap();
+    let own = read(&live.store().join("studies/all.html"));
     let named = live.dir().join("page.html");
     let mut again = live.program(["study", "report", "all", "-o"]);
     again.arg(&named);
     finish(again).fine();
-    let again = fs::read_to_string(&named).unwrap();
+    let again = read(&named);
     let sections = |page: &str| -> Vec<String> {
         let body = page.split_once("</nav>").unwrap().1.to_owned();
         let parts = body.split("<section id=\"").skip(1);

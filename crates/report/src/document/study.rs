@@ -135,15 +135,15 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
     for row in &answer.rows {
         if !figures.contains(&row.figure.as_str()) {
             figures.push(&row.figure);
-            blocks.extend(sweep(ids, answer, &row.figure, id));
+            blocks.extend(sweep(ids, answer, &row.figure, id).into_iter().flatten());
         }
     }
     blocks.extend(answer.pictures.iter().map(|of| picture(ids, of, id)));
     blocks
 }
 
-/// A figure against levels that are numbers, the published values beside.
-fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<Block> {
+/// A figure against levels that are numbers, the published values beside; and how narrow its intervals are.
+fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<[Block; 2]> {
     let rows = answer.rows.iter().filter(|row| row.figure == figure);
     let rows: Vec<&StudyRow> = rows
         .filter(|row| row.verdict.is_some() || row.runs > 0)
@@ -174,6 +174,11 @@ fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<
         )
     });
     let published = points(&|x, row| Some(Point::at(x, row.published?)));
+    let spread = points(&|x, row| {
+        let interval = row.interval?;
+        let half = (interval.high - interval.low) / 2.0 / scale;
+        Some(Point::at(x, half).of(row.runs))
+    });
     let series = |name: String, counted: String, points: Vec<Point>, validity| Series {
         name,
         counted,
@@ -187,30 +192,39 @@ fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<
         false => Validity::Valid,
     };
     let runs = here.iter().filter_map(|p| p.count).sum();
+    let runs = counted(runs, "run");
     let of_work = first.published_unit.as_deref().unwrap_or_default();
-    let published_name = format!("published {of_work}").trim_end().to_owned();
-    let published_count = counted(published.len() as u64, "value");
-    let both = [
-        series("here".to_owned(), counted(runs, "run"), here, valid),
-        series(
-            published_name,
-            published_count,
-            published,
-            Validity::Imported,
-        ),
+    let of_work = format!("published {of_work}").trim_end().to_owned();
+    let values = counted(published.len() as u64, "value");
+    let both = vec![
+        series("here".to_owned(), runs.clone(), here, valid),
+        series(of_work, values, published, Validity::Imported),
     ];
-    let series: Vec<Series> = both.into_iter().filter(|s| !s.points.is_empty()).collect();
-    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
-    let chart = Chart {
-        id: ids.make(&format!("{id}-{figure}")),
-        title: format!("{figure} against {factor}"),
-        note: "The estimate of each level; bars are 95 % intervals between runs.".to_owned(),
-        x: Axis::fitting(factor, levels.into_iter()),
-        y: Axis::fitting(format!("{figure} {unit}").trim_end(), values.into_iter()),
-        series,
-        marks: Vec::new(),
+    let widths = vec![series("here".to_owned(), runs, spread, valid)];
+    let mut chart = |what: &str, note: &str, series: Vec<Series>| {
+        let series: Vec<Series> = series
+            .into_iter()
+            .filter(|s| !s.points.is_empty())
+            .collect();
+        let heights: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
+        let label = format!("{what} {unit}");
+        let chart = Chart {
+            id: ids.make(&format!("{id}-{what}")),
+            title: format!("{what} against {factor}"),
+            note: note.to_owned(),
+            x: Axis::fitting(factor, levels.iter().copied()),
+            y: Axis::fitting(label.trim_end(), heights.into_iter()),
+            series,
+            marks: Vec::new(),
+        };
+        Block::Drawing(Box::new(Drawing::Chart(chart)), None)
     };
-    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
+    let estimates = "The estimate of each level; bars are 95 % intervals between runs.";
+    let errors = "Half of the 95 % interval of each level: about two standard errors.";
+    Some([
+        chart(figure, estimates, both),
+        chart(&format!("error of {figure}"), errors, widths),
+    ])
 }
 
 /// The head or the tail of a distribution.
