@@ -26,6 +26,7 @@ use punctual_kernel::guest::{
 };
 use punctual_model::{Clock, Nanos};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
+use punctual_sys::icmp::loopback_up;
 use punctual_sys::{SysRoot, clock, kernel_log};
 use serde::Serialize;
 
@@ -81,6 +82,8 @@ pub(crate) fn main() -> ! {
 
 fn work(sys: &SysRoot) -> Result<(), Failure> {
     let not_mounted = mount_all();
+    // Without a network there is nothing to take up; a load that needs it says so.
+    drop(loopback_up());
     let job: Job = serde_json::from_slice(&fs::read(JOB_FILE)?)?;
     // A load may make processes that are the first of a PID name space: they are not wanted here.
     fs::remove_file(JOB_FILE)?;

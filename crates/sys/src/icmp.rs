@@ -203,6 +203,31 @@ pub fn is_own_address(address: Ipv4Addr) -> bool {
     !special && UdpSocket::bind(SocketAddrV4::new(address, 0)).is_ok()
 }
 
+/// Takes the loopback interface up, as the first process of a machine has to: 127.0.0.1/8 comes with it.
+///
+/// # Errors
+///
+/// Fails as `ioctl(2)` does, with `EPERM` without `CAP_NET_ADMIN`; where the kernel has no network, as `socket(2)` does.
+pub fn loopback_up() -> io::Result<()> {
+    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?;
+    let mut ifr_name = [0; libc::IFNAMSIZ];
+    for (place, byte) in ifr_name.iter_mut().zip(*b"lo") {
+        *place = libc::c_char::from_ne_bytes([byte]);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is 1")]
+    let ifru_flags = libc::IFF_UP as libc::c_short;
+    let request = libc::ifreq {
+        ifr_name,
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags },
+    };
+    // SAFETY: the request is alive, its name ends with a zero, and the kernel reads no more than an `ifreq`.
+    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    match rc {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -289,12 +289,12 @@ fn guest_has_the_loads_and_the_tracer_that_a_machine_has() {
     let args = ["measure", "wakeup", "--samples=100", "--interval=1ms"];
     let record = run(
         &home,
-        &[&args[..], &["--load=memory:64K,cpu"], &common].concat(),
+        &[&args[..], &["--load=ping:1,memory:64K,cpu"], &common].concat(),
     )
     .record();
     assert_eq!(record["valid"], true, "{}", record["checks"]);
     let loads = record["loads"].as_array().unwrap();
-    assert_eq!(loads.len(), 2);
+    assert_eq!(loads.len(), 3);
     for load in loads {
         assert!(load["work"].as_f64().unwrap() > 0.0, "{load}");
     }
