@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use punctual_sys::{SysRoot, terminal};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
 use crate::error::CliError;
@@ -34,6 +34,11 @@ impl StopRequest {
                 .and_then(|_| flag::register(signal, Arc::clone(&stop)))
                 .map_err(|err| CliError::failed_to("take signals").because(err))?;
         }
+        // It ends the program at once, as anywhere; only the terminal is given back before.
+        let always = Arc::new(AtomicBool::new(true));
+        terminal::give_back_on_signal(SIGQUIT, Arc::clone(&always))
+            .and_then(|()| flag::register_conditional_default(SIGQUIT, always))
+            .map_err(|err| CliError::failed_to("take signals").because(err))?;
         Ok(Self(stop))
     }
 

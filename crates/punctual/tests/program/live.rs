@@ -148,6 +148,17 @@ fn signals_end_the_run_and_give_the_terminal_back() {
 }
 
 #[test]
+fn sigquit_ends_it_at_once_and_gives_the_terminal_back() {
+    let home = Home::new();
+    let Some(pty) = measuring(&home, SIZE) else {
+        return;
+    };
+    machine::signal("QUIT", &pty.pid().to_string());
+    assert_eq!(pty.status(), 131, "{}", pty.said());
+    pty.assert_given_back();
+}
+
+#[test]
 fn a_second_signal_ends_at_once_and_gives_the_terminal_back() {
     let home = Home::new();
     let Some(pty) = measuring(&home, SIZE) else {
