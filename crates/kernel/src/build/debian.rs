@@ -12,6 +12,12 @@ use crate::tool::has;
 /// What writes the packages' descriptions in the source, and says there what they are built with.
 const MAKER: &str = "scripts/package/mkdebian";
 
+/// Without these dpkg-buildpackage makes no package at all; the second one is known by what it depends on.
+const ALWAYS: [(&str, &str); 2] = [
+    ("dpkg-dev", "dpkg-buildpackage"),
+    ("build-essential", "g++"),
+];
+
 /// Packages of Debian, and the program or file by which one is known to be installed.
 const PACKAGES: [(&str, &str); 5] = [
     ("debhelper", "/usr/bin/dh"),
@@ -29,7 +35,8 @@ pub(super) fn missing(tree: &Tree) -> Vec<&'static str> {
     let wanted = PACKAGES
         .iter()
         .filter(|(package, _)| maker.contains(package));
-    std::iter::once(&("dpkg-dev", "dpkg-buildpackage"))
+    ALWAYS
+        .iter()
         .chain(wanted)
         .filter(|(_, evidence)| !is_there(evidence))
         .map(|(package, _)| *package)

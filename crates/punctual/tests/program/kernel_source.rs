@@ -363,7 +363,10 @@ fn packages_are_made_of_what_was_built_and_without_their_tools_nothing_is() {
     )
     .unwrap();
     finish(bare)
-        .error(5, &["make Debian packages: dpkg-dev, rsync not installed"])
+        .error(
+            5,
+            &["make Debian packages: dpkg-dev, build-essential, rsync not installed"],
+        )
         .hinted();
     assert!(!home.store().join("kernels/builds/k").exists());
     fs::write(tree.join("scripts/package/mkdebian"), "Build-Depends: bc\n").unwrap();
