@@ -201,6 +201,9 @@ pub struct Question {
     /// In which direction the work says that the levels differ from the base.
     #[serde(default)]
     pub claim: Claim,
+    /// The smallest difference that matters, in the unit of the figures. Without it a tenth of the base does, which is
+    /// nothing for what may be 0.
+    pub matters: Option<f64>,
 }
 
 /// How a question is answered.

@@ -90,16 +90,20 @@ impl Published {
     }
 }
 
-fn asked(metrics: &[Metric]) -> Asked {
+fn asked(metrics: &[Metric], difference: Option<f64>) -> Asked {
     Asked {
         metrics: metrics.to_vec(),
-        options: Options::default(),
+        options: Options {
+            difference,
+            ..Options::default()
+        },
         requirements: Vec::new(),
         in_blocks: true,
     }
 }
 
-/// Compares the cells with the first.
+/// Compares the cells with the first. `difference` is the smallest one that matters, in the unit of the
+/// figures; a tenth of the first cell's value where there is none.
 ///
 /// # Errors
 ///
@@ -108,12 +112,13 @@ pub fn compared(
     cells: Cells,
     metrics: &[Metric],
     published: &Published,
+    difference: Option<f64>,
 ) -> Result<StudyAnswer, CompareError> {
     let pictures = pictures::of(&cells.groups);
     let levels = cells.levels;
     let names: Vec<String> = cells.groups.iter().map(|g| g.name.clone()).collect();
     let joint = joint(&cells.groups, metrics);
-    let comparison = compare(cells.groups, &asked(metrics))?;
+    let comparison = compare(cells.groups, &asked(metrics, difference))?;
     let mut rows = Vec::new();
     let mut figures: Vec<&str> = Vec::new();
     for result in &comparison.results {
@@ -139,7 +144,7 @@ pub fn compared(
         }
     }
     Ok(StudyAnswer {
-        method: Some(method(&comparison)),
+        method: Some(method(&comparison, difference)),
         conclusion: conclusion(&rows, &names[0]),
         rows,
         joint,
@@ -167,16 +172,19 @@ fn joint(groups: &[GroupInput], metrics: &[Metric]) -> Vec<StudyJoint> {
         .collect()
 }
 
-fn method(comparison: &Comparison) -> String {
+fn method(comparison: &Comparison, difference: Option<f64>) -> String {
     let paired = comparison.results.iter().any(|r| r.pairs.is_some());
     let method = &comparison.method;
+    let matters = match (difference, comparison.results.first()) {
+        (Some(difference), Some(result)) => format!("a difference of {difference} {}", result.unit),
+        _ => format!("a change of {:.0} %", method.effect * 100.0),
+    };
     format!(
-        "one value a run, permutation test{}, level {:.3} %, p corrected for {} tests (Holm), a change of \
-         {:.0} % matters and shall be found in {:.0} % of cases",
+        "one value a run, permutation test{}, level {:.3} %, p corrected for {} tests (Holm), {matters} matters \
+         and shall be found in {:.0} % of cases",
         if paired { " inside blocks" } else { "" },
         method.alpha * 100.0,
         method.tests,
-        method.effect * 100.0,
         method.power * 100.0
     )
     .replace(".000 %", " %")

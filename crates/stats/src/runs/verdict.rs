@@ -24,6 +24,9 @@ pub struct Options {
     /// The smallest change that matters, as a share: what decides between "not distinguishable" and
     /// "too few runs".
     pub effect: f64,
+    /// The smallest difference that matters, in the unit of the values, in place of `effect`: of what
+    /// may be 0, as a rate of misses, no share says what matters.
+    pub difference: Option<f64>,
     /// The probability with which an effect shall be found.
     pub power: f64,
     /// The change, as a share, within which two groups are the same, if that is to be shown.
@@ -43,6 +46,7 @@ impl Default for Options {
             alpha: 0.05,
             confidence: 0.95,
             effect: 0.1,
+            difference: None,
             power: 0.8,
             equivalence: None,
             interval: IntervalMethod::default(),
@@ -143,6 +147,20 @@ impl Analysis {
         }
     }
 
+    /// The smallest change that matters, on the scale of the data.
+    fn matters(&self, options: &Options) -> Option<f64> {
+        let Some(difference) = options.difference else {
+            return self.on_scale(options.effect);
+        };
+        match self.data.scale {
+            Scale::Log => {
+                let base = moments(&self.data.a).mean()?.exp();
+                Some((difference / base).ln_1p())
+            }
+            Scale::Linear => Some(difference),
+        }
+    }
+
     /// The other way round.
     fn as_share(&self, difference: f64) -> Option<f64> {
         match self.data.scale {
@@ -231,7 +249,7 @@ impl Analysis {
         if test.smallest_p > level {
             return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
         }
-        let enough = match (self.on_scale(options.effect), smallest) {
+        let enough = match (self.matters(options), smallest) {
             _ if options.equivalence.is_some() => {
                 // Asked whether it is the same; as long as that is not shown, more runs may.
                 contrast.error == 0.0
@@ -254,12 +272,7 @@ impl Analysis {
             Some(margin) => {
                 runs_to_show_equivalence(&variances, self.on_scale(margin)?, level, options.power)
             }
-            None => runs_to_detect(
-                &variances,
-                self.on_scale(options.effect)?,
-                level,
-                options.power,
-            ),
+            None => runs_to_detect(&variances, self.matters(options)?, level, options.power),
         }
     }
 
@@ -393,174 +406,4 @@ fn side(values: &[f64], scale: Scale, confidence: f64) -> Side {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Samples, assert_close};
-
-    /// Run-level values around `center` with a deviation of `share`.
-    fn runs(samples: &mut Samples, n: usize, center: f64, share: f64) -> Vec<f64> {
-        (0..n)
-            .map(|_| samples.lognormal(center.ln(), share))
-            .collect()
-    }
-
-    fn ask(a: &[f64], b: &[f64]) -> Outcome {
-        let question = Question::new(a, b, Direction::LowerIsBetter);
-        compare(&question, &Options::default()).unwrap()
-    }
-
-    #[test]
-    fn a_clear_effect_is_worse_or_better_by_the_direction() {
-        let mut samples = Samples::new(1);
-        let a = runs(&mut samples, 8, 50.0, 0.02);
-        let b = runs(&mut samples, 8, 60.0, 0.02);
-        let outcome = ask(&a, &b);
-        assert_eq!(outcome.verdict, Verdict::Worse);
-        let ratio = outcome.ratio.unwrap();
-        let interval = ratio.interval.unwrap();
-        assert!(interval.low < 1.2 && 1.2 < interval.high, "{interval:?}");
-        assert!((ratio.estimate - 1.2).abs() < 0.04);
-        assert!((outcome.difference.unwrap().estimate - 10.0).abs() < 2.0);
-        assert_eq!(ask(&b, &a).verdict, Verdict::Better);
-        let asked = |direction| {
-            let question = Question::new(&a, &b, direction);
-            compare(&question, &Options::default()).unwrap().verdict
-        };
-        assert_eq!(asked(Direction::HigherIsBetter), Verdict::Better);
-        assert_eq!(asked(Direction::Neither), Verdict::Different);
-    }
-
-    #[test]
-    fn one_run_a_side_concludes_nothing_and_says_how_many_are_missing() {
-        let outcome = ask(&[50.0], &[90.0]);
-        assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(3) });
-        assert_eq!(outcome.test, None);
-        assert_close(outcome.ratio.map(|r| r.estimate), 1.8, 1e-12);
-        assert_eq!(outcome.ratio.unwrap().interval, None);
-        let none = ask(&[], &[90.0]);
-        assert_eq!(none.ratio, None);
-        assert_eq!(none.verdict, Verdict::TooFewRuns { more: Some(4) });
-    }
-
-    #[test]
-    fn three_runs_a_side_are_too_few_however_far_apart() {
-        let outcome = ask(&[50.0, 51.0, 50.5], &[500.0, 502.0, 501.0]);
-        assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
-        assert_eq!(outcome.interval_method, Some(IntervalMethod::Welch));
-        assert!(outcome.ratio.unwrap().interval.unwrap().low > 5.0);
-    }
-
-    #[test]
-    fn quiet_runs_without_an_effect_are_not_distinguishable_and_noisy_ones_too_few() {
-        let mut samples = Samples::new(3);
-        let quiet: Vec<_> = (0..2).map(|_| runs(&mut samples, 12, 50.0, 0.03)).collect();
-        let outcome = ask(&quiet[0], &quiet[1]);
-        assert_eq!(outcome.verdict, Verdict::NotDistinguishable);
-        assert!(outcome.smallest_detectable.unwrap() < 0.1);
-        let noisy: Vec<_> = (0..2).map(|_| runs(&mut samples, 12, 50.0, 0.5)).collect();
-        let outcome = ask(&noisy[0], &noisy[1]);
-        let Verdict::TooFewRuns { more: Some(more) } = outcome.verdict else {
-            panic!("{outcome:?}");
-        };
-        // 16 (0.5/0.095)² = 440.
-        assert!((150..1_200).contains(&more), "{more}");
-        assert!(outcome.smallest_detectable.unwrap() > 0.1);
-    }
-
-    #[test]
-    fn the_same_within_a_margin_can_be_shown_and_wins_over_a_small_effect() {
-        let mut samples = Samples::new(4);
-        let a = runs(&mut samples, 12, 50.0, 0.01);
-        let b = runs(&mut samples, 12, 51.0, 0.01);
-        let question = Question::new(&a, &b, Direction::LowerIsBetter);
-        let within = |equivalence| {
-            let options = Options {
-                equivalence,
-                ..Options::default()
-            };
-            compare(&question, &options).unwrap()
-        };
-        assert_eq!(within(None).verdict, Verdict::Worse);
-        assert_eq!(within(Some(0.05)).verdict, Verdict::Equivalent);
-        assert!(within(Some(0.05)).test.unwrap().p < 0.05);
-        assert_eq!(within(Some(0.001)).verdict, Verdict::Worse);
-    }
-
-    #[test]
-    fn more_figures_make_each_verdict_harder() {
-        let a = [50.0, 51.0, 50.5, 50.2];
-        let b = [55.0, 56.0, 55.5, 55.2];
-        let question = Question::new(&a, &b, Direction::LowerIsBetter);
-        assert_eq!(ask(&a, &b).verdict, Verdict::Worse);
-        let outcomes = compare_all(&[question; 4], &Options::default()).unwrap();
-        for outcome in outcomes {
-            assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
-            let test = outcome.test.unwrap();
-            assert_close(Some(test.adjusted_p), 4.0 * test.p, 1e-12);
-        }
-    }
-
-    #[test]
-    fn zeros_are_compared_as_differences() {
-        let outcome = ask(&[0.0, 0.0, 0.0, 0.1, 0.0], &[2.0, 3.0, 2.5, 1.5, 2.0]);
-        assert_eq!(outcome.scale, Scale::Linear);
-        assert_eq!(outcome.verdict, Verdict::Worse);
-        let difference = outcome.difference.unwrap();
-        assert_close(Some(difference.estimate), 2.18, 1e-12);
-        assert!(difference.interval.unwrap().low > 0.0);
-        assert!(outcome.baseline.interval.unwrap().low >= 0.0);
-        let nothing = ask(&[0.0; 6], &[0.0; 6]);
-        assert_eq!(nothing.verdict, Verdict::NotDistinguishable);
-        assert_eq!(nothing.smallest_detectable, None);
-        assert_eq!(nothing.ratio, None);
-    }
-
-    #[test]
-    fn blocks_find_an_effect_that_drift_hides() {
-        let mut samples = Samples::new(5);
-        let drift: Vec<f64> = (0..8).map(|i| 50.0 * 1.15_f64.powi(i)).collect();
-        let a: Vec<f64> = drift
-            .iter()
-            .map(|x| x * samples.lognormal(0.0, 0.01))
-            .collect();
-        let b: Vec<f64> = drift
-            .iter()
-            .map(|x| x * samples.lognormal(0.05, 0.01))
-            .collect();
-        let blocks: Vec<u64> = (0..8).collect();
-        assert!(matches!(
-            ask(&a, &b).verdict,
-            Verdict::TooFewRuns { more: Some(_) }
-        ));
-        let question = Question::new(&a, &b, Direction::LowerIsBetter).in_blocks(&blocks, &blocks);
-        let outcome = compare(&question, &Options::default()).unwrap();
-        assert_eq!(outcome.verdict, Verdict::Worse);
-        assert_eq!(outcome.pairs, Some(8));
-        assert_close(Some(outcome.test.unwrap().p), 2.0 / 256.0, 1e-12);
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_outcome_with_any_method() {
-        let mut samples = Samples::new(6);
-        let a = runs(&mut samples, 14, 50.0, 0.1);
-        let b = runs(&mut samples, 14, 53.0, 0.1);
-        let question = Question::new(&a, &b, Direction::LowerIsBetter);
-        for interval in [
-            IntervalMethod::Permutation,
-            IntervalMethod::Studentised,
-            IntervalMethod::Bca,
-            IntervalMethod::Welch,
-        ] {
-            let options = Options {
-                interval,
-                ..Options::default()
-            };
-            let outcome = compare(&question, &options).unwrap();
-            assert_eq!(outcome, compare(&question, &options).unwrap());
-            assert_eq!(outcome.interval_method, Some(interval));
-            let ratio = outcome.ratio.unwrap();
-            let ends = ratio.interval.unwrap();
-            assert!(ends.low < ratio.estimate && ratio.estimate < ends.high);
-        }
-    }
-}
+mod tests;

@@ -160,7 +160,9 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
     let runs = cells.groups.iter().flat_map(|group| &group.runs);
     let virtual_time = runs.into_iter().any(|run| run.record.is_virtual());
     let answered = match question.kind {
-        Kind::Compare => statistics::compared(cells, metrics, &published(question)),
+        Kind::Compare => {
+            statistics::compared(cells, metrics, &published(question), question.matters)
+        }
         Kind::Table => statistics::table(cells, metrics),
         Kind::Agree => Ok(statistics::agreement(&cells, metrics)),
         Kind::Findings => Ok(statistics::findings(&cells, &question.figures)),
