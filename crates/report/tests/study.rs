@@ -51,7 +51,7 @@ fn answer(candidate: &[f64], published: [(&str, f64); 2], claim: Claim) -> Study
         claim,
         ..Published::default()
     };
-    compared(cells, &[Metric::Mean], &published).unwrap()
+    compared(cells, &[Metric::Mean], &published, None).unwrap()
 }
 
 #[test]
@@ -162,4 +162,24 @@ fn what_a_record_has_elsewhere_becomes_a_figure() {
             .any(|row| row.figure.starts_with("psquare[q=p"))
     );
     assert!(answer.rows.iter().all(|row| row.runs == 2));
+}
+
+#[test]
+fn a_difference_that_matters_is_named_and_decides() {
+    let shuffled: Vec<f64> = LOW.iter().rev().copied().collect();
+    let of = |difference| {
+        let cells = Cells {
+            groups: vec![cell("a", &LOW), cell("b", &shuffled)],
+            levels: vec!["a".to_owned(), "b".to_owned()],
+        };
+        let published = Published::default();
+        let answer = compared(cells, &[Metric::Mean], &published, difference).unwrap();
+        (answer.rows[1].verdict.unwrap(), answer.method.unwrap())
+    };
+    let (verdict, method) = of(Some(50.0));
+    assert_eq!(verdict, ComparisonVerdict::NotDistinguishable);
+    assert!(method.contains("a difference of 50 ns matters"), "{method}");
+    let (verdict, _) = of(Some(0.01));
+    assert_eq!(verdict, ComparisonVerdict::TooFewRuns);
+    assert!(of(None).1.contains("a change of 10 % matters"));
 }
