@@ -176,7 +176,15 @@ fn method(comparison: &Comparison, difference: Option<f64>) -> String {
     let paired = comparison.results.iter().any(|r| r.pairs.is_some());
     let method = &comparison.method;
     let matters = match (difference, comparison.results.first()) {
-        (Some(difference), Some(result)) => format!("a difference of {difference} {}", result.unit),
+        (Some(difference), Some(result)) => {
+            // A rate is a number of times one a second.
+            let unit = result
+                .unit
+                .strip_prefix('1')
+                .filter(|rest| rest.starts_with('/'));
+            let unit = unit.map_or_else(|| format!(" {}", result.unit), ToOwned::to_owned);
+            format!("a difference of {difference}{unit}")
+        }
         _ => format!("a change of {:.0} %", method.effect * 100.0),
     };
     format!(

@@ -35,8 +35,8 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, method, p_value, range, requirement,
-    unit as compared_unit, verdict as comparison_verdict,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, difference, digits, method, p_value, range,
+    requirement, unit as compared_unit, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};

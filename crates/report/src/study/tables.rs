@@ -10,8 +10,8 @@ use punctual_model::{
 
 use crate::document::{Column, Table};
 use crate::text::{
-    Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, digits, p_value,
-    percent, range,
+    Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
+    p_value, percent, range,
 };
 
 /// What the marks in a table of a comparison mean.
@@ -142,18 +142,17 @@ fn effect_of(missing: &mut Missing, row: &StudyRow, scale: f64, directed: bool) 
         return ["(base)", "", "", ""].map(ToOwned::to_owned);
     }
     let linear = row.scale == Some(ComparisonScale::Linear);
-    let (effect, scale) = match linear {
-        true => (row.difference, scale),
-        false => (row.ratio, 1.0),
+    let shown = match linear {
+        true => row.difference.map(|effect| difference(&effect, scale)),
+        false => row.ratio.map(|effect| {
+            let ends = effect.interval.map(|ends| range(&ends, 1.0));
+            (digits(effect.estimate), ends)
+        }),
     };
-    let sign = |x: f64| match linear && x > 0.0 {
-        true => format!("+{}", digits(x)),
-        false => digits(x),
-    };
-    let ends = effect.and_then(|effect| effect.interval);
+    let (estimate, ends) = shown.unzip();
     [
-        missing.or(effect.map(|e| sign(e.estimate / scale)), NO_RATIO),
-        missing.or(ends.map(|ends| range(&ends, scale)), NO_INTERVAL),
+        missing.or(estimate, NO_RATIO),
+        missing.or(ends.flatten(), NO_INTERVAL),
         missing.or(row.p.map(p_value), NO_TEST),
         verdict(row, directed),
     ]

@@ -117,12 +117,30 @@ pub(super) fn name(result: &ComparedFigure, times: Times) -> String {
 
 /// Four digits, wherever they begin.
 pub(crate) fn digits(x: f64) -> String {
+    let decimals = decimals(x);
+    format!("{x:.decimals$}")
+}
+
+fn decimals(x: f64) -> usize {
     let size = x.abs();
     let decimals = (0..9)
         .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
         .unwrap_or(if size == 0.0 { 0 } else { 9 });
-    let decimals = usize::try_from(decimals).unwrap_or(0);
-    format!("{x:.decimals$}")
+    usize::try_from(decimals).unwrap_or(0)
+}
+
+/// A difference and its ends with the decimals of the largest of them: digits of an end that happens to lie beside zero
+/// say no more.
+pub(crate) fn difference(effect: &Effect, scale: f64) -> (String, Option<String>) {
+    let ends = effect
+        .interval
+        .map(|ends| [ends.low / scale, ends.high / scale]);
+    let estimate = effect.estimate / scale;
+    let sizes = ends.iter().flatten().map(|end| end.abs());
+    let decimals = decimals(sizes.fold(estimate.abs(), f64::max));
+    let sign = if estimate > 0.0 { "+" } else { "" };
+    let between = |[low, high]: [f64; 2]| format!("{low:.decimals$} .. {high:.decimals$}");
+    (format!("{sign}{estimate:.decimals$}"), ends.map(between))
 }
 
 pub(crate) fn range(interval: &Interval, scale: f64) -> String {
@@ -304,19 +322,10 @@ fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String 
                 });
                 row.push(missing.or(deviation, NO_INTERVAL));
             }
-            let difference = result.difference;
-            row.push(missing.or(
-                difference.map(|difference| digits(difference.estimate / scale)),
-                NO_VALUE,
-            ));
-            row.push(
-                missing.or(
-                    difference
-                        .and_then(|difference| difference.interval)
-                        .map(|ends| range(&ends, scale)),
-                    NO_INTERVAL,
-                ),
-            );
+            let shown = result.difference.map(|effect| difference(&effect, scale));
+            let (estimate, ends) = shown.unzip();
+            row.push(missing.or(estimate, NO_VALUE));
+            row.push(missing.or(ends.flatten(), NO_INTERVAL));
             if inside {
                 row.push(
                     missing.or(
