@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# watch-cost.sh view|scrape|cpu BINARY [BLOCKS [TIME]]: what it costs to watch a wake-up measurement. Each block
+# watch-cost.sh view|scrape|cpu BINARY [BLOCKS [TIME [INTERVAL]]]: what it costs to watch a wake-up measurement. Each block
 # measures once unwatched (--quiet) and once with the live view on a terminal of script(1), or scraped each second by
 # curl, in turns: which comes first changes from block to block. Then `compare` says whether the two can be told apart.
 # Needs root or the capabilities to measure, and a machine that does nothing else. With `cpu` each block measures all
 # three ways, with ordinary threads, and the CPU time of the process is told, which other work hardly changes.
 set -euo pipefail
 
-what=${1:-} binary=${2:-} blocks=${3:-12} time=${4:-8s}
+what=${1:-} binary=${2:-} blocks=${3:-12} time=${4:-8s} interval=${5:-1ms}
 case $what in
 view | scrape | cpu) ;;
 *)
-    echo "usage: $0 view|scrape|cpu BINARY [BLOCKS [TIME]]" >&2
+    echo "usage: $0 view|scrape|cpu BINARY [BLOCKS [TIME [INTERVAL]]]" >&2
     exit 2
     ;;
 esac
@@ -27,7 +27,7 @@ trap '[ -z "$scraper" ] || kill "$scraper" 2>/dev/null || true; rm -rf "$PUNCTUA
 # measure WATCHED BLOCK: one run; a run that is invalid is kept, and told by compare.
 measure() {
     local watched=$1 block=$2 options
-    options="measure wakeup --duration $time --tag watched=$watched --tag experiment=$what --tag block=$block"
+    options="measure wakeup --duration $time --interval $interval --tag watched=$watched --tag experiment=$what --tag block=$block"
     if [ "$watched" = no ]; then
         # shellcheck disable=SC2086 # options are words
         "$binary" $options --quiet >/dev/null 2>&1 || true
@@ -47,7 +47,7 @@ measure() {
 
 # cpu_time WAY: one run; a line with the way, user and system time in s.
 cpu_time() {
-    local options="measure wakeup --duration $time --priority o --dma-latency off --tag watched=$1"
+    local options="measure wakeup --duration $time --interval $interval --priority o --dma-latency off --tag watched=$1"
     local log=$PUNCTUAL_HOME/times
     export TIMEFORMAT="$1 %U %S"
     case $1 in
