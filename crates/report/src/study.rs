@@ -389,11 +389,12 @@ pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
     let mut rows = Vec::new();
     let mut said = Vec::new();
     for group in &cells.groups {
-        for metric in metrics {
+        let records = group.runs.iter().map(|run| &run.record);
+        for metric in crate::comparison::expanded(metrics, records) {
             let mut ends: Vec<Interval> = Vec::new();
             for (number, run) in (1..).zip(&group.runs) {
                 let value = metric.value(&run.record, run.histogram.as_ref());
-                let interval = inside(metric, run);
+                let interval = inside(&metric, run);
                 ends.extend(interval);
                 rows.push(StudyRow {
                     cell: format!("series {number}"),

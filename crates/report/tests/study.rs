@@ -151,6 +151,9 @@ fn what_a_record_has_elsewhere_becomes_a_figure() {
         .iter()
         .map(|name| name.parse().unwrap())
         .collect();
+    let series = agreement(&cells, &metrics).rows;
+    let of_first = series.iter().find(|row| row.figure == "skewness").unwrap();
+    assert_eq!(of_first.estimate, Some(2.5));
     let answer = table(cells, &metrics).unwrap();
     let row = |name: &str| answer.rows.iter().find(|row| row.figure == name).unwrap();
     assert_eq!(row("load_work[load=cpu:1]").unit, "additions/s");

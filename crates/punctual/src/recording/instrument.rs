@@ -128,7 +128,7 @@ fn to_record(
         findings: found.findings,
         tags: job.tags.clone(),
         requirements: Vec::new(),
-        loads: Vec::new(),
+        loads: outcome.loads,
         threshold: None,
         precision: Vec::new(),
     }

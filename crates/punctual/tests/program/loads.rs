@@ -85,6 +85,27 @@ fn loads_may_be_separated_by_commas() {
 }
 
 #[test]
+fn every_instrument_records_what_the_loads_beside_it_did() {
+    let home = Home::new();
+    for instrument in [
+        "wakeup",
+        "deadline --iteration 5ms",
+        "noise --threshold 10us",
+    ] {
+        let args = format!(
+            "measure {instrument} --quiet --json --priority o --dma-latency off --mlock off \
+             --duration 1s --load cpu:1"
+        );
+        let record = home.run(args.split_whitespace()).json();
+        let loads = record["loads"].as_array().unwrap();
+        assert_eq!(loads.len(), 1, "{instrument}: {loads:?}");
+        assert_eq!(loads[0]["load"], "cpu:1", "{instrument}");
+        let rate = loads[0]["per_second"].as_f64().unwrap_or_default();
+        assert!(rate > 0.0, "{instrument}: {loads:?}");
+    }
+}
+
+#[test]
 fn a_load_process_is_never_real_time() {
     if !machine::root() {
         return;
