@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, GroupFigure, Interval, IntervalLevel, RequirementResult, RequirementRuling,
+    Effect, GroupFigure, IntervalLevel, RequirementResult, RequirementRuling,
 };
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
-use super::number::{Missing, percent};
+use super::number::{Missing, difference, digits, percent, range};
 use super::words::plural;
 use crate::order::in_order;
 use crate::times::Times;
@@ -113,42 +113,6 @@ pub(crate) fn unit(unit: &str) -> (&str, f64) {
 pub(super) fn name(result: &ComparedFigure, times: Times) -> String {
     let (unit, _) = times.unit(&result.unit);
     clean(format!("{} {unit}", result.figure).trim_end()).into_owned()
-}
-
-/// Four digits, wherever they begin.
-pub(crate) fn digits(x: f64) -> String {
-    let decimals = decimals(x);
-    format!("{x:.decimals$}")
-}
-
-fn decimals(x: f64) -> usize {
-    let size = x.abs();
-    let decimals = (0..9)
-        .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
-        .unwrap_or(if size == 0.0 { 0 } else { 9 });
-    usize::try_from(decimals).unwrap_or(0)
-}
-
-/// A difference and its ends with the decimals of the largest of them: digits of an end that happens to lie beside zero
-/// say no more.
-pub(crate) fn difference(effect: &Effect, scale: f64) -> (String, Option<String>) {
-    let ends = effect
-        .interval
-        .map(|ends| [ends.low / scale, ends.high / scale]);
-    let estimate = effect.estimate / scale;
-    let sizes = ends.iter().flatten().map(|end| end.abs());
-    let decimals = decimals(sizes.fold(estimate.abs(), f64::max));
-    let sign = if estimate > 0.0 { "+" } else { "" };
-    let between = |[low, high]: [f64; 2]| format!("{low:.decimals$} .. {high:.decimals$}");
-    (format!("{sign}{estimate:.decimals$}"), ends.map(between))
-}
-
-pub(crate) fn range(interval: &Interval, scale: f64) -> String {
-    format!(
-        "{} .. {}",
-        digits(interval.low / scale),
-        digits(interval.high / scale)
-    )
 }
 
 pub(crate) fn p_value(p: f64) -> String {

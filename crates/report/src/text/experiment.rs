@@ -9,11 +9,11 @@ use punctual_model::{
 };
 
 use super::comparison::{
-    NO_EFFECT, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, digits, name, p_value, range, remarks,
-    requirements, share, verdict,
+    NO_EFFECT, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, name, p_value, remarks, requirements,
+    share, verdict,
 };
 use super::layout::{Column, clean, paragraph, table, wrapped};
-use super::number::{Missing, percent};
+use super::number::{Missing, digits, percent, range};
 use crate::times::Times;
 
 /// Says what the runs of an experiment say.

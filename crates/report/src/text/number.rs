@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Interval, Nanos, Policy};
+use punctual_model::{Effect, Interval, Nanos, Policy};
 
 /// Writes nanoseconds as microseconds with a fixed number of decimals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -132,6 +132,50 @@ pub(crate) fn policy(text: &str) -> String {
     }
 }
 
+/// Four digits, wherever they begin.
+pub(crate) fn digits(x: f64) -> String {
+    let decimals = decimals(x);
+    format!("{x:.decimals$}")
+}
+
+fn decimals(x: f64) -> usize {
+    let size = x.abs();
+    let decimals = (0..9)
+        .find(|n| size * 10_f64.powi(*n) >= 1_000.0)
+        .unwrap_or(if size == 0.0 { 0 } else { 9 });
+    usize::try_from(decimals).unwrap_or(0)
+}
+
+/// A difference and its ends with the decimals of the largest of them: digits of an end that happens to lie beside zero
+/// say no more.
+pub(crate) fn difference(effect: &Effect, scale: f64) -> (String, Option<String>) {
+    let ends = effect
+        .interval
+        .map(|ends| [ends.low / scale, ends.high / scale]);
+    let estimate = effect.estimate / scale;
+    let sizes = ends.iter().flatten().map(|end| end.abs());
+    let decimals = decimals(sizes.fold(estimate.abs(), f64::max));
+    let shown = |x: f64| {
+        let text = format!("{x:.decimals$}");
+        // What is nothing in these digits has no sign.
+        match text.trim_start_matches(['-', '0', '.']).is_empty() {
+            true => text.trim_start_matches('-').to_owned(),
+            false => text,
+        }
+    };
+    let sign = if estimate > 0.0 { "+" } else { "" };
+    let between = |[low, high]: [f64; 2]| format!("{} .. {}", shown(low), shown(high));
+    (format!("{sign}{}", shown(estimate)), ends.map(between))
+}
+
+pub(crate) fn range(interval: &Interval, scale: f64) -> String {
+    format!(
+        "{} .. {}",
+        digits(interval.low / scale),
+        digits(interval.high / scale)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,5 +226,31 @@ mod tests {
         assert_eq!(percent(0.999), "99.9 %");
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(percent(1.0), "100 %");
+    }
+
+    #[test]
+    fn a_difference_has_the_decimals_of_its_largest_end_and_nothing_has_no_sign() {
+        let effect = |estimate, low, high| Effect {
+            estimate,
+            interval: Some(Interval {
+                low,
+                high,
+                confidence: 0.95,
+            }),
+        };
+        let shown = |estimate, low, high| {
+            let (estimate, ends) = difference(&effect(estimate, low, high), 1.0);
+            (estimate, ends.unwrap_or_default())
+        };
+        let of = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(
+            shown(-0.6654, -1.332, 0.000_026),
+            of("-0.665", "-1.332 .. 0.000")
+        );
+        assert_eq!(
+            shown(0.4329, -0.000_01, 0.9163),
+            of("+0.4329", "0.0000 .. 0.9163")
+        );
+        assert_eq!(shown(0.0, 0.0, 0.0), of("0", "0 .. 0"));
     }
 }
