@@ -209,13 +209,13 @@ fn measure<S: Sleeper>(
     }
     let before = thread::usage();
     let outcome = cyclic::run(&cycle, &mut sleeper, &mut ring, &role.shared, &role.counts);
+    let after = thread::usage();
     let policy = sched::policy_of(0);
     // To end takes the kernel some hundred microseconds, which are no latency of the threads below this one
     // on its CPU that wait for their last deadline. To be an ordinary thread takes no privilege.
     if policy.as_ref().is_ok_and(|policy| policy.is_real_time()) {
         drop(sched::set_policy(Policy::Other { nice: 0 }));
     }
-    let after = thread::usage();
     let faults = |usage: &thread::Usage| usage.minor_faults + usage.major_faults;
     Some(Finished {
         policy,
