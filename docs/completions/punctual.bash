@@ -736,7 +736,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --effect --require --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
+            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --not-worse --effect --require --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -762,6 +762,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --not-worse)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --effect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -771,7 +775,7 @@ _punctual() {
                     return 0
                     ;;
                 --fail-on)
-                    COMPREPLY=($(compgen -W "worse different not-equivalent too-few-runs" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "worse different not-equivalent may-be-worse too-few-runs" -- "${cur}"))
                     return 0
                     ;;
                 --level)
@@ -1026,7 +1030,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__results)
-            opts="-m -h -V --metric --equivalence --effect --level --require --fail-on --allow-invalid --json --home --help --version"
+            opts="-m -h -V --metric --equivalence --not-worse --effect --level --require --fail-on --allow-invalid --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1044,6 +1048,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --not-worse)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --effect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1057,7 +1065,7 @@ _punctual() {
                     return 0
                     ;;
                 --fail-on)
-                    COMPREPLY=($(compgen -W "worse different not-equivalent too-few-runs" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "worse different not-equivalent may-be-worse too-few-runs" -- "${cur}"))
                     return 0
                     ;;
                 --home)

@@ -462,11 +462,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version 
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s g -l group -d 'A group with a name of its own (can be repeated); `tag=KEY=VALUE` is short for `KEY=VALUE=tag:KEY=VALUE`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metric -d 'Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Show that groups are the same within this change' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l not-worse -d 'Show that groups are not worse by this change, in the figures that have a bad direction' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l effect -d 'The smallest change that matters' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l require -d 'Require this of each group, and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
+may-be-worse\t'A figure is neither better nor shown to be not worse by --not-worse'
 too-few-runs\t'There are too few runs to say'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l level -d 'Level of all tests together; intervals have the rest as their confidence' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l power -d 'Probability with which a change that matters shall be found' -r
@@ -524,12 +526,14 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -s m -l metric -d 'Figure in place of those of the file, separated by commas' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l equivalence -d 'Show that cells are the same within this change' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l not-worse -d 'Show that cells are not worse by this change, in the figures that have a bad direction' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l effect -d 'The smallest change that matters' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l level -d 'Level of all tests together [default: 5%, or the alpha of the file\'s sequential rule]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l require -d 'Require this of each cell, and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
+may-be-worse\t'A figure is neither better nor shown to be not worse by --not-worse'
 too-few-runs\t'There are too few runs to say'"
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l allow-invalid -d 'Also take runs of which a check did not pass'

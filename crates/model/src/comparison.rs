@@ -65,6 +65,10 @@ pub struct ComparisonMethod {
     pub power: f64,
     /// The change, as a share, within which groups are the same, if that was asked.
     pub equivalence: Option<f64>,
+    /// The change in the bad direction, as a share, that groups were to be shown not to have, if that
+    /// was asked.
+    #[serde(default)]
+    pub not_worse: Option<f64>,
     /// How intervals are made, where the runs allow it: `permutation`, `studentised`, `bca`,
     /// `hierarchical`, `welch`.
     pub interval: String,
@@ -200,8 +204,8 @@ pub struct ComparedFigure {
     pub arrangements: Option<u64>,
     /// Whether these are all that there are.
     pub exact: Option<bool>,
-    /// P-value of "a change beyond the margin", after the correction. Null where no margin was asked
-    /// for.
+    /// P-value of "a change beyond the margin" (of `equivalence` or `not_worse`), after the correction.
+    /// Null where no margin was asked for.
     pub equivalence_p: Option<f64>,
     /// The smallest change, as a share of the baseline, that so many runs find with the wanted
     /// power. Null where the runs do not vary or the baseline is not above 0.
@@ -279,6 +283,8 @@ pub enum ComparisonVerdict {
     Different,
     /// The effect, if there is one, is within the margin.
     Equivalent,
+    /// The effect, if there is one in the bad direction, is below the margin.
+    NotWorse,
     /// No effect was found, and an effect that matters would have been.
     NotDistinguishable,
     /// No effect was found, and one that matters might well have been missed.

@@ -25,8 +25,8 @@ use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{
-    self, Direction, IntervalMethod, Options, Outcome, Question, QuestionError, Scale, Side,
-    TestKind, compare_all, outliers,
+    self, Direction, IntervalMethod, Margin, Options, Outcome, Question, QuestionError, Scale,
+    Side, TestKind, compare_all, outliers,
 };
 
 use inside::Redrawn;
@@ -173,7 +173,6 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
     let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
     let blocks = in_blocks.then(|| blocks(&groups)).flatten();
     let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
-    let remarks = remarks::remarks(&groups, &table);
     let requirements = asked.requirements.iter().flat_map(|requirement| {
         groups.iter().map(|group| GroupRequirement {
             group: group.name.clone(),
@@ -188,6 +187,8 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
     });
     let requirements = requirements.collect();
     let tests = results.iter().filter(|result| result.p.is_some()).count();
+    let method = method("permutation", &asked.options, tests as u64);
+    let remarks = remarks::remarks(&groups, &table, &results, &method);
     let compared = groups
         .into_iter()
         .enumerate()
@@ -195,7 +196,7 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
         .collect();
     Ok(Comparison {
         format: COMPARISON_FORMAT.to_owned(),
-        method: method("permutation", &asked.options, tests as u64),
+        method,
         groups: compared,
         results,
         remarks,
@@ -423,9 +424,7 @@ fn compared(
             TestKind::MonteCarlo { drawn } => drawn,
         }),
         exact: test.map(|test| matches!(test.kind, TestKind::Exact { .. })),
-        equivalence_p: outcome
-            .equivalence
-            .and_then(|equivalence| equivalence.adjusted_p),
+        equivalence_p: outcome.margin.and_then(|margin| margin.adjusted_p),
         smallest_detectable: outcome.smallest_detectable,
         variance_inside,
     }
@@ -437,6 +436,7 @@ fn verdict(verdict: runs::Verdict) -> (ComparisonVerdict, Option<u64>) {
         runs::Verdict::Worse => (ComparisonVerdict::Worse, None),
         runs::Verdict::Different => (ComparisonVerdict::Different, None),
         runs::Verdict::Equivalent => (ComparisonVerdict::Equivalent, None),
+        runs::Verdict::NotWorse => (ComparisonVerdict::NotWorse, None),
         runs::Verdict::NotDistinguishable => (ComparisonVerdict::NotDistinguishable, None),
         runs::Verdict::TooFewRuns { more } => (ComparisonVerdict::TooFewRuns, more),
     }
@@ -460,7 +460,14 @@ fn method(test: &str, options: &Options, tests: u64) -> ComparisonMethod {
         confidence: options.confidence,
         effect: options.effect,
         power: options.power,
-        equivalence: options.equivalence,
+        equivalence: match options.margin {
+            Some(Margin::Same(share)) => Some(share),
+            _ => None,
+        },
+        not_worse: match options.margin {
+            Some(Margin::NotWorse(share)) => Some(share),
+            _ => None,
+        },
         interval: method_name(options.interval).to_owned(),
         draws: options.draws as u64,
         seed: options.seed,

@@ -251,12 +251,15 @@ fn direction(result: &ComparedFigure, published: Option<Way>) -> StudyDirection 
     };
     match (result.verdict, higher) {
         (ComparisonVerdict::TooFewRuns, _) | (_, None) => StudyDirection::TooFewRuns,
-        (ComparisonVerdict::NotDistinguishable | ComparisonVerdict::Equivalent, _) => {
-            match published {
-                Way::Same => StudyDirection::Same,
-                _ => StudyDirection::NotDistinguishable,
-            }
-        }
+        (
+            ComparisonVerdict::NotDistinguishable
+            | ComparisonVerdict::Equivalent
+            | ComparisonVerdict::NotWorse,
+            _,
+        ) => match published {
+            Way::Same => StudyDirection::Same,
+            _ => StudyDirection::NotDistinguishable,
+        },
         (_, Some(true)) if published == Way::Higher => StudyDirection::Same,
         (_, Some(false)) if published == Way::Lower => StudyDirection::Same,
         _ => StudyDirection::Other,
@@ -283,6 +286,7 @@ fn conclusion(rows: &[StudyRow], base: &str) -> String {
     let none = count(&[
         ComparisonVerdict::NotDistinguishable,
         ComparisonVerdict::Equivalent,
+        ComparisonVerdict::NotWorse,
     ]);
     let few = count(&[ComparisonVerdict::TooFewRuns]);
     let mut said = format!(

@@ -22,8 +22,8 @@ use std::thread;
 
 use punctual_stats::Source;
 use punctual_stats::runs::{
-    Direction, IntervalMethod, Options, Outcome, Permutations, Question, Scale, Verdict, compare,
-    compare_all,
+    Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
+    compare, compare_all,
 };
 use punctual_stats::sequential::{Looks, Spending};
 use punctual_stats::tail::extrapolate;
@@ -402,45 +402,50 @@ fn sequential(experiments: u32, bounds: &mut Bounds) {
 }
 
 fn equivalence(experiments: u32, bounds: &mut Bounds) {
-    println!(
-        "\nVerdict \"the same within 5 %\", 5 % between runs, % of {experiments} experiments\n"
-    );
-    println!("{:<28}{:>12}{:>12}{:>12}", "runs a side", "6", "12", "30");
-    for (name, truth) in [
-        ("the truth is 5 % more", 1.05),
-        ("the truth is the same", 1.0),
-    ] {
-        let cells = [6, 12, 30].map(|runs| {
-            let [shown] = count(experiments, |source| {
-                let mut group = |center: f64| -> Vec<f64> {
-                    (0..runs)
-                        .map(|_| center * (0.05 * source.normal()).exp())
-                        .collect()
-                };
-                let (a, b) = (group(50.0), group(50.0 * truth));
-                let question = Question::new(&a, &b, Direction::LowerIsBetter);
-                let options = Options {
-                    equivalence: Some(0.05),
-                    ..options()
-                };
-                let outcome = compare(&question, &options);
-                [u32::from(
-                    outcome.is_ok_and(|o| o.verdict == Verdict::Equivalent),
-                )]
+    let asked = [
+        ("the same within 5 %", Margin::Same(0.05)),
+        ("not worse by 5 %", Margin::NotWorse(0.05)),
+    ];
+    for (verdict, margin) in asked {
+        println!("\nVerdict \"{verdict}\", 5 % between runs, % of {experiments} experiments\n");
+        println!("{:<28}{:>12}{:>12}{:>12}", "runs a side", "6", "12", "30");
+        for (name, truth) in [
+            ("the truth is 5 % more", 1.05),
+            ("the truth is the same", 1.0),
+        ] {
+            let cells = [6, 12, 30].map(|runs| {
+                let [shown] = count(experiments, |source| {
+                    [u32::from(shows(margin, runs, truth, source))]
+                });
+                if truth > 1.0 {
+                    let name = format!("{verdict}, {runs} runs");
+                    bounds.check(&name, shown, experiments, 0.0, 0.05);
+                }
+                format!("{:>12}", percent(shown, experiments))
             });
-            if truth > 1.0 {
-                bounds.check(
-                    &format!("equivalence, {runs} runs"),
-                    shown,
-                    experiments,
-                    0.0,
-                    0.05,
-                );
-            }
-            format!("{:>12}", percent(shown, experiments))
-        });
-        println!("{name:<28}{}", cells.concat());
+            println!("{name:<28}{}", cells.concat());
+        }
     }
+}
+
+/// Whether a comparison of runs with a deviation of 5 % shows that the margin is not reached.
+fn shows(margin: Margin, runs: usize, truth: f64, source: &mut Source) -> bool {
+    let mut group = |center: f64| -> Vec<f64> {
+        (0..runs)
+            .map(|_| center * (0.05 * source.normal()).exp())
+            .collect()
+    };
+    let (a, b) = (group(50.0), group(50.0 * truth));
+    let question = Question::new(&a, &b, Direction::LowerIsBetter);
+    let options = Options {
+        margin: Some(margin),
+        ..options()
+    };
+    compare(&question, &options).is_ok_and(|outcome| {
+        // What is called better is shown not to be worse, too.
+        let within = outcome.margin.and_then(|margin| margin.adjusted_p);
+        within.is_some_and(|p| p <= options.alpha)
+    })
 }
 
 /// Extrapolations of known tails to a hundred times the samples, at most.

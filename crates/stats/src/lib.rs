@@ -19,6 +19,7 @@ pub mod online;
 mod poisson;
 pub mod precision;
 pub mod psquare;
+mod pvalue;
 mod random;
 pub mod requirement;
 pub mod runs;
@@ -50,6 +51,7 @@ pub use precision::{
     quantile_ranks, rule_of_three, samples_for_bound,
 };
 pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, PSquare, QuantileSetError, RANK_TOLERANCE};
+pub use pvalue::PValue;
 pub use random::Source;
 pub use stop::{StopRule, TargetState};
 pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};

@@ -31,6 +31,7 @@ use self::checks::{kolmogorov_smirnov, ljung_box, ranks, uniform};
 use self::fit::Family;
 use self::judge::Extremes;
 use crate::num::index;
+use crate::pvalue::PValue;
 
 /// The level of each check that can refuse.
 pub const GATE: f64 = 0.01;
@@ -136,7 +137,7 @@ impl SteadyChecks {
         let said = said.iter().filter_map(|(what, p)| Some((what, (*p)?)));
         let failed = said.filter(|(_, p)| *p < GATE);
         failed
-            .map(|(what, p)| format!("{what} p = {p:.4})"))
+            .map(|(what, p)| format!("{what} {})", PValue(p)))
             .collect()
     }
 }
@@ -197,7 +198,7 @@ pub enum TailRefusal {
     },
     /// The distribution does not fit.
     #[error(
-        "the {extremes} do not follow the {distribution} distribution (Anderson-Darling p = {p:.4})"
+        "the {extremes} do not follow the {distribution} distribution (Anderson-Darling {})", PValue(*p)
     )]
     Misfit {
         /// Of what.
@@ -454,7 +455,7 @@ mod tests {
         assert!(unsteady(&slow).independence < GATE);
         let said = block_maxima(&slow, 1e6, 0.95, 1).unwrap_err().to_string();
         assert!(
-            said.contains("depend on those before (Ljung-Box on ranks p = 0.0"),
+            said.contains("depend on those before (Ljung-Box on ranks p "),
             "{said}"
         );
         // Two kinds of maxima: usual ones, and a stall in a third of the blocks.

@@ -6,7 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use punctual_stats::runs::{
-    Direction, IntervalMethod, Options, Outcome, Question, Verdict, compare, detectable,
+    Direction, IntervalMethod, Margin, Options, Outcome, Question, Verdict, compare, detectable,
     runs_to_detect,
 };
 use punctual_stats::sequential::{Spending, levels};
@@ -117,12 +117,19 @@ fn power_md() {
     let a = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
     let b = [100.0, 99.0, 101.0, 101.0, 99.0, 100.0];
     let options = Options {
-        equivalence: Some(0.05),
+        margin: Some(Margin::Same(0.05)),
         ..Options::default()
     };
     let outcome = asked(&a, &b, &options);
     assert_eq!(outcome.verdict, Verdict::Equivalent);
-    close(outcome.equivalence.unwrap().p.unwrap(), 1.0 / 924.0, 1e-12);
+    close(outcome.margin.unwrap().p.unwrap(), 1.0 / 924.0, 1e-12);
+    let one_side = Options {
+        margin: Some(Margin::NotWorse(0.05)),
+        ..Options::default()
+    };
+    let outcome = asked(&a, &b, &one_side);
+    assert_eq!(outcome.verdict, Verdict::NotWorse);
+    close(outcome.margin.unwrap().p.unwrap(), 1.0 / 924.0, 1e-12);
     // 12 runs a side, 5 %: error 0.05 √(2/12).
     close(
         detectable(0.020_412, 22.0, 0.05, 0.8).unwrap(),

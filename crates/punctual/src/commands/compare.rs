@@ -10,10 +10,10 @@ use std::path::Path;
 use punctual_model::{Better, Comparison, ComparisonVerdict, RequirementRuling};
 use punctual_report::comparison::{self, Asked, CompareError, GroupInput, published};
 use punctual_report::text;
-use punctual_stats::runs::{IntervalMethod, Options};
+use punctual_stats::runs::{IntervalMethod, Margin, Options};
 use punctual_store::Store;
 
-use crate::cli::{CompareArgs, CompareDirection, CompareInterval, FailOn};
+use crate::cli::{CompareArgs, CompareDirection, CompareInterval, FailOn, Percent};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
@@ -45,7 +45,7 @@ fn options(args: &CompareArgs) -> Options {
         confidence: 1.0 - args.level.0,
         effect: args.effect.0,
         power: args.power.0,
-        equivalence: args.equivalence.map(|margin| margin.0),
+        margin: margin(args.equivalence, args.not_worse),
         interval: match args.interval {
             CompareInterval::Permutation => IntervalMethod::Permutation,
             CompareInterval::Studentised => IntervalMethod::Studentised,
@@ -58,12 +58,33 @@ fn options(args: &CompareArgs) -> Options {
     }
 }
 
-fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError> {
-    if args.fail_on.contains(&FailOn::NotEquivalent) && args.equivalence.is_none() {
+/// The margin that was asked for.
+pub(crate) fn margin(equivalence: Option<Percent>, not_worse: Option<Percent>) -> Option<Margin> {
+    let same = equivalence.map(|share| Margin::Same(share.0));
+    same.or_else(|| not_worse.map(|share| Margin::NotWorse(share.0)))
+}
+
+/// Refuses to fail on the answer to a question that was not asked.
+pub(crate) fn check(
+    fail_on: &[FailOn],
+    equivalence: Option<Percent>,
+    not_worse: Option<Percent>,
+) -> Result<(), CliError> {
+    if fail_on.contains(&FailOn::NotEquivalent) && equivalence.is_none() {
         return Err(CliError::usage(
             "--fail-on not-equivalent: needs --equivalence, within which groups are the same",
         ));
     }
+    if fail_on.contains(&FailOn::MayBeWorse) && not_worse.is_none() {
+        return Err(CliError::usage(
+            "--fail-on may-be-worse: needs --not-worse, the change that is to be excluded",
+        ));
+    }
+    Ok(())
+}
+
+fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError> {
+    check(&args.fail_on, args.equivalence, args.not_worse)?;
     let wanted = select::groups(&args.groups, &args.named)?;
     let metrics: Vec<_> = args.metric.iter().flat_map(|list| list.0.clone()).collect();
     // Nothing is written: a store that is not there has no runs.
@@ -144,6 +165,13 @@ pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
                 ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
             ),
             FailOn::NotEquivalent => result.verdict != ComparisonVerdict::Equivalent,
+            FailOn::MayBeWorse => {
+                result.better != Better::Neither
+                    && !matches!(
+                        result.verdict,
+                        ComparisonVerdict::Better | ComparisonVerdict::NotWorse
+                    )
+            }
             FailOn::TooFewRuns => result.verdict == ComparisonVerdict::TooFewRuns,
         })
     };

@@ -177,6 +177,85 @@ fn the_same_is_shown_only_where_it_is_asked_for() {
 }
 
 #[test]
+fn no_worse_than_a_margin_is_a_question_of_its_own() {
+    let bench = Bench::new();
+    let a = runs(0, 20, &QUIET);
+    let with = |p99_us: &[f64], args: &[&str]| bench.compare(&a, &runs(10, 20, p99_us), args);
+    let gate = [
+        "--json",
+        "--metric=p99",
+        "--not-worse=10%",
+        "--fail-on=may-be-worse",
+    ];
+    // 2 % up, and sure of it: an effect that the margin allows.
+    let little: Vec<f64> = QUIET.iter().map(|us| us * 1.02).collect();
+    let answer = with(&little, &gate);
+    assert_eq!(p99(answer.fine())["verdict"], "not_worse");
+    assert!(p99(&answer)["equivalence_p"].as_f64().unwrap() < 0.05);
+    assert_eq!(answer.json()["method"]["not_worse"], 0.1);
+    let text = with(&little, &["--metric=p99", "--not-worse=10%"]);
+    assert!(
+        text.fine().stdout.contains("not worse by 10 %"),
+        "{text:#?}"
+    );
+    // Far down is better, and passes; far up is worse, and does not.
+    let fast: Vec<f64> = QUIET.iter().map(|us| us * 0.7).collect();
+    assert_eq!(p99(with(&fast, &gate).fine())["verdict"], "better");
+    assert_eq!(with(&SLOW, &gate).code(), 3);
+    // Neither shown is a failure too: a gate must not open for want of runs.
+    let wide = with(&[40.0, 70.0, 35.0, 62.0, 44.0, 55.0], &gate);
+    assert_eq!(
+        (wide.code(), &p99(&wide)["verdict"]),
+        (3, &json!("too_few_runs"))
+    );
+
+    with(&SLOW, &["--fail-on=may-be-worse"]).error(2, &["--not-worse"]);
+    let both = ["--not-worse=10%", "--equivalence=10%"];
+    with(&SLOW, &both).error(2, &["--equivalence"]);
+}
+
+#[test]
+fn a_figure_that_only_the_correction_hides_is_named() {
+    let bench = Bench::new();
+    let a = [50.0, 50.9, 49.5, 50.4, 49.8];
+    let b = [51.0, 51.6, 50.5, 51.3, 50.6];
+    let asked =
+        |metric: &str| bench.compare(&runs(0, 20, &a), &runs(10, 20, &b), &["--json", metric]);
+    let alone = asked("--metric=p99");
+    let p = p99(alone.fine())["p"].as_f64().unwrap();
+    assert!(p > 0.025 && p <= 0.05, "{p}");
+    assert_eq!(p99(&alone)["verdict"], "worse");
+    assert!(!has_remark(&alone, "correction"));
+    let together = asked("--metric=p99,max");
+    assert_ne!(p99(together.fine())["verdict"], "worse");
+    assert!(has_remark(&together, "correction"), "{together:#?}");
+}
+
+#[test]
+fn many_outlier_runs_are_counted_and_few_are_named() {
+    let bench = Bench::new();
+    let plain: Vec<f64> = (0..40).map(|n| 50.0 + 0.1 * f64::from(n % 7)).collect();
+    let mut spiky = plain.clone();
+    spiky.iter_mut().step_by(5).for_each(|us| *us *= 3.0);
+    let text = bench.compare(
+        &runs(0, 20, &plain),
+        &runs(10, 20, &spiky),
+        &["--metric=p99,max"],
+    );
+    let words = text
+        .fine()
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert_eq!(words.matches("outlier-run:").count(), 1, "{words}");
+    assert!(
+        words.contains("8 runs lie far from the others of their group (max 8 of 80, p99 8 of 80)"),
+        "{words}"
+    );
+}
+
+#[test]
 fn one_run_a_side_concludes_nothing_and_shows_the_distributions() {
     let bench = Bench::new();
     let (a, b) = (runs(0, 20, &[50.0]), runs(10, 20, &[500.0]));

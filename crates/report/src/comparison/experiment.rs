@@ -521,6 +521,10 @@ fn p_values(
 
 /// Takes back verdicts that no look found: the level was spent on looking.
 fn bound(comparison: &mut Comparison, measurement: &str, state: &SequentialState) {
+    // It speaks of p-values that were not the rule here.
+    comparison
+        .remarks
+        .retain(|remark| remark.id != super::remarks::CORRECTION);
     for result in &mut comparison.results {
         let of = |known: &&SequentialComparison| {
             known.measurement == measurement

@@ -3,15 +3,26 @@
 
 //! What a reader of a comparison should know and no p-value says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::{Check, Comparison, Finding, RunRecord};
+use punctual_model::{
+    Check, ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding, RunRecord,
+};
+use punctual_stats::PValue;
 use punctual_stats::runs::{Order, Scale, Trend, drift, order};
 
 use super::{GroupInput, Metric, Table};
 
+/// The remark that a figure is not told apart only because others were asked for with it.
+pub(super) const CORRECTION: &str = "correction";
+
 /// Everything there is to remark, what matters most first.
-pub(super) fn remarks(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
+pub(super) fn remarks(
+    groups: &[GroupInput],
+    table: &Table,
+    results: &[ComparedFigure],
+    method: &ComparisonMethod,
+) -> Vec<Finding> {
     let mut remarks = Vec::new();
     remarks.extend(virtual_time(groups));
     remarks.extend(groups.iter().filter_map(copies));
@@ -25,7 +36,78 @@ pub(super) fn remarks(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
     remarks.extend(differences(groups));
     remarks.extend(lengths(groups, table));
     remarks.extend(missing(groups, table));
+    remarks.extend(results.iter().filter_map(|one| corrected(one, method)));
+    remarks.extend(outliers(results));
     remarks
+}
+
+/// A figure whose own p-value and interval say "changed" and whose verdict does not: the reader sees
+/// both, and is told why.
+fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Finding> {
+    let undecided = matches!(
+        result.verdict,
+        ComparisonVerdict::NotDistinguishable | ComparisonVerdict::TooFewRuns
+    );
+    let (alone, together) = (result.p?, result.adjusted_p?);
+    if !undecided || alone > method.alpha || together <= method.alpha {
+        return None;
+    }
+    let detail = format!(
+        "{} of {} would be told apart if it alone had been asked for ({}); of {} questions at once it is not \
+         ({}), since the more one asks the more chance answers. Name it alone before new runs are made",
+        result.figure,
+        result.candidate.group,
+        PValue(alone),
+        method.tests,
+        PValue(together)
+    );
+    Some(Finding::observed(CORRECTION, detail))
+}
+
+/// Runs that lie far from the others: each by name, or where they are many how many in which figures.
+fn outliers(results: &[ComparedFigure]) -> Vec<Finding> {
+    const BY_NAME: usize = 3;
+    // A run is an outlier once of a figure, however many groups it is compared with.
+    let mut figures: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut compared: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for result in results {
+        for side in [&result.baseline, &result.candidate] {
+            compared.insert((&side.group, &result.figure), side.runs);
+            for run in &side.outliers {
+                figures.entry(run).or_default().insert(&result.figure);
+            }
+        }
+    }
+    let remark = |detail: String| Finding::observed("outlier-run", detail);
+    if figures.len() <= BY_NAME {
+        let one = |(run, figures): (&&str, &BTreeSet<&str>)| {
+            remark(format!(
+                "run {run} lies far from the others of its group in {}; it is in all figures",
+                figures.iter().copied().collect::<Vec<_>>().join(", ")
+            ))
+        };
+        return figures.iter().map(one).collect();
+    }
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for figure in figures.values().flatten() {
+        *counts.entry(figure).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(figure, outlying)| {
+            let of = compared.iter().filter(|((_, name), _)| *name == figure);
+            let of: u64 = of.map(|(_, runs)| runs).sum();
+            format!("{figure} {outlying} of {of}")
+        })
+        .collect();
+    let first: Vec<&str> = figures.keys().take(BY_NAME).copied().collect();
+    vec![remark(format!(
+        "{} runs lie far from the others of their group ({}); they are in all figures. The first: {}; --json \
+         names all",
+        figures.len(),
+        counts.join(", "),
+        first.join(", ")
+    ))]
 }
 
 fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
@@ -171,8 +253,10 @@ fn drifts(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
                 "drift",
                 format!(
                     "{metric} drifts in the order of the runs, {size} from the first to the last of \
-                     {} (Kendall's tau {:.2}, p = {:.4})",
-                    trend.runs, trend.tau, trend.p
+                     {} (Kendall's tau {:.2}, {})",
+                    trend.runs,
+                    trend.tau,
+                    PValue(trend.p)
                 ),
             )
         })

@@ -49,6 +49,7 @@ fn word(verdict: ComparisonVerdict) -> &'static str {
         ComparisonVerdict::Worse => "worse",
         ComparisonVerdict::Different => "different",
         ComparisonVerdict::Equivalent => "the same",
+        ComparisonVerdict::NotWorse => "not worse",
         ComparisonVerdict::NotDistinguishable => "not distinguishable",
         ComparisonVerdict::TooFewRuns => "too few runs",
     }
@@ -69,12 +70,15 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
             .collect();
         (!names.is_empty()).then(|| format!("{} in {}", word(verdict), names.join(", ")))
     };
-    use ComparisonVerdict::{Better, Different, Equivalent, NotDistinguishable, TooFewRuns, Worse};
+    use ComparisonVerdict::{
+        Better, Different, Equivalent, NotDistinguishable, NotWorse, TooFewRuns, Worse,
+    };
     let parts: Vec<String> = [
         Worse,
         Better,
         Different,
         Equivalent,
+        NotWorse,
         NotDistinguishable,
         TooFewRuns,
     ]
@@ -99,6 +103,7 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
         () if has(Different) => (Tone::Plain, "different"),
         () if has(TooFewRuns) => (Tone::Doubtful, "too few runs"),
         () if has(Equivalent) => (Tone::Plain, "the same"),
+        () if has(NotWorse) => (Tone::Plain, "not worse"),
         () if of.is_empty() => (Tone::Doubtful, "nothing to compare"),
         () => (Tone::Plain, "not distinguishable"),
     };

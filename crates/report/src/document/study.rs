@@ -50,6 +50,7 @@ fn together(result: &StudyResult) -> Answer {
         (ComparisonVerdict::Worse, "worse"),
         (ComparisonVerdict::Different, "different"),
         (ComparisonVerdict::Equivalent, "the same"),
+        (ComparisonVerdict::NotWorse, "not worse"),
         (ComparisonVerdict::NotDistinguishable, "not distinguishable"),
         (ComparisonVerdict::TooFewRuns, "with too few runs"),
     ];

@@ -169,6 +169,7 @@ fn verdict(row: &StudyRow, directed: bool) -> String {
         Some(ComparisonVerdict::Worse) => "worse".to_owned(),
         Some(ComparisonVerdict::Different) => "different".to_owned(),
         Some(ComparisonVerdict::Equivalent) => "the same".to_owned(),
+        Some(ComparisonVerdict::NotWorse) => "not worse".to_owned(),
         Some(ComparisonVerdict::NotDistinguishable) => "not distinguishable".to_owned(),
         Some(ComparisonVerdict::TooFewRuns) => match row.more_runs {
             Some(more) => format!("too few runs (+{more})"),

@@ -3,12 +3,11 @@
 
 //! A comparison as text.
 
-use std::collections::BTreeMap;
-
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
     Effect, GroupFigure, IntervalLevel, RequirementResult, RequirementRuling,
 };
+use punctual_stats::PValue;
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Missing, difference, digits, percent, range};
@@ -67,9 +66,10 @@ pub(crate) fn method(comparison: &Comparison) -> String {
         parts.push(format!("p corrected for {} tests (Holm)", method.tests));
     }
     parts.push(format!("level {}", percent(method.alpha)));
-    parts.push(match method.equivalence {
-        Some(margin) => format!("the same means within {}", percent(margin)),
-        None => format!(
+    parts.push(match (method.equivalence, method.not_worse) {
+        (Some(margin), _) => format!("the same means within {}", percent(margin)),
+        (None, Some(margin)) => format!("not worse means by less than {}", percent(margin)),
+        (None, None) => format!(
             "a change of {} matters and shall be found in {} of cases",
             percent(method.effect),
             percent(method.power)
@@ -116,13 +116,7 @@ pub(super) fn name(result: &ComparedFigure, times: Times) -> String {
 }
 
 pub(crate) fn p_value(p: f64) -> String {
-    if p < 0.0001 {
-        "< 0.0001".to_owned()
-    } else if p < 0.1 {
-        format!("{p:.4}")
-    } else {
-        format!("{p:.2}")
-    }
+    format!("{:#}", PValue(p))
 }
 
 pub(crate) const NO_INTERVAL: &str = "too few runs for an interval";
@@ -252,6 +246,10 @@ pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> Strin
         ComparisonVerdict::Equivalent => format!(
             "the same within {}",
             percent(comparison.method.equivalence.unwrap_or(0.0))
+        ),
+        ComparisonVerdict::NotWorse => format!(
+            "not worse by {}",
+            percent(comparison.method.not_worse.unwrap_or(0.0))
         ),
         ComparisonVerdict::NotDistinguishable => "not distinguishable".to_owned(),
         ComparisonVerdict::TooFewRuns => {
@@ -510,53 +508,5 @@ pub(super) fn remarks(comparison: &Comparison) -> Option<String> {
         let lead = format!(" {}{sure}: ", clean(&remark.id));
         text += &wrapped(&lead, 3, &clean(&remark.detail));
     }
-    for (run, figures) in outliers(comparison) {
-        let detail = format!(
-            "run {run} lies far from the others of its group in {}; it is in all figures",
-            figures.join(", ")
-        );
-        text += &wrapped(" outlier-run: ", 3, &clean(&detail));
-    }
     (!text.is_empty()).then(|| format!("Remarks\n{text}"))
-}
-
-/// The outlier runs, each with the figures in which it is one.
-fn outliers(comparison: &Comparison) -> BTreeMap<&str, Vec<&str>> {
-    let mut runs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for result in &comparison.results {
-        for run in result
-            .baseline
-            .outliers
-            .iter()
-            .chain(&result.candidate.outliers)
-        {
-            let figures = runs.entry(run).or_default();
-            if !figures.contains(&result.figure.as_str()) {
-                figures.push(&result.figure);
-            }
-        }
-    }
-    runs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_have_four_digits_and_shares_two() {
-        for (x, text) in [
-            (12.345_67, "12.35"),
-            (123_456.7, "123457"),
-            (0.001_234_56, "0.001235"),
-            (0.0, "0"),
-            (-1.5, "-1.500"),
-        ] {
-            assert_eq!(digits(x), text);
-        }
-        assert_eq!(tiny(1e-4), "0.01 %");
-        assert_eq!(tiny(0.000_029_96), "0.003 %");
-        assert_eq!(tiny(0.5), "50 %");
-        assert_eq!(p_value(0.000_01), "< 0.0001");
-    }
 }

@@ -48,9 +48,11 @@ mod welch;
 
 pub(crate) use order::trend;
 pub use order::{Order, Trend, drift, order, outliers};
-pub use outcome::{Effect, Equivalence, IntervalMethod, Outcome, Side, Test, TestKind, Verdict};
+pub use outcome::{
+    Effect, IntervalMethod, Margin, MarginTest, Outcome, Side, Test, TestKind, Verdict,
+};
 pub use permutation::Permutations;
-pub use power::{detectable, runs_to_detect, runs_to_show_equivalence};
+pub use power::{detectable, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse};
 pub use question::{Direction, Question, QuestionError, Scale};
 pub use verdict::{Options, compare, compare_all};
 pub use welch::{Summary, Welch, welch};

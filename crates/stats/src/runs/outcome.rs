@@ -29,7 +29,7 @@ pub struct Outcome {
     /// The test of "no effect". `None` below two runs a side, or two blocks.
     pub test: Option<Test>,
     /// The test of "an effect beyond the margin", where a margin was given.
-    pub equivalence: Option<Equivalence>,
+    pub margin: Option<MarginTest>,
     /// The smallest change, as a share of the baseline, that so many runs find with the wanted
     /// power. `None` where runs do not vary, or where the baseline is not above 0.
     pub smallest_detectable: Option<f64>,
@@ -106,13 +106,23 @@ pub enum TestKind {
     },
 }
 
+/// A change that is to be shown not to be there, as a share: 0.05 is a ratio of 1.05, or of 1/1.05.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Margin {
+    /// Neither up nor down: the groups are the same.
+    Same(f64),
+    /// Not in the bad direction; the good one is free.
+    NotWorse(f64),
+}
+
 /// A test of "an effect beyond the margin".
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Equivalence {
-    /// The margin as a share: 0.05 is a ratio between 1/1.05 and 1.05.
-    pub margin: f64,
-    /// The larger p-value of the two one-sided tests. `None` where the margin has no meaning (the
-    /// baseline is not above 0) or the runs are too few.
+pub struct MarginTest {
+    /// The margin.
+    pub margin: Margin,
+    /// The p-value of the one-sided test; of [`Margin::Same`] the larger one of two. `None` where the
+    /// margin has no meaning (the baseline is not above 0, no direction is bad) or the runs are too
+    /// few.
     pub p: Option<f64>,
     /// The same after Holm's correction.
     pub adjusted_p: Option<f64>,
@@ -129,6 +139,8 @@ pub enum Verdict {
     Different,
     /// The effect, if there is one, is within the margin.
     Equivalent,
+    /// The effect, if there is one in the bad direction, is below the margin.
+    NotWorse,
     /// No effect was found, and an effect that matters would have been.
     NotDistinguishable,
     /// No effect was found, and one that matters might well have been missed.

@@ -6,8 +6,8 @@
 //! The smallest detectable effect is (t₁₋α/₂ + t_power) times the standard error (Bloom, *Evaluation
 //! Review* 19, 1995): an effect of that size is found with the wanted probability. To show that
 //! there is no effect beyond ±m takes (t₁₋α + t_(1+power)/₂) standard errors to be at most m, if there
-//! is really none (Phillips, *Journal of Pharmacokinetics and Biopharmaceutics* 18, 1990). The
-//! deviation between runs is taken as estimated; from few runs it is itself a guess, and so is what
+//! is really none (Phillips, *Journal of Pharmacokinetics and Biopharmaceutics* 18, 1990); no effect
+//! beyond m on one side alone, (t₁₋α + t_power) standard errors. The deviation between runs is taken as estimated; from few runs it is itself a guess, and so is what
 //! follows.
 
 use super::question::Layout;
@@ -57,6 +57,21 @@ pub fn runs_to_show_equivalence(
     let attainable = runs_for_level(variances.len() == 1, alpha);
     fewest(variances, attainable, |error, freedom| {
         provable(error, freedom, alpha, power).is_some_and(|least| least <= margin)
+    })
+}
+
+/// The runs on each side, or the blocks, that show that there is no effect beyond `margin` in one
+/// direction, if there is really none. As [`runs_to_detect`].
+pub fn runs_to_show_not_worse(
+    variances: &[f64],
+    margin: f64,
+    alpha: f64,
+    power: f64,
+) -> Option<u64> {
+    let attainable = runs_for_level(variances.len() == 1, alpha);
+    fewest(variances, attainable, |error, freedom| {
+        let tails = student_t(freedom, 1.0 - alpha).zip(student_t(freedom, power));
+        tails.is_some_and(|(level, power)| (level + power) * error <= margin)
     })
 }
 

@@ -3,10 +3,11 @@
 
 //! From two groups of runs to a verdict.
 
-use super::outcome::{Effect, Equivalence, IntervalMethod, Outcome, Side, Test, Verdict};
+use super::outcome::{Effect, IntervalMethod, Margin, MarginTest, Outcome, Side, Test, Verdict};
 use super::permutation::Permutations;
 use super::power::{
-    detectable, runs_for_level, runs_to_detect, runs_to_show_equivalence, variances,
+    detectable, runs_for_level, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse,
+    variances,
 };
 use super::question::{Contrast, Data, Layout, QuestionError, Scale, moments};
 use super::{Direction, Question, bootstrap};
@@ -29,8 +30,8 @@ pub struct Options {
     pub difference: Option<f64>,
     /// The probability with which an effect shall be found.
     pub power: f64,
-    /// The change, as a share, within which two groups are the same, if that is to be shown.
-    pub equivalence: Option<f64>,
+    /// The change that is to be shown not to be there, if that is the question.
+    pub margin: Option<Margin>,
     /// How the intervals are made.
     pub interval: IntervalMethod,
     /// Random arrangements, and resamples of a bootstrap.
@@ -48,7 +49,7 @@ impl Default for Options {
             effect: 0.1,
             difference: None,
             power: 0.8,
-            equivalence: None,
+            margin: None,
             interval: IntervalMethod::default(),
             draws: 9_999,
             seed: 1,
@@ -78,8 +79,8 @@ impl Default for Options {
 /// [`QuestionError`] for values that are not finite, or blocks that do not fit the values.
 pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, QuestionError> {
     let analysis = Analysis::of(question, options)?;
-    let (p, equivalence) = (analysis.p(), analysis.equivalence(options));
-    Ok(analysis.conclude(options, 1, p, equivalence))
+    let (p, beyond) = (analysis.p(), analysis.beyond_margin(options));
+    Ok(analysis.conclude(options, 1, p, beyond))
 }
 
 /// Compares two groups of runs by several figures, with Holm's correction for their number: the
@@ -97,13 +98,13 @@ pub fn compare_all(
         .map(|question| Analysis::of(question, options))
         .collect::<Result<_, _>>()?;
     let p: Vec<_> = analyses.iter().map(Analysis::p).collect();
-    let equivalence: Vec<_> = analyses.iter().map(|a| a.equivalence(options)).collect();
+    let beyond: Vec<_> = analyses.iter().map(|a| a.beyond_margin(options)).collect();
     let asked = p.iter().flatten().count().max(1);
-    let adjusted = holm(&p).into_iter().zip(holm(&equivalence));
+    let adjusted = holm(&p).into_iter().zip(holm(&beyond));
     Ok(analyses
         .into_iter()
         .zip(adjusted)
-        .map(|(analysis, (p, equivalence))| analysis.conclude(options, asked, p, equivalence))
+        .map(|(analysis, (p, beyond))| analysis.conclude(options, asked, p, beyond))
         .collect())
 }
 
@@ -131,9 +132,18 @@ impl Analysis {
     }
 
     /// The p-value of "beyond the margin", if a margin was given and means something.
-    fn equivalence(&self, options: &Options) -> Option<f64> {
-        let margin = self.on_scale(options.equivalence?)?;
-        Some(self.permutations.as_ref()?.p_outside(margin))
+    fn beyond_margin(&self, options: &Options) -> Option<f64> {
+        let permutations = self.permutations.as_ref()?;
+        match (options.margin?, self.direction) {
+            (Margin::Same(share), _) => Some(permutations.p_outside(self.on_scale(share)?)),
+            (Margin::NotWorse(share), Direction::LowerIsBetter) => {
+                Some(permutations.p_below(self.on_scale(share)?))
+            }
+            (Margin::NotWorse(share), Direction::HigherIsBetter) => {
+                Some(permutations.p_above(-self.on_scale(share)?))
+            }
+            (Margin::NotWorse(_), Direction::Neither) => None,
+        }
     }
 
     /// A change given as a share, as a difference on the scale of the data.
@@ -177,7 +187,7 @@ impl Analysis {
         options: &Options,
         asked: usize,
         adjusted_p: Option<f64>,
-        adjusted_equivalence: Option<f64>,
+        adjusted_beyond: Option<f64>,
     ) -> Outcome {
         // Holm's first step, the hardest: what one question alone could show is no promise.
         let level = options.alpha / asked as f64;
@@ -194,12 +204,12 @@ impl Analysis {
                 smallest_p: permutations.smallest_p(),
             }
         });
-        let equivalence = options.equivalence.map(|margin| Equivalence {
+        let margin = options.margin.map(|margin| MarginTest {
             margin,
-            p: self.equivalence(options),
-            adjusted_p: adjusted_equivalence,
+            p: self.beyond_margin(options),
+            adjusted_p: adjusted_beyond,
         });
-        let verdict = self.verdict(options, level, test, equivalence, smallest);
+        let verdict = self.verdict(options, level, test, margin, smallest);
         let (interval, method) = self.interval(options).unzip();
         let (ratio, difference) = self.effects(options, interval);
         Outcome {
@@ -215,7 +225,7 @@ impl Analysis {
             difference,
             interval_method: method,
             test,
-            equivalence,
+            margin,
             smallest_detectable: smallest.and_then(|least| self.as_share(least)),
             verdict,
         }
@@ -226,32 +236,37 @@ impl Analysis {
         options: &Options,
         level: f64,
         test: Option<Test>,
-        equivalence: Option<Equivalence>,
+        margin: Option<MarginTest>,
         smallest: Option<f64>,
     ) -> Verdict {
         let (Some(test), Some(contrast)) = (test, self.contrast) else {
             return self.too_few(runs_for_level(self.blocked(), level));
         };
         let shown = |p: Option<f64>| p.is_some_and(|p| p <= options.alpha);
-        if shown(equivalence.and_then(|equivalence| equivalence.adjusted_p)) {
+        let within = margin.filter(|margin| shown(margin.adjusted_p));
+        if let Some(Margin::Same(_)) = within.map(|margin| margin.margin) {
             return Verdict::Equivalent;
         }
-        if test.adjusted_p <= options.alpha {
-            return match (self.direction, contrast.estimate > 0.0) {
-                (Direction::Neither, _) => Verdict::Different,
-                (Direction::LowerIsBetter, true) | (Direction::HigherIsBetter, false) => {
-                    Verdict::Worse
-                }
-                _ => Verdict::Better,
-            };
+        let found = match (self.direction, contrast.estimate > 0.0) {
+            (Direction::Neither, _) => Verdict::Different,
+            (Direction::LowerIsBetter, true) | (Direction::HigherIsBetter, false) => Verdict::Worse,
+            _ => Verdict::Better,
+        };
+        let effect = (test.adjusted_p <= options.alpha).then_some(found);
+        match (effect, within) {
+            // What is better is not worse, and says more: a second test of a closed family.
+            (Some(Verdict::Better), _) => return Verdict::Better,
+            (_, Some(_)) => return Verdict::NotWorse,
+            (Some(effect), None) => return effect,
+            (None, None) => {}
         }
         let needed = self.needed(options, level);
         if test.smallest_p > level {
             return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
         }
         let enough = match (self.matters(options), smallest) {
-            _ if options.equivalence.is_some() => {
-                // Asked whether it is the same; as long as that is not shown, more runs may.
+            _ if margin.is_some_and(|margin| margin.p.is_some()) => {
+                // Asked whether it is within the margin; as long as that is not shown, more runs may.
                 contrast.error == 0.0
             }
             (Some(effect), Some(least)) => least <= effect,
@@ -268,11 +283,15 @@ impl Analysis {
     /// The runs a side, or blocks, that would find what matters, or show that it is not there.
     fn needed(&self, options: &Options, level: f64) -> Option<u64> {
         let variances = variances(&self.data.layout)?;
-        match options.equivalence {
-            Some(margin) => {
-                runs_to_show_equivalence(&variances, self.on_scale(margin)?, level, options.power)
+        let (power, direction) = (options.power, self.direction);
+        match options.margin {
+            Some(Margin::Same(share)) => {
+                runs_to_show_equivalence(&variances, self.on_scale(share)?, level, power)
             }
-            None => runs_to_detect(&variances, self.matters(options)?, level, options.power),
+            Some(Margin::NotWorse(share)) if direction != Direction::Neither => {
+                runs_to_show_not_worse(&variances, self.on_scale(share)?, level, power)
+            }
+            _ => runs_to_detect(&variances, self.matters(options)?, level, power),
         }
     }
 

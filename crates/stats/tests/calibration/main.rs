@@ -15,8 +15,8 @@ mod simulate;
 
 use punctual_stats::Source;
 use punctual_stats::runs::{
-    Direction, IntervalMethod, Options, Outcome, Permutations, Question, Scale, Verdict, compare,
-    compare_all,
+    Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
+    compare, compare_all,
 };
 use punctual_stats::sequential::{Looks, Spending};
 use simulate::{FIGURES, MAX, P50, P99, World, column, figures};
@@ -146,7 +146,7 @@ fn ten_percent_of_p99_are_found_with_twelve_runs_a_side() {
 fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is() {
     const EXPERIMENTS: u32 = 300;
     let mut source = Source::new(77);
-    let mut shown = |truth: f64, runs: usize| {
+    let mut shown = |margin: Margin, verdict: Verdict, truth: f64, runs: usize| {
         (0..EXPERIMENTS)
             .filter(|_| {
                 let mut group = |center: f64| -> Vec<f64> {
@@ -157,20 +157,25 @@ fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is()
                 let (a, b) = (group(50.0), group(50.0 * truth));
                 let question = Question::new(&a, &b, Direction::LowerIsBetter);
                 let with = Options {
-                    equivalence: Some(0.05),
+                    margin: Some(margin),
                     ..options()
                 };
-                compare(&question, &with).unwrap().verdict == Verdict::Equivalent
+                compare(&question, &with).unwrap().verdict == verdict
             })
             .count() as u32
     };
-    let at_the_margin = shown(1.05, 12);
-    assert!(
-        at_the_margin <= at_most(0.05, EXPERIMENTS),
-        "{at_the_margin}"
-    );
-    let alike = shown(1.0, 30);
-    assert!(alike * 10 >= EXPERIMENTS * 9, "{alike}");
+    for (margin, verdict) in [
+        (Margin::Same(0.05), Verdict::Equivalent),
+        (Margin::NotWorse(0.05), Verdict::NotWorse),
+    ] {
+        let at_the_margin = shown(margin, verdict, 1.05, 12);
+        assert!(
+            at_the_margin <= at_most(0.05, EXPERIMENTS),
+            "{margin:?}: {at_the_margin}"
+        );
+        let alike = shown(margin, verdict, 1.0, 30);
+        assert!(alike * 10 >= EXPERIMENTS * 9, "{margin:?}: {alike}");
+    }
 }
 
 /// After how many of 20 blocks a difference is claimed, looking after each from the sixth on.

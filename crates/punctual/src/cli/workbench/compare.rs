@@ -25,7 +25,7 @@ Figures: p50, p99.99, mean, stddev, min, max, above:TIME (share of samples above
 runs, such as gflops or gflops[n=4000].
 
 Verdicts: better, worse (or different, where neither direction is good), the same within a margin
-(with --equivalence), not distinguishable, too few runs.
+(with --equivalence), not worse by a margin (with --not-worse), not distinguishable, too few runs.
 
 Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 100000 at 99%'.
 
@@ -66,6 +66,15 @@ pub struct CompareArgs {
     /// Show that groups are the same within this change
     #[arg(long, value_name = "PERCENT", help_heading = "Question")]
     pub equivalence: Option<Percent>,
+
+    /// Show that groups are not worse by this change, in the figures that have a bad direction
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        conflicts_with = "equivalence",
+        help_heading = "Question"
+    )]
+    pub not_worse: Option<Percent>,
 
     /// The smallest change that matters
     #[arg(
@@ -126,7 +135,7 @@ pub struct CompareArgs {
     /// or deviation or deviation_percent
     #[arg(long, value_name = "FILE", help_heading = "Table",
           value_parser = OsStringValueParser::new().map(PathBuf::from),
-          conflicts_with_all = ["named", "metric", "equivalence", "require", "allow_invalid", "unpaired", "interval"])]
+          conflicts_with_all = ["named", "metric", "equivalence", "not_worse", "require", "allow_invalid", "unpaired", "interval"])]
     pub table: Option<PathBuf>,
 
     /// Unit of the published means
@@ -163,6 +172,8 @@ pub enum FailOn {
     Different,
     /// A figure is not shown to be the same within --equivalence
     NotEquivalent,
+    /// A figure is neither better nor shown to be not worse by --not-worse
+    MayBeWorse,
     /// There are too few runs to say
     TooFewRuns,
 }

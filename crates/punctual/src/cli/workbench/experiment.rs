@@ -121,6 +121,10 @@ pub struct ExperimentResultsArgs {
     #[arg(long, value_name = "PERCENT")]
     pub equivalence: Option<Percent>,
 
+    /// Show that cells are not worse by this change, in the figures that have a bad direction
+    #[arg(long, value_name = "PERCENT", conflicts_with = "equivalence")]
+    pub not_worse: Option<Percent>,
+
     /// The smallest change that matters
     #[arg(long, value_name = "PERCENT", default_value = "10%")]
     pub effect: Percent,

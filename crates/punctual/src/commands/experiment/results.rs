@@ -19,7 +19,7 @@ use punctual_stats::runs::Options;
 use punctual_store::{Store, StoredRun};
 
 use super::{dir_of, status};
-use crate::cli::{ExperimentResultsArgs, FailOn};
+use crate::cli::ExperimentResultsArgs;
 use crate::commands::compare::{self, select};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -94,11 +94,7 @@ fn asked(file: &Experiment, args: &ExperimentResultsArgs) -> Result<Asked, CliEr
         )
         .hint("leave it out"));
     }
-    if args.fail_on.contains(&FailOn::NotEquivalent) && args.equivalence.is_none() {
-        return Err(CliError::usage(
-            "--fail-on not-equivalent: needs --equivalence, within which cells are the same",
-        ));
-    }
+    compare::check(&args.fail_on, args.equivalence, args.not_worse)?;
     let level = args.level.map(|level| level.0);
     let alpha = rule.map(|rule| rule.alpha).or(level).unwrap_or(0.05);
     let named: Vec<Metric> = args.metric.iter().flat_map(|list| list.0.clone()).collect();
@@ -117,7 +113,7 @@ fn asked(file: &Experiment, args: &ExperimentResultsArgs) -> Result<Asked, CliEr
             alpha,
             confidence: 1.0 - alpha,
             effect: args.effect.0,
-            equivalence: args.equivalence.map(|margin| margin.0),
+            margin: compare::margin(args.equivalence, args.not_worse),
             ..Options::default()
         },
         requirements: args.require.clone(),

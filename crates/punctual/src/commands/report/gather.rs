@@ -93,6 +93,7 @@ fn of(
             name: what.to_owned(),
             metric: Vec::new(),
             equivalence: None,
+            not_worse: None,
             effect: Percent(0.1),
             level: None,
             require: Vec::new(),

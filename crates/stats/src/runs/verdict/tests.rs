@@ -80,9 +80,9 @@ fn the_same_within_a_margin_can_be_shown_and_wins_over_a_small_effect() {
     let a = runs(&mut samples, 12, 50.0, 0.01);
     let b = runs(&mut samples, 12, 51.0, 0.01);
     let question = Question::new(&a, &b, Direction::LowerIsBetter);
-    let within = |equivalence| {
+    let within = |margin: Option<f64>| {
         let options = Options {
-            equivalence,
+            margin: margin.map(Margin::Same),
             ..Options::default()
         };
         compare(&question, &options).unwrap()
@@ -91,6 +91,46 @@ fn the_same_within_a_margin_can_be_shown_and_wins_over_a_small_effect() {
     assert_eq!(within(Some(0.05)).verdict, Verdict::Equivalent);
     assert!(within(Some(0.05)).test.unwrap().p < 0.05);
     assert_eq!(within(Some(0.001)).verdict, Verdict::Worse);
+}
+
+#[test]
+fn no_worse_than_a_margin_looks_to_one_side_alone() {
+    let mut samples = Samples::new(4);
+    let a = runs(&mut samples, 12, 50.0, 0.01);
+    let (up, down) = (
+        runs(&mut samples, 12, 51.0, 0.01),
+        runs(&mut samples, 12, 40.0, 0.01),
+    );
+    let ask = |b: &[f64], direction, share| {
+        let options = Options {
+            margin: Some(Margin::NotWorse(share)),
+            ..Options::default()
+        };
+        compare(&Question::new(&a, b, direction), &options).unwrap()
+    };
+    let lower = Direction::LowerIsBetter;
+    // 2 % up: a small effect inside of 5 %, and one beyond 0.1 %.
+    assert_eq!(ask(&up, lower, 0.05).verdict, Verdict::NotWorse);
+    assert_eq!(ask(&up, lower, 0.001).verdict, Verdict::Worse);
+    // What got better is not worse, however far it went.
+    let better = ask(&down, lower, 0.05);
+    assert_eq!(better.verdict, Verdict::Better);
+    assert!(better.margin.unwrap().p.unwrap() < 0.001, "{better:?}");
+    assert_eq!(
+        ask(&down, Direction::HigherIsBetter, 0.05).verdict,
+        Verdict::Worse
+    );
+    // Nothing is worse where no direction is bad.
+    let none = ask(&up, Direction::Neither, 0.05);
+    assert_eq!(
+        (none.verdict, none.margin.unwrap().p),
+        (Verdict::Different, None)
+    );
+    // One side takes fewer runs than two.
+    let variances = [0.0025, 0.0025];
+    let [one, two] = [runs_to_show_not_worse, runs_to_show_equivalence]
+        .map(|needed| needed(&variances, 0.05, 0.05, 0.8).unwrap());
+    assert!(one < two, "{one} and {two}");
 }
 
 #[test]

@@ -173,7 +173,9 @@ fn effect(quantity: TrialQuantity, outcome: &Outcome) -> TrialEffect {
         verdict: match outcome.verdict {
             Verdict::Better => TrialVerdict::Gain,
             Verdict::Worse | Verdict::Different => TrialVerdict::Loss,
-            Verdict::Equivalent | Verdict::NotDistinguishable => TrialVerdict::NoMeasurableGain,
+            Verdict::Equivalent | Verdict::NotWorse | Verdict::NotDistinguishable => {
+                TrialVerdict::NoMeasurableGain
+            }
             Verdict::TooFewRuns { more } => TrialVerdict::TooFewBlocks { more },
         },
     }
