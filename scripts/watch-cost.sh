@@ -9,7 +9,7 @@
 # Without CPU all CPUs are measured, so that the watcher has none of its own; with it that one is, and terminal and scraper
 # keep to the others. Needs root or the capabilities to measure, and a machine that does nothing else. With `cpu` each
 # block measures all three ways, with ordinary threads, and the CPU time of the process is told, which other work hardly
-# changes. With KEEP=DIR the runs are kept there, as a store of its own.
+# changes. With KEEP=DIR the runs are kept in that new directory, a store of its own.
 set -euo pipefail
 
 what=${1:-} binary=${2:-} blocks=${3:-12} time=${4:-8s} interval=${5:-1ms} cpu=${6:-}
@@ -20,6 +20,10 @@ view | scrape | cpu) ;;
     exit 2
     ;;
 esac
+if [ "$what" = cpu ] && [ -n "$cpu" ]; then
+    echo "$0: cpu tells the time on all CPUs: leave $cpu out" >&2
+    exit 2
+fi
 binary=$(realpath -- "$binary")
 address=127.0.0.1:9464
 # The CPUs of the watcher: all, or those that are not measured.
@@ -33,13 +37,17 @@ if [ -n "$cpu" ]; then
     done
     [ -n "$others" ] || { echo "$0: no CPU is left for the watcher beside $cpu" >&2; exit 2; }
 fi
+if [ -n "${KEEP:-}" ]; then
+    mkdir -- "$KEEP" # one that is there may hold the runs of another series
+fi
 PUNCTUAL_HOME=${KEEP:-$(mktemp -d)}
 export PUNCTUAL_HOME
 scraper=
 
 # scrape: reads the page each second, on the watcher's CPUs, until it is killed.
 scrape() {
-    taskset --cpu-list "$others" curl --silent --rate 60/m --output /dev/null --write-out '%{stderr}%{http_code}\n' \
+    # It ends with this script, whatever ends that.
+    setpriv --pdeathsig KILL taskset --cpu-list "$others" curl --silent --rate 60/m --output /dev/null --write-out '%{stderr}%{http_code}\n' \
         "http://$address/metrics?scrape=[1-99999]" 2>>"$PUNCTUAL_HOME/answers" &
     scraper=$!
 }

@@ -7,8 +7,8 @@
 //! Review* 19, 1995): an effect of that size is found with the wanted probability. To show that
 //! there is no effect beyond ±m takes (t₁₋α + t_(1+power)/₂) standard errors to be at most m, if there
 //! is really none (Phillips, *Journal of Pharmacokinetics and Biopharmaceutics* 18, 1990); no effect
-//! beyond m on one side alone, (t₁₋α + t_power) standard errors. The deviation between runs is taken as estimated; from few runs it is itself a guess, and so is what
-//! follows.
+//! beyond m on one side alone, (t₁₋α + t_power) standard errors. The deviation between runs is taken
+//! as estimated; from few runs it is itself a guess, and so is what follows.
 
 use super::question::Layout;
 use crate::student::student_t;

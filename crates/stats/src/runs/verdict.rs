@@ -134,16 +134,20 @@ impl Analysis {
     /// The p-value of "beyond the margin", if a margin was given and means something.
     fn beyond_margin(&self, options: &Options) -> Option<f64> {
         let permutations = self.permutations.as_ref()?;
-        match (options.margin?, self.direction) {
-            (Margin::Same(share), _) => Some(permutations.p_outside(self.on_scale(share)?)),
-            (Margin::NotWorse(share), Direction::LowerIsBetter) => {
-                Some(permutations.p_below(self.on_scale(share)?))
+        Some(match self.margin(options)? {
+            Margin::Same(share) => permutations.p_outside(self.on_scale(share)?),
+            Margin::NotWorse(share) if self.direction == Direction::HigherIsBetter => {
+                permutations.p_above(-self.on_scale(share)?)
             }
-            (Margin::NotWorse(share), Direction::HigherIsBetter) => {
-                Some(permutations.p_above(-self.on_scale(share)?))
-            }
-            (Margin::NotWorse(_), Direction::Neither) => None,
-        }
+            Margin::NotWorse(share) => permutations.p_below(self.on_scale(share)?),
+        })
+    }
+
+    /// The margin that was asked for: nothing gets worse where no direction is bad.
+    fn margin(&self, options: &Options) -> Option<Margin> {
+        options.margin.filter(|margin| {
+            matches!(margin, Margin::Same(_)) || self.direction != Direction::Neither
+        })
     }
 
     /// A change given as a share, as a difference on the scale of the data.
@@ -265,7 +269,7 @@ impl Analysis {
             return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
         }
         let enough = match (self.matters(options), smallest) {
-            _ if margin.is_some_and(|margin| margin.p.is_some()) => {
+            _ if self.margin(options).is_some() => {
                 // Asked whether it is within the margin; as long as that is not shown, more runs may.
                 contrast.error == 0.0
             }
@@ -283,15 +287,15 @@ impl Analysis {
     /// The runs a side, or blocks, that would find what matters, or show that it is not there.
     fn needed(&self, options: &Options, level: f64) -> Option<u64> {
         let variances = variances(&self.data.layout)?;
-        let (power, direction) = (options.power, self.direction);
-        match options.margin {
+        let power = options.power;
+        match self.margin(options) {
             Some(Margin::Same(share)) => {
                 runs_to_show_equivalence(&variances, self.on_scale(share)?, level, power)
             }
-            Some(Margin::NotWorse(share)) if direction != Direction::Neither => {
+            Some(Margin::NotWorse(share)) => {
                 runs_to_show_not_worse(&variances, self.on_scale(share)?, level, power)
             }
-            _ => runs_to_detect(&variances, self.matters(options)?, level, power),
+            None => runs_to_detect(&variances, self.matters(options)?, level, power),
         }
     }
 
