@@ -495,12 +495,15 @@ fn a_piece_that_cannot_be_written_leaves_nothing() {
 
 #[test]
 fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
-    use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::grub(&[]);
-    let program = bench.outside("make");
+    let (text_of, program) = (bench.outside("make.sh"), bench.outside("make"));
     let script = |text: &str| {
-        fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&text_of, format!("#!/bin/sh\n{text}\n")).unwrap();
+        // By another process: a descriptor of this one that writes to the program, inherited by
+        // what another test starts, would keep everybody from running it (ETXTBSY).
+        let mut install = std::process::Command::new("install");
+        install.arg("--mode=755").args([&text_of, &program]);
+        assert!(install.status().unwrap().success());
     };
     script("echo \"$3\" > \"$2\"");
     let step = Step::Made {

@@ -213,7 +213,6 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;
 
     #[test]
@@ -222,9 +221,13 @@ mod tests {
         let own = Program::own(&SysRoot::live()).unwrap();
         let whole = fs::metadata("/proc/self/exe").unwrap().len();
         assert!((own.content.len() as u64) < whole);
-        let path = dir.path().join("program");
-        fs::write(&path, &own.content).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let (content, path) = (dir.path().join("content"), dir.path().join("program"));
+        fs::write(&content, &own.content).unwrap();
+        // By another process: a test that starts something at this moment would inherit a
+        // descriptor that writes to the file, and until its exec(2) nobody could run it (ETXTBSY).
+        let mut install = Command::new("install");
+        install.arg("--mode=755").args([&content, &path]);
+        assert!(install.status().unwrap().success());
         let output = Command::new(&path).arg("--list").output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let listed = String::from_utf8(output.stdout).unwrap();
