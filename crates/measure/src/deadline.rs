@@ -17,6 +17,7 @@ mod neighbours;
 mod options;
 mod pattern;
 mod result;
+mod stalls;
 mod status;
 
 use std::sync::{Arc, OnceLock};
@@ -27,6 +28,7 @@ use punctual_sys::thread::Tid;
 
 pub use cycle::{Iterations, Worked};
 pub use options::{Deadline, Due, ParseDueError, Work};
+pub use stalls::Stalls;
 
 use self::calibrate::{Calibrated, calibrate};
 use self::late::Late;
@@ -46,6 +48,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 struct Done {
     calibrated: Calibrated,
     worked: Worked,
+    stalls: Stalls,
     before: Moment,
     after: Moment,
 }
@@ -111,12 +114,14 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
                 pinned_to,
                 stop,
             };
+            let mut stalls = Stalls::of(found.undisturbed);
             let before = Moment::now(&sys, pinned_to);
-            let worked = iterations.run(&mut tap);
+            let worked = iterations.run(&mut tap, &mut stalls);
             let after = Moment::now(&sys, pinned_to);
             Done {
                 calibrated: found,
                 worked,
+                stalls,
                 before,
                 after,
             }

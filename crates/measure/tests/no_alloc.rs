@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use punctual_measure::crew::Post;
 use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
-use punctual_measure::deadline::Iterations;
+use punctual_measure::deadline::{Iterations, Stalls};
 use punctual_measure::noise::{self, Scale, Ticker, Turns, Window};
 use punctual_measure::release::{self, Release};
 use punctual_measure::stream::{Stream, Tap};
@@ -146,18 +146,21 @@ fn the_release_loop_does_not_allocate() {
 #[test]
 fn the_deadline_loop_does_not_allocate_with_or_without_pauses() {
     let some = Nanos::from_micros(200);
-    for period in [None, Some(some)] {
+    // The last ones are stalls, each: more than 2 ms on any machine.
+    for (period, additions) in [(None, 10_000), (Some(some), 10_000), (None, 20_000_000)] {
         let (mut tap, mut stream) = tap(some);
         let iterations = Iterations {
-            additions: 10_000,
+            additions,
             period,
             origin: clock::monotonic(),
             duration: Nanos::from_millis(50),
             pinned_to: None,
             stop: Arc::default(),
         };
+        // Iterations of 1 ms are asked for their CPU time.
+        let mut stalls = Stalls::of(Nanos::from_millis(1));
         let before = CALLS.get();
-        let worked = iterations.run(&mut tap);
+        let worked = iterations.run(&mut tap, &mut stalls);
         assert_eq!(CALLS.get() - before, 0, "the loop allocated, {period:?}");
         stream.drain(|_| ());
         let taken = stream.tally().moments().count() + stream.lost();

@@ -23,6 +23,7 @@ use punctual_stats::runs::{Options, Question, compare_all};
 pub use self::figures::with_derived;
 use crate::assessment::assess;
 use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare, experiment};
+use crate::text::plural;
 
 /// The cells of one question: the base first where levels are compared.
 #[derive(Debug)]
@@ -187,12 +188,15 @@ fn method(comparison: &Comparison, difference: Option<f64>) -> String {
         }
         _ => format!("a change of {:.0} %", method.effect * 100.0),
     };
+    let corrected = match method.tests {
+        0 | 1 => String::new(),
+        tests => format!(", p corrected for {tests} tests (Holm)"),
+    };
     format!(
-        "one value a run, permutation test{}, level {:.3} %, p corrected for {} tests (Holm), {matters} matters \
-         and shall be found in {:.0} % of cases",
+        "one value a run, permutation test{}, level {:.3} %{corrected}, {matters} matters and shall be found in \
+         {:.0} % of cases",
         if paired { " inside blocks" } else { "" },
         method.alpha * 100.0,
-        method.tests,
         method.power * 100.0
     )
     .replace(".000 %", " %")
@@ -289,10 +293,11 @@ fn conclusion(rows: &[StudyRow], base: &str) -> String {
         ComparisonVerdict::NotWorse,
     ]);
     let few = count(&[ComparisonVerdict::TooFewRuns]);
+    let all = verdicts.len();
     let mut said = format!(
-        "of {} comparisons with {base}, {effects} show an effect, {none} are not distinguishable, {few} have \
-         too few runs to say",
-        verdicts.len()
+        "{all} comparison{} with {base}; an effect in {effects}, not distinguishable in {none}, too few runs \
+         in {few}",
+        plural(all)
     );
     let directed = |wanted| rows.iter().filter(|r| r.direction == Some(wanted)).count();
     let same = directed(StudyDirection::Same);

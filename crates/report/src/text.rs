@@ -57,7 +57,7 @@ pub use one_shot::{one_shot_plan, one_shot_status};
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub use tuning::{boot, knobs, plan, trial, tuning};
-pub(crate) use words::{measured, seconds_of, tuned};
+pub(crate) use words::{measured, plural, seconds_of, tuned};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;

@@ -102,7 +102,7 @@ fn published_values_stand_beside_with_their_ratio_and_the_base_has_no_verdict() 
     let ratio = other.ratio.unwrap();
     assert!((ratio.estimate - 2.0).abs() < 0.05, "{ratio:?}");
     assert!(
-        answer.conclusion.contains("1 show an effect"),
+        answer.conclusion.contains("; an effect in 1, "),
         "{}",
         answer.conclusion
     );

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The loop: iteration after iteration, one reading of the clock each.
+//! The loop: iteration after iteration, one reading of the clock each, and where they are long one of the
+//! thread's CPU time.
 //!
 //! At full duty an iteration is released by the end of the one before, and that end is the one
 //! reading of the clock: there is no moment between two iterations in which a stall could hide. At
@@ -16,6 +17,7 @@ use punctual_model::{Clock, CpuId, Nanos, Sample};
 use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
 use punctual_sys::{adding, clock, sched};
 
+use super::stalls::Stalls;
 use crate::stream::Tap;
 
 /// What one thread does.
@@ -51,16 +53,18 @@ pub struct Worked {
 impl Iterations {
     /// Works until the time is over.
     ///
-    /// Hot: it allocates nothing, locks nothing, and calls only the clock and, with a period, the
-    /// sleep; at full duty there is no system call. `tests/no_alloc.rs` holds it to that.
-    pub fn run(&self, tap: &mut Tap) -> Worked {
+    /// Hot: it allocates nothing, locks nothing, and calls only the clocks and, with a period, the
+    /// sleep; at full duty, iterations below 1 ms make no system call, and longer ones one, which reads the
+    /// thread's CPU time. `tests/no_alloc.rs` holds it to that.
+    pub fn run(&self, tap: &mut Tap, stalls: &mut Stalls) -> Worked {
+        stalls.begin();
         match self.period {
-            None => self.without_pause(tap),
-            Some(period) => self.with_pauses(period, tap),
+            None => self.without_pause(tap, stalls),
+            Some(period) => self.with_pauses(period, tap, stalls),
         }
     }
 
-    fn without_pause(&self, tap: &mut Tap) -> Worked {
+    fn without_pause(&self, tap: &mut Tap, stalls: &mut Stalls) -> Worked {
         let mut released = clock::monotonic();
         let mut worked = Worked {
             begin: released,
@@ -72,6 +76,7 @@ impl Iterations {
             black_box(adding::add(self.additions));
             let now = clock::monotonic();
             self.tell(tap, now, now - released, 0);
+            stalls.take(now - self.origin, now - released);
             worked.iterations += 1;
             released = now;
         }
@@ -79,7 +84,7 @@ impl Iterations {
         worked
     }
 
-    fn with_pauses(&self, period: Nanos, tap: &mut Tap) -> Worked {
+    fn with_pauses(&self, period: Nanos, tap: &mut Tap, stalls: &mut Stalls) -> Worked {
         let mut sleeper = Nanosleep::new(Clock::Monotonic);
         let begin = clock::monotonic();
         let end = begin + self.duration;
@@ -106,6 +111,7 @@ impl Iterations {
             let skipped = (now.min(end) - release).get() / period.get();
             tap.overran(skipped);
             self.tell(tap, now, response, skipped);
+            stalls.take(now - self.origin, response);
             worked.iterations += 1;
             worked.end = now;
             release = release + period.times(passed + 1);
@@ -142,7 +148,8 @@ mod tests {
             pinned_to: Some(0),
             stop: Arc::default(),
         };
-        let worked = iterations.run(&mut tap);
+        let mut stalls = Stalls::of(Nanos::from_millis(1));
+        let worked = iterations.run(&mut tap, &mut stalls);
         let mut samples = Vec::new();
         stream.drain(|block| samples.extend_from_slice(block));
         let overruns = stream.series(None).overruns.unwrap();

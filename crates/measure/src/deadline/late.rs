@@ -7,11 +7,7 @@ use punctual_model::{Misses, Nanos, Sample};
 use punctual_stats::Exceedances;
 
 use super::calibrate::Calibrated;
-use super::pattern::{Stall, stall_from};
 use crate::tally::{BLOCK, Tally};
-
-/// Stalls that are kept. A stall lasts at least 1 ms, so this is a minute of nothing else.
-const STALLS: usize = 60_000;
 
 /// Kept up while the thread measures.
 #[derive(Debug, Default)]
@@ -23,8 +19,6 @@ pub(crate) struct Late {
     count: u64,
     /// Releases that passed while the thread was at work: those were never served.
     skipped: u64,
-    stalls: Vec<Stall>,
-    dropped: u64,
 }
 
 impl Late {
@@ -45,15 +39,6 @@ impl Late {
             if let (true, Some(late)) = (sample.latency_ns > deadline, late.get_mut(count)) {
                 *late = sample.latency_ns - deadline;
                 count += 1;
-            }
-            let lost = Nanos::new(sample.latency_ns) - calibrated.undisturbed;
-            if lost >= stall_from(calibrated.undisturbed) {
-                let at = Nanos::new(sample.t_ns);
-                if self.stalls.len() < STALLS {
-                    self.stalls.push(Stall { at, lost });
-                } else {
-                    self.dropped += 1;
-                }
             }
         }
         self.lateness.extend(&late[..count]);
@@ -77,11 +62,6 @@ impl Late {
                 .and_then(Exceedances::effective_samples),
         }
     }
-
-    /// Returns the stalls in order, and how many were not kept.
-    pub(crate) fn stalls(&self) -> (&[Stall], u64) {
-        (&self.stalls, self.dropped)
-    }
 }
 
 #[cfg(test)]
@@ -89,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_skipped_is_missed_and_what_is_long_is_a_stall() {
+    fn what_was_skipped_is_missed() {
         let calibrated = Calibrated {
             undisturbed: Nanos::from_millis(10),
             deadline: Nanos::from_micros(10_500),
@@ -106,9 +86,5 @@ mod tests {
         let misses = late.misses(calibrated.deadline);
         assert_eq!((misses.count, misses.overruns, misses.all()), (2, 4, 6));
         assert_eq!(late.lateness().histogram().min(), Some(500_000));
-        let (stalls, dropped) = late.stalls();
-        let lost: Vec<Nanos> = stalls.iter().map(|s| s.lost).collect();
-        assert_eq!(lost, [Nanos::from_millis(1), Nanos::from_millis(50)]);
-        assert_eq!(dropped, 0);
     }
 }

@@ -12,12 +12,13 @@
 //! - The *fair server* (since Linux 6.12): a deadline server that runs ordinary threads which waited
 //!   too long. It takes no more time than they use, and none if none waits. It leaves no CPU idle.
 //!
-//! One is named only if the stalls have its length and come once in its period, if it is possible
+//! One is named only if the times off the CPU have its length and come once in its period, if it is possible
 //! with the limits as they were read, and if where the CPU's time went does not contradict it.
 
 use punctual_model::{Finding, Nanos, Policy};
 
 use super::neighbours::Waiting;
+use super::stalls::{Stall, stall_from};
 use super::status::CpuTime;
 use crate::budget::{Budget, Budgets};
 
@@ -44,15 +45,6 @@ const LEAST: usize = 3;
 
 /// Throttling is decided at clock ticks, of which the slowest kernels have 100 a second.
 const TICK: Nanos = Nanos::from_millis(10);
-
-/// An iteration that took much longer than undisturbed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Stall {
-    /// When it ended, since the start of the run.
-    pub(crate) at: Nanos,
-    /// What it took beyond an undisturbed one.
-    pub(crate) lost: Nanos,
-}
 
 /// The fair server of this kernel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -99,11 +91,6 @@ pub(crate) struct Evidence<'a> {
     pub(crate) waiting: &'a Waiting,
 }
 
-/// Returns how long a loss must be to count as a stall among iterations of this length.
-pub(crate) fn stall_from(undisturbed: Nanos) -> Nanos {
-    Nanos::from_millis(1).max(Nanos::new(undisturbed.get() / 10))
-}
-
 /// Says what the stalls show.
 pub(crate) fn findings(e: &Evidence<'_>) -> Vec<Finding> {
     if e.stalls.is_empty() {
@@ -122,13 +109,15 @@ pub(crate) fn findings(e: &Evidence<'_>) -> Vec<Finding> {
 
 /// Says what is certain: how many, how long, and where the CPU's time went.
 fn summary(e: &Evidence<'_>) -> String {
-    let lost = total(e.stalls.iter());
+    let lost = e.stalls.iter().fold(Nanos::ZERO, |sum, s| sum + s.lost);
+    let off_cpu = total(e.stalls.iter());
     let longest = e.stalls.iter().max_by_key(|s| s.lost);
     let longest = longest.map_or_else(String::new, |s| {
         format!(", the longest {} at {:.3} s", s.lost, s.at.as_secs_f64())
     });
     let mut text = format!(
-        "thread {}: {} iteration{} took at least {} longer than undisturbed, {lost} in all{longest}",
+        "thread {}: {} iteration{} took at least {} longer than undisturbed, {lost} in all{longest}; in them \
+         the thread was off the CPU for {off_cpu}",
         e.thread,
         e.stalls.len() as u64 + e.dropped,
         if e.stalls.len() == 1 { "" } else { "s" },
@@ -258,7 +247,7 @@ impl Pattern {
         let off = Nanos::new(rest.get() / 2).min(Nanos::new(rest.get() / 4) + TICK);
         let near: Vec<Stall> = joined(e.stalls, budget)
             .into_iter()
-            .filter(|s| s.lost >= rest - off && s.lost <= rest + off)
+            .filter(|s| s.off_cpu >= rest - off && s.off_cpu <= rest + off)
             .collect();
         let mut apart: Vec<Nanos> = near.windows(2).map(|w| w[1].at - w[0].at).collect();
         if near.len() < LEAST {
@@ -275,8 +264,8 @@ impl Pattern {
         Some(Self {
             budget,
             count: near.len(),
-            shortest: near.iter().map(|s| s.lost).min()?,
-            longest: near.iter().map(|s| s.lost).max()?,
+            shortest: near.iter().map(|s| s.off_cpu).min()?,
+            longest: near.iter().map(|s| s.off_cpu).max()?,
             lost: total(near.iter()),
             apart: *apart.get(apart.len() / 2)?,
         })
@@ -284,7 +273,7 @@ impl Pattern {
 
     fn describe(&self, e: &Evidence<'_>) -> String {
         format!(
-            "thread {} lost {} to {} in {} stalls, {} apart, and had {:.1} % of the time",
+            "thread {} was off the CPU for {} to {} in {} stalls, {} apart, and had {:.1} % of the time",
             e.thread,
             self.shortest,
             self.longest,
@@ -300,11 +289,12 @@ impl Pattern {
 fn joined(stalls: &[Stall], budget: Budget) -> Vec<Stall> {
     let tenth = |span: Nanos| Nanos::new(span.get() / 10);
     let mut joined: Vec<Stall> = Vec::new();
-    for stall in stalls.iter().filter(|s| s.lost >= tenth(budget.rest())) {
+    for stall in stalls.iter().filter(|s| s.off_cpu >= tenth(budget.rest())) {
         match joined.last_mut() {
-            Some(last) if stall.at - stall.lost <= last.at + tenth(budget.period()) => {
+            Some(last) if stall.at - stall.off_cpu <= last.at + tenth(budget.period()) => {
                 last.at = stall.at;
                 last.lost = last.lost + stall.lost;
+                last.off_cpu = last.off_cpu + stall.off_cpu;
             }
             _ => joined.push(*stall),
         }
@@ -320,8 +310,9 @@ const fn is_multiple(span: Nanos, period: Nanos) -> bool {
     span + tenth >= period && (beyond <= tenth || beyond + tenth >= period)
 }
 
+/// Returns how long the thread was off the CPU.
 fn total<'a>(stalls: impl Iterator<Item = &'a Stall>) -> Nanos {
-    stalls.fold(Nanos::ZERO, |sum, stall| sum + stall.lost)
+    stalls.fold(Nanos::ZERO, |sum, stall| sum + stall.off_cpu)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(crate) fn found(
             .figures
             .extend(figures(thread, &done, watched, &report));
         found.findings.push(cpus_allowed(thread, &done, frame));
-        let (stalls, dropped) = watched.late.stalls();
+        let (stalls, dropped) = done.stalls.found();
         found.findings.extend(pattern::findings(&Evidence {
             thread,
             policy: report.evidence.asked_policy,

@@ -12,6 +12,7 @@ use punctual_stats::PValue;
 use punctual_stats::runs::{Order, Scale, Trend, drift, order};
 
 use super::{GroupInput, Metric, Table};
+use crate::text::plural;
 
 /// The remark that a figure is not told apart only because others were asked for with it.
 pub(super) const CORRECTION: &str = "correction";
@@ -133,10 +134,6 @@ fn copies(group: &GroupInput) -> Option<Finding> {
         plural(different),
     );
     (different < seeds.len()).then(|| Finding::observed("copies", detail))
-}
-
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 fn too_few(group: &GroupInput) -> Option<Finding> {

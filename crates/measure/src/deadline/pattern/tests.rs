@@ -29,6 +29,7 @@ fn regular(count: u64, lost_ms: u64, every_ms: u64) -> Vec<Stall> {
         .map(|n| Stall {
             at: Nanos::from_millis(n * every_ms + n % 3),
             lost: Nanos::from_millis(lost_ms + n % 4),
+            off_cpu: Nanos::from_millis(lost_ms + n % 4),
         })
         .collect()
 }
@@ -226,6 +227,7 @@ fn stalls_without_the_period_or_the_length_have_no_name() {
         .map(|ms| Stall {
             at: Nanos::from_millis(ms),
             lost: Nanos::from_millis(50),
+            off_cpu: Nanos::from_millis(50),
         })
         .to_vec(),
         // Far more often, and far more seldom, than once a period.
@@ -248,10 +250,38 @@ fn other_stalls_beside_do_not_hide_the_pattern() {
     let noise = (0..40).map(|n| Stall {
         at: Nanos::from_millis(37 + n * 241),
         lost: Nanos::from_millis(1 + n % 9),
+        off_cpu: Nanos::from_millis(1 + n % 9),
     });
     case.stalls.extend(noise);
     case.stalls.sort_by_key(|s| s.at);
     assert_eq!(case.name().unwrap(), THROTTLING);
+}
+
+#[test]
+fn a_cpu_that_is_slow_for_seconds_does_not_hide_the_pattern() {
+    let mut case = Case::throttled();
+    // Each iteration takes twice as long, and the thread has the CPU all the while.
+    let slow = (0..400).map(|n| Stall {
+        at: Nanos::from_millis(3_000 + n * 10),
+        lost: Nanos::from_millis(10),
+        off_cpu: Nanos::new(70_000),
+    });
+    case.stalls.extend(slow);
+    case.stalls.sort_by_key(|s| s.at);
+    assert_eq!(case.name().unwrap(), THROTTLING);
+    let text = &case.findings()[1].detail;
+    assert!(text.contains("10 stalls, 1.00 s apart"), "{text}");
+}
+
+#[test]
+fn a_cpu_that_is_slow_once_a_period_is_not_throttled() {
+    let mut case = Case::throttled();
+    case.stalls
+        .iter_mut()
+        .for_each(|stall| stall.off_cpu = Nanos::new(20_000));
+    assert_eq!(case.name(), None);
+    let text = &case.findings()[0].detail;
+    assert!(text.contains("off the CPU for 200 µs"), "{text}");
 }
 
 #[test]
@@ -263,6 +293,7 @@ fn stalls_in_pieces_are_one() {
             let piece = |before_ms, lost_ms| Stall {
                 at: stall.at - Nanos::from_millis(before_ms),
                 lost: Nanos::from_millis(lost_ms),
+                off_cpu: Nanos::from_millis(lost_ms),
             };
             [piece(120, 13), piece(40, 20), piece(0, 17)]
         })
