@@ -73,7 +73,7 @@ pub(crate) fn found(
         let [response, lateness] = series(deadline, &done.calibrated, watched);
         found
             .findings
-            .extend(drift(thread, &done.calibrated, &response));
+            .extend(drift(thread, &done, report.usage().cpu_time, &response));
         found.series.extend([response, lateness]);
         disturbed.push((thread, done.calibrated));
         found.threads.push(report);
@@ -218,27 +218,49 @@ fn cpus_allowed(thread: u32, done: &Done, frame: &Frame<'_>) -> Finding {
     )
 }
 
-/// Says if the machine was not as fast in the run as when it was calibrated.
+/// Says if iterations of the run took another time than those of the calibration, and why: `ran` is the CPU
+/// time of all of them.
 #[expect(clippy::cast_precision_loss, reason = "shares")]
-fn drift(thread: u32, calibrated: &Calibrated, response: &Series) -> Option<Finding> {
+fn drift(thread: u32, done: &Done, ran: Nanos, response: &Series) -> Option<Finding> {
+    let calibrated = &done.calibrated;
     let median = response.quantiles_ns.get("p50").copied().flatten()?;
     let (was, margin) = (
         calibrated.undisturbed.get() as f64,
         (calibrated.deadline - calibrated.undisturbed).get() as f64,
     );
     let off = median as f64 - was;
-    (off.abs() > margin / 2.0).then(|| {
-        Finding::observed(
-            "speed-drift",
-            format!(
-                "thread {thread}: the median iteration of the run took {}, {:+.1} % of the {} that it was \
-                 calibrated with: the CPU was not as fast, or the thread was disturbed all the time",
-                Nanos::new(median),
-                100.0 * off / was.max(1.0),
-                calibrated.undisturbed
-            ),
-        )
-    })
+    if off.abs() <= margin / 2.0 {
+        return None;
+    }
+    let used = Nanos::new(ran.get() / done.worked.iterations.max(1));
+    let waited = response.mean_ns.unwrap_or(0.0) - used.get() as f64;
+    let why = cause(off, used.get() as f64 - was, waited);
+    Some(Finding::observed(
+        "speed-drift",
+        format!(
+            "thread {thread}: the median iteration of the run took {}, {:+.1} % of the {} that it was calibrated \
+             with; {used} each was CPU time (mean): {why}",
+            Nanos::new(median),
+            100.0 * off / was.max(1.0),
+            calibrated.undisturbed
+        ),
+    ))
+}
+
+/// Says what explains at least half of a median that lies `off`: that an iteration used so much `more` CPU
+/// time, or that it `waited`, both of the mean iteration.
+fn cause(off: f64, more: f64, waited: f64) -> &'static str {
+    if more / off >= 0.5 {
+        return if off < 0.0 {
+            "the CPU was faster in the run"
+        } else {
+            "the CPU was slower in the run"
+        };
+    }
+    if waited / off >= 0.5 {
+        return "the thread waited for the rest";
+    }
+    "the speed of the CPU varied"
 }
 
 /// A deadline from disturbed iterations is none. One that was given does not depend on them.
@@ -268,5 +290,27 @@ fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
         Check::pass(ID, format!("{text}; the deadline was given"))
     } else {
         Check::fail(ID, format!("{text}; give the deadline as a time"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cause;
+
+    #[test]
+    fn a_drift_has_the_cause_that_explains_half_of_it() {
+        for (off, more, waited, said) in [
+            (-4.0, -3.5, 0.5, "faster"),
+            (6.0, 5.5, 0.5, "slower"),
+            (6.0, 0.1, 5.8, "waited"),
+            // Nobody waits for less time.
+            (-4.0, -0.5, 0.4, "varied"),
+            (6.0, 1.0, 0.1, "varied"),
+        ] {
+            assert!(
+                cause(off, more, waited).contains(said),
+                "{off} {more} {waited}"
+            );
+        }
     }
 }
