@@ -197,7 +197,7 @@ fn no_worse_than_a_margin_is_a_question_of_its_own() {
     assert_eq!(answer.json()["method"]["not_worse"], 0.1);
     let text = with(&little, &["--metric=p99", "--not-worse=10%"]);
     assert!(
-        text.fine().stdout.contains("not worse by 10 %"),
+        text.fine().stdout.contains("not worse by 10 %, p 0.0"),
         "{text:#?}"
     );
     // Far down is better, and passes; far up is worse, and does not.

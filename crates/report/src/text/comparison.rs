@@ -68,7 +68,7 @@ pub(crate) fn method(comparison: &Comparison) -> String {
     parts.push(format!("level {}", percent(method.alpha)));
     parts.push(match (method.equivalence, method.not_worse) {
         (Some(margin), _) => format!("the same means within {}", percent(margin)),
-        (None, Some(margin)) => format!("not worse means by less than {}", percent(margin)),
+        (None, Some(margin)) => format!("not worse means less than {} worse", percent(margin)),
         (None, None) => format!(
             "a change of {} matters and shall be found in {} of cases",
             percent(method.effect),
@@ -243,13 +243,16 @@ pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> Strin
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),
         ComparisonVerdict::Different => "different".to_owned(),
+        // The p-value of their column is that of "no effect", on which these do not rest.
         ComparisonVerdict::Equivalent => format!(
-            "the same within {}",
-            percent(comparison.method.equivalence.unwrap_or(0.0))
+            "the same within {}{}",
+            percent(comparison.method.equivalence.unwrap_or(0.0)),
+            margin_p(result)
         ),
         ComparisonVerdict::NotWorse => format!(
-            "not worse by {}",
-            percent(comparison.method.not_worse.unwrap_or(0.0))
+            "not worse by {}{}",
+            percent(comparison.method.not_worse.unwrap_or(0.0)),
+            margin_p(result)
         ),
         ComparisonVerdict::NotDistinguishable => "not distinguishable".to_owned(),
         ComparisonVerdict::TooFewRuns => {
@@ -263,6 +266,11 @@ pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> Strin
             }
         }
     })
+}
+
+fn margin_p(result: &ComparedFigure) -> String {
+    let p = result.equivalence_p;
+    p.map_or_else(String::new, |p| format!(", p {}", p_value(p)))
 }
 
 fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String {
