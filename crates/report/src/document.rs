@@ -120,7 +120,35 @@ pub struct Answer {
     /// The figures that carry it.
     pub figures: Vec<KeyFigure>,
     /// Why it may, or may not, be believed.
-    pub validity: Vec<String>,
+    pub validity: Vec<Reason>,
+}
+
+/// A reason to believe an answer, or not to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// The reason.
+    pub text: String,
+    /// Whether it speaks against the answer.
+    pub is_fault: bool,
+}
+
+impl Reason {
+    /// Makes one that speaks against the answer.
+    pub fn fault(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_fault: true,
+        }
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            is_fault: false,
+        }
+    }
 }
 
 /// A column of a table.

@@ -109,8 +109,13 @@ fn answer(answer: &Answer) -> String {
     }
     if !answer.validity.is_empty() {
         out += "<ul class=\"valid\">";
-        for line in &answer.validity {
-            out += &format!("<li>{}</li>", Xml(line));
+        for reason in &answer.validity {
+            let class = if reason.is_fault {
+                " class=\"fault\""
+            } else {
+                ""
+            };
+            out += &format!("<li{class}>{}</li>", Xml(&reason.text));
         }
         out += "</ul>";
     }
@@ -328,7 +333,7 @@ fn table(table: &Table) -> String {
         .collect();
     let caption = Xml(&table.caption);
     let wide = match table.columns.len() {
-        0..=11 => "",
+        0..=10 => "",
         _ => " wide",
     };
     let long = match table.rows.len() {

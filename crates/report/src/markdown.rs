@@ -68,8 +68,8 @@ fn answer(answer: &Answer) -> String {
         }
         out.push('\n');
     }
-    for line in &answer.validity {
-        let _written = writeln!(out, "- {}", Markdown(line));
+    for reason in &answer.validity {
+        let _written = writeln!(out, "- {}", Markdown(&reason.text));
     }
     out + "\n"
 }

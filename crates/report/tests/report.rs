@@ -200,6 +200,20 @@ fn hostile_names_are_text_everywhere() {
 fn invalid_runs_are_marked_on_every_chart_and_first() {
     let document = document(vec![item(1, 2), invalid(item(2, 2))]);
     assert_eq!(document.answers[1].word, "INVALID");
+    let faults: Vec<Vec<&str>> = document
+        .answers
+        .iter()
+        .map(|answer| answer.validity.iter().filter(|reason| reason.is_fault))
+        .map(|faults| faults.map(|reason| reason.text.as_str()).collect())
+        .collect();
+    assert_eq!(faults[0], [""; 0], "a valid run has none");
+    assert_eq!(
+        faults[1],
+        [
+            "no claim can be based on these figures",
+            "steal failed: 40 % of a CPU's time"
+        ]
+    );
     assert!(document.drawings().len() >= 2);
     for drawing in document.drawings() {
         assert!(
@@ -386,7 +400,9 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
     let answer = &document.answers[0];
     assert_eq!(answer.word, "virtual time");
     assert!(
-        answer.validity[0].contains("no latency of any hardware"),
+        answer.validity[0]
+            .text
+            .contains("no latency of any hardware"),
         "{answer:?}"
     );
     for drawing in document.drawings() {

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use punctual_model::{CheckStatus, Figure, Nanos, RequirementRuling, RunRecord};
 
 use super::named::{counted, interval_in, micros, validity};
-use super::{Answer, KeyFigure, Tone};
+use super::{Answer, KeyFigure, Reason, Tone};
 use crate::chart::Validity;
 use crate::text::{VIRTUAL, digits, events_of, percent, share, span};
 use crate::times::Times;
@@ -227,30 +227,28 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
 }
 
 /// Why a run may, or may not, be believed, and what the samples say of what was required.
-fn believed(run: &RunRecord) -> Vec<String> {
-    let mut texts = Vec::new();
+fn believed(run: &RunRecord) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
     if run.is_virtual() {
-        texts.push(format!("{VIRTUAL}, no latency of any hardware"));
+        reasons.push(format!("{VIRTUAL}, no latency of any hardware").into());
     }
     match validity(run) {
         Validity::Valid | Validity::Virtual => {
-            texts.push(format!(
-                "{} passed",
-                counted(run.checks.len() as u64, "check")
-            ));
+            let checks = counted(run.checks.len() as u64, "check");
+            reasons.push(format!("{checks} passed").into());
         }
-        Validity::Imported => texts.push(
+        Validity::Imported => reasons.push(Reason::from(
             "whether the measurement was valid is not known: another tool made it".to_owned(),
-        ),
+        )),
         Validity::Invalid => {
-            texts.push("no claim can be based on these figures".to_owned());
+            reasons.push(Reason::fault("no claim can be based on these figures"));
             let open = run.checks.iter().filter(|c| !c.passed());
-            texts.extend(open.map(|check| {
+            reasons.extend(open.map(|check| {
                 let status = match check.status {
                     CheckStatus::Fail => "failed",
                     _ => "could not be checked",
                 };
-                format!("{} {status}: {}", check.id, check.detail)
+                Reason::fault(format!("{} {status}: {}", check.id, check.detail))
             }));
         }
     }
@@ -264,15 +262,14 @@ fn believed(run: &RunRecord) -> Vec<String> {
         counts.extend(count.map(|n| format!("{n} {what}")));
     }
     if !counts.is_empty() && total.count > 0 {
-        texts.push(counts.join(", "));
+        reasons.push(counts.join(", ").into());
     }
     for result in &run.requirements {
-        texts.push(
-            crate::text::requirement(result, None, Times::of_run(run))
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "),
-        );
+        let text = crate::text::requirement(result, None, Times::of_run(run));
+        reasons.push(Reason {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            is_fault: result.ruling != RequirementRuling::Pass,
+        });
     }
-    texts
+    reasons
 }

@@ -6,7 +6,7 @@
 use punctual_model::{Assessment, RealTimeClass, RunRecord};
 
 use super::named::{counted, micros, validity};
-use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::text::{bounded_quantile, span};
 
@@ -73,7 +73,7 @@ fn answer(assessment: &Assessment) -> Answer {
             detail: counted(condition.run.total.count, "sample"),
         })
     });
-    let mut believed: Vec<String> = assessment
+    let mut believed: Vec<Reason> = assessment
         .conditions
         .iter()
         .map(|condition| {
@@ -85,17 +85,19 @@ fn answer(assessment: &Assessment) -> Answer {
                 .map(|c| c.id.as_str())
                 .collect();
             match open.is_empty() {
-                true => format!(
+                true => Reason::from(format!(
                     "{}: {} checks passed",
                     condition.name,
                     condition.run.checks.len()
-                ),
-                false => format!("{}: INVALID ({})", condition.name, open.join(", ")),
+                )),
+                false => {
+                    Reason::fault(format!("{}: INVALID ({})", condition.name, open.join(", ")))
+                }
             }
         })
         .collect();
     if !assessment.real_time {
-        believed.insert(0, "not a real-time measurement".to_owned());
+        believed.insert(0, Reason::fault("not a real-time measurement"));
     }
     let (tone, word) = match (assessment.valid, assessment.real_time, kept) {
         (false, _, _) => (Tone::Bad, "INVALID"),

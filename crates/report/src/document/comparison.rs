@@ -13,7 +13,7 @@ use punctual_model::{
 };
 
 use super::named::counted;
-use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::text::{self, digits, p_value, percent};
 use crate::times::Times;
@@ -165,8 +165,8 @@ fn key(result: &ComparedFigure, times: Times) -> KeyFigure {
     }
 }
 
-fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<String> {
-    let mut texts = Vec::new();
+fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
+    let mut reasons = Vec::new();
     let groups = comparison.groups.first().into_iter().chain([group]);
     for group in groups {
         let runs = group
@@ -174,18 +174,20 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<String> {
             .map_or(group.runs.len() as u64, |published| published.runs);
         let mut text = format!("{}: {}", group.name, counted(runs, "run"));
         let invalid = group.runs.iter().filter(|run| !run.valid).count();
-        if invalid > 0 {
-            text += &format!(", {invalid} of them not valid");
-        }
-        if group.published.is_some() {
-            text += ", published means";
+        match (invalid, group.published) {
+            (1.., _) => text += &format!(", {invalid} of them not valid"),
+            (0, Some(_)) => text += ", published means",
+            (0, None) => text += ", none of them invalid",
         }
         if !group.refused.is_empty() {
             text += &format!(", {} refused", group.refused.len());
         }
-        texts.push(text);
+        reasons.push(Reason {
+            text,
+            is_fault: invalid > 0 || !group.refused.is_empty(),
+        });
     }
-    texts
+    reasons
 }
 
 /// The parts of a comparison; `of` begins the names of its charts.
@@ -197,7 +199,6 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
     )));
     blocks.extend(ratios(ids, comparison, of));
     blocks.extend(differences(comparison));
-    blocks.extend(points(ids, comparison, of));
     let mut items: Vec<(String, String)> = Vec::new();
     for required in &comparison.requirements {
         let text = text::requirement(
@@ -231,6 +232,7 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
     if !items.is_empty() {
         blocks.push(Block::Items(items));
     }
+    blocks.extend(points(ids, comparison, of));
     blocks
 }
 

@@ -14,7 +14,7 @@ use punctual_model::{
 
 use super::comparison;
 use super::named::counted;
-use super::{Answer, Block, Document, Ids, KeyFigure, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
 use crate::text::{digits, p_value, percent};
 use crate::times::Times;
@@ -46,7 +46,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
         match cells {
             n if n <= MANY => {
                 for answer in &mut answers {
-                    answer.validity.insert(0, about.clone());
+                    answer.validity.insert(0, about.clone().into());
                 }
                 document.answers.extend(answers);
             }
@@ -169,7 +169,7 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
         word: times.verdict(word),
         sentence,
         figures,
-        validity: vec![about.to_owned(), counts(measurement)],
+        validity: vec![about.to_owned().into(), counts(measurement)],
     }
 }
 
@@ -189,19 +189,23 @@ fn of_cells(answers: &[Answer]) -> Vec<KeyFigure> {
 }
 
 /// Of how many runs the answer is, and how many of them may not be believed or are not in it.
-fn counts(measurement: &MeasurementResults) -> String {
+fn counts(measurement: &MeasurementResults) -> Reason {
     let groups = &measurement.comparison.groups;
     let runs = || groups.iter().flat_map(|group| &group.runs);
     let refused: usize = groups.iter().map(|group| group.refused.len()).sum();
     let mut text = counted(runs().count() as u64, "run");
-    match runs().filter(|run| !run.valid).count() {
-        0 => {}
+    let invalid = runs().filter(|run| !run.valid).count();
+    match invalid {
+        0 => text += ", none of them invalid",
         invalid => text += &format!(", {invalid} of them not valid"),
     }
     if refused > 0 {
         text += &format!(", {refused} more refused");
     }
-    text
+    Reason {
+        text,
+        is_fault: invalid + refused > 0,
+    }
 }
 
 fn name(effect: &FactorEffect) -> String {

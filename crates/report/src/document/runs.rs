@@ -10,7 +10,7 @@
 use punctual_model::RunRecord;
 
 use super::named::{self, counted, micros, validity};
-use super::{Answer, Block, Document, Ids, KeyFigure, RunItem, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
 use super::{answer, deadline, irregular, results, series};
 use crate::chart::Validity;
 use crate::text::{VIRTUAL, bounded_quantile};
@@ -181,18 +181,19 @@ fn together(all: &[Named<'_>]) -> Answer {
         (0, n) => (Tone::Doubtful, format!("{n} not checked")),
         (n, _) => (Tone::Bad, format!("{n} INVALID")),
     };
-    let mut validity =
-        vec!["the runs are shown side by side; nothing here compares them".to_owned()];
+    let aside = "the runs are shown side by side; nothing here compares them".to_owned();
+    let mut validity: Vec<Reason> = vec![aside.into()];
     if in_virtual_time > 0 {
-        validity.push(format!(
-            "{} in {VIRTUAL}, no latency of any hardware; they are marked everywhere",
-            counted(in_virtual_time as u64, "run")
-        ));
+        let runs = counted(in_virtual_time as u64, "run");
+        validity.push(
+            format!("{runs} in {VIRTUAL}, no latency of any hardware; they are marked everywhere")
+                .into(),
+        );
     }
     if invalid > 0 {
-        validity.push(
-            "no claim can be based on the invalid ones; they are marked everywhere".to_owned(),
-        );
+        validity.push(Reason::fault(
+            "no claim can be based on the invalid ones; they are marked everywhere",
+        ));
     }
     Answer {
         tone,

@@ -4,12 +4,12 @@
 //! A published study as it was carried out here: a section each, with the published figures beside the measured ones.
 
 use punctual_model::{
-    ComparisonVerdict, StudyAnswer, StudyFacts, StudyPicture, StudyResult, StudyRow,
+    ComparisonVerdict, StudyAnswer, StudyFacts, StudyPicture, StudyResult, StudyRow, StudySkipped,
 };
 
 use super::experiment::number;
 use super::named::counted;
-use super::{Answer, Block, Document, Ids, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
 use crate::study::tables;
 use crate::text::{self, compared_unit};
@@ -66,11 +66,12 @@ fn together(result: &StudyResult) -> Answer {
     };
     let runs: u64 = result.parts.iter().map(|part| part.valid).sum();
     let parts = result.parts.iter().flat_map(|part| &part.skipped);
-    let mut validity: Vec<String> = (runs > 0)
-        .then(|| counted(runs, "valid run"))
+    let mut validity: Vec<Reason> = (runs > 0)
+        .then(|| counted(runs, "valid run").into())
         .into_iter()
         .collect();
-    validity.extend(parts.map(|left| format!("skipped: {}: {}", left.what, left.reason)));
+    let left_out = |left: &StudySkipped| format!("skipped: {}: {}", left.what, left.reason).into();
+    validity.extend(parts.map(left_out));
     Answer {
         tone: Tone::Plain,
         word: result.study.name.clone(),

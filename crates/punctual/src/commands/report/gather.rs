@@ -35,10 +35,12 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
         if what.is_empty() {
             return Err(CliError::usage("report: an empty name names no run"));
         }
-        let found = match json(what, &mut material)? {
+        let mut found = match json(what, &mut material)? {
             true => Vec::new(),
             false => of(what, args.compare, &mut store, &mut material)?,
         };
+        // A store lists the newest first, and a page is read from the oldest.
+        found.sort_by(|a, b| a.record().started.cmp(&b.record().started));
         for source in found {
             if sources
                 .iter()
