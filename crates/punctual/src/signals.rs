@@ -18,7 +18,7 @@ pub(crate) struct StopRequest(Arc<AtomicBool>);
 
 impl StopRequest {
     /// Takes SIGINT, SIGTERM and SIGHUP. The first asks for a clean end; a second one, when that
-    /// takes too long for its sender, ends the program at once.
+    /// takes too long for its sender, ends the program at once; the terminal is as it was before.
     pub(crate) fn on_signals() -> Result<Self, CliError> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -27,17 +27,12 @@ impl StopRequest {
             if signal == SIGHUP && hangup_is_ignored() {
                 continue;
             }
-            // The order matters: a set flag of the first signal arms the second.
-            // Before that one ends the program, the terminal is as it was.
-            terminal::give_back_on_signal(signal, Arc::clone(&stop))
-                .and_then(|()| flag::register_conditional_default(signal, Arc::clone(&stop)))
-                .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            terminal::ask_and_end_on_signal(signal, Arc::clone(&stop))
                 .map_err(|err| CliError::failed_to("take signals").because(err))?;
         }
         // It ends the program at once, as anywhere; only the terminal is given back before.
         let always = Arc::new(AtomicBool::new(true));
-        terminal::give_back_on_signal(SIGQUIT, Arc::clone(&always))
-            .and_then(|()| flag::register_conditional_default(SIGQUIT, always))
+        terminal::ask_and_end_on_signal(SIGQUIT, always)
             .map_err(|err| CliError::failed_to("take signals").because(err))?;
         Ok(Self(stop))
     }

@@ -10,8 +10,8 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,6 +19,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
     tcsetattr,
 };
+use signal_hook::low_level;
 
 /// Alternate screen, cleared; cursor hidden (xterm's DECSET 1049 and 25).
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
@@ -29,8 +30,17 @@ const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 /// The modes of the terminal as it was found first.
 static ORIGINAL: OnceLock<libc::termios> = OnceLock::new();
 
-/// Whether the screen is taken.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Who has the screen.
+static STATE: AtomicU8 = AtomicU8::new(FREE);
+
+/// The shell.
+const FREE: u8 = 0;
+
+/// This program.
+const TAKEN: u8 = 1;
+
+/// Somebody here gives it back, and is not done.
+const GOING: u8 = 2;
 
 /// The value of a special character that disables it (`_POSIX_VDISABLE`, termios(3)).
 const DISABLED: u8 = 0;
@@ -59,7 +69,7 @@ impl Screen {
     /// `ENOTTY` where standard error is no terminal, `EIO` where the terminal is gone, `EBUSY` where
     /// it is taken already or this process is in the background.
     pub fn take() -> io::Result<Self> {
-        if !is_ours() || TAKEN.load(Ordering::Acquire) {
+        if !is_ours() || STATE.load(Ordering::Acquire) != FREE {
             return Err(rustix::io::Errno::BUSY.into());
         }
         let stderr = rustix::stdio::stderr();
@@ -73,7 +83,7 @@ impl Screen {
         modes.special_codes[SpecialCodeIndex::VQUIT] = DISABLED;
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-        TAKEN.store(true, Ordering::Release);
+        STATE.store(TAKEN, Ordering::Release);
         let screen = Self(());
         tcsetattr(stderr, OptionalActions::Now, &modes)?;
         write_raw(stderr.as_raw_fd(), ENTER);
@@ -89,10 +99,21 @@ impl Drop for Screen {
 
 /// Gives the screen back if it is taken, with the modes that the terminal had. Safe in a signal's
 /// handler: it calls tcsetattr(3), tcflow(3) and write(2) alone (signal-safety(7)).
+///
+/// Where another thread, or what the handler interrupted, is at it and not done, it is done once more: the
+/// program may be ended as soon as this returns.
 pub fn give_back() {
-    if !TAKEN.swap(false, Ordering::AcqRel) {
+    let mine = STATE.compare_exchange(TAKEN, GOING, Ordering::AcqRel, Ordering::Acquire);
+    if mine == Err(FREE) {
         return;
     }
+    restore();
+    if mine.is_ok() {
+        STATE.store(FREE, Ordering::Release);
+    }
+}
+
+fn restore() {
     let fd = libc::STDERR_FILENO;
     if let Some(original) = ORIGINAL.get() {
         // SAFETY: `original` is a whole termios that lives as long as the program.
@@ -106,23 +127,27 @@ pub fn give_back() {
 
 /// Whether a [`Screen`] is taken, and was not given back by a panic or a signal.
 pub fn is_taken() -> bool {
-    TAKEN.load(Ordering::Acquire)
+    STATE.load(Ordering::Acquire) == TAKEN
 }
 
-/// Gives the screen back when one of `signals` comes while `ending` is set: the program is about to be
-/// ended by it. To be registered before whatever ends it.
+/// Lets `signal` ask for the end: it sets `asked`, and where that was set, gives the screen back and ends the
+/// program at once, as the signal does by default.
 ///
 /// # Errors
 ///
 /// `EINVAL` for a signal that cannot be handled.
-pub fn give_back_on_signal(signal: i32, ending: std::sync::Arc<AtomicBool>) -> io::Result<()> {
+pub fn ask_and_end_on_signal(signal: i32, asked: Arc<AtomicBool>) -> io::Result<()> {
     let action = move || {
-        if ending.load(Ordering::SeqCst) {
+        // One step: of two threads that take a signal each at the same moment, one has the second.
+        if asked.swap(true, Ordering::SeqCst) {
             give_back();
+            // It fails for signals alone that could not be registered.
+            let _refused = low_level::emulate_default_handler(signal);
         }
     };
-    // SAFETY: the action reads an atomic and calls `give_back`, which a handler may.
-    unsafe { signal_hook_registry::register(signal, action) }.map(drop)
+    // SAFETY: the action swaps an atomic, and calls `give_back` and what ends the program by a signal, all
+    // of which a handler may.
+    unsafe { low_level::register(signal, action) }.map(drop)
 }
 
 /// Waits up to `patience` for keys and returns the bytes of those that were pressed. Returns nothing

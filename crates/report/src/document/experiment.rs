@@ -537,14 +537,20 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
         punctual_model::Better::Higher => "more is better",
         punctual_model::Better::Neither => "no direction is good",
     };
+    let mut note = format!(
+        "A dot a cell; {} across, {} upwards.",
+        better(x.better),
+        better(y.better)
+    );
+    if let Some(others @ [_, ..]) = heading.get(2..) {
+        let others = others.join(", ");
+        note +=
+            &format!(" A cell may be on the front for {others}, which the chart does not show.");
+    }
     let chart = Chart {
         id: ids.make(&format!("{}-front", results.name)),
         title: "The cells that no other beats".to_owned(),
-        note: format!(
-            "A dot a cell; {} across, {} upwards.",
-            better(x.better),
-            better(y.better)
-        ),
+        note,
         x: Axis::fitting(labels.0, values(|p| p.x).into_iter()),
         y: Axis::fitting(labels.1, values(|p| p.y).into_iter()),
         series: series
