@@ -55,7 +55,7 @@ impl Iterations {
     ///
     /// Hot: it allocates nothing, locks nothing, and calls only the clocks and, with a period, the
     /// sleep; at full duty, iterations below 1 ms make no system call, and longer ones one, which reads the
-    /// thread's CPU time. `tests/no_alloc.rs` holds it to that.
+    /// thread's CPU time. `tests/no_alloc.rs` holds that it allocates nothing.
     pub fn run(&self, tap: &mut Tap, stalls: &mut Stalls) -> Worked {
         stalls.begin();
         match self.period {
