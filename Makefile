@@ -8,6 +8,8 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TRIPLE := $(shell scripts/host-triple.sh)
 BINARY := $(TARGET_DIR)/$(TRIPLE)/release/punctual
 AGENT := $(abspath $(TARGET_DIR))/$(TRIPLE)/agent/punctual
+# Says that the binary is whole, so that `make run` does not take anything out of it again.
+WHOLE := $(BINARY).whole
 
 bindir := $(DESTDIR)$(PREFIX)/bin
 datadir := $(DESTDIR)$(PREFIX)/share
@@ -25,7 +27,7 @@ help:
 	@echo 'make bench      the budgets, beside cyclictest; as root on a quiet machine'
 	@echo 'make lab        kernels from source to a verdict, in virtual time; LAB="bisect reproducible" does more (an hour or so)'
 	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of made-up experiments'
-	@echo 'make build      one static release binary'
+	@echo 'make build      the whole program as one static binary: with PNG, Parquet and the small agent for guests'
 	@echo 'make agent      what guests run, for a build of your own: PUNCTUAL_AGENT=FILE cargo build'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
@@ -34,9 +36,11 @@ help:
 
 # Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
 # build scripts and procedural macros, which cannot be static.
+COMPILE := RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+
 build: agent
-	PUNCTUAL_AGENT='$(AGENT)' RUSTFLAGS='-C target-feature=+crt-static' \
-	    $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+	PUNCTUAL_AGENT='$(AGENT)' $(COMPILE)
+	@touch '$(WHOLE)'
 	@$(BINARY) kernel initramfs --force -o '$(AGENT).cpio.gz'
 	@[ "$$(wc -c <'$(AGENT).cpio.gz')" -lt 3000000 ] || \
 	    { echo 'Error: the initial RAM file system of a guest is not below 3 MB' >&2; exit 1; }
@@ -49,7 +53,15 @@ agent:
 	    $(CARGO) build --profile agent --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE)
 	@printf '%s: %s bytes\n' '$(AGENT)' "$$(wc -c <'$(AGENT)')"
 
-run: build
+# What a first assessment needs, which is there in a third of the time: no agent, no PNG, no Parquet. The program says
+# what it was made without. Where `make build` made the whole program, that is what runs.
+run:
+	@scripts/prerequisites.sh build
+ifeq ($(wildcard $(WHOLE)),)
+	$(COMPILE) --no-default-features --features workbench
+else
+	PUNCTUAL_AGENT='$(wildcard $(AGENT))' $(COMPILE)
+endif
 	$(BINARY) assess
 
 test:
@@ -93,6 +105,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --package punctual --no-default-features -- -D warnings
+	$(CARGO) clippy --package punctual --no-default-features --features workbench -- -D warnings
 	$(CARGO) xtask check-layers
 	$(CARGO) xtask check-sizes
 	$(CARGO) xtask schemas --check

@@ -34,6 +34,14 @@ impl CliError {
         Self::new(Exit::Usage, what.into())
     }
 
+    /// Makes an error about what this build was made without.
+    #[cfg(feature = "workbench")]
+    pub(crate) fn left_out(what: &str) -> Self {
+        Self::new(Exit::Unsupported, format!("{what}: not in this build")).hint(
+            "`make run` leaves it out to be there sooner; `make build` makes the whole program",
+        )
+    }
+
     fn new(exit: Exit, what: String) -> Self {
         Self {
             exit,

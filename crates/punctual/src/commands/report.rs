@@ -56,6 +56,11 @@ pub(crate) fn put(mut target: Target, path: &Path, page: &str) -> Result<(), Cli
 
 /// Where the report goes. Pictures alone are no report.
 fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
+    if args.png.is_some() && cfg!(not(feature = "pictures")) {
+        return Err(
+            CliError::left_out("--png").hint("--svg DIR writes the same charts as SVG files")
+        );
+    }
     let pictures = args.svg.is_some() || args.png.is_some();
     match (&args.output, args.format) {
         (Some(path), _) => Ok(Some(path.clone())),

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+#[cfg(feature = "pictures")]
 use punctual_report::chart::png::Painter;
 use punctual_report::chart::{Drawing, View, svg};
 use punctual_report::document::Document;
@@ -45,6 +46,7 @@ pub(super) fn pictures(document: &Document, args: &ReportArgs) -> Result<(), Cli
         }
         said(dir, drawings.len(), "SVG");
     }
+    #[cfg(feature = "pictures")]
     if let Some(dir) = &args.png {
         make(dir)?;
         let painter = Painter::default();

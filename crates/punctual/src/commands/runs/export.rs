@@ -82,6 +82,9 @@ fn choose(
     format: ExportFormat,
     data: Option<ExportData>,
 ) -> Result<ExportData, CliError> {
+    if format == ExportFormat::Parquet && cfg!(not(feature = "parquet")) {
+        return Err(CliError::left_out("--format parquet"));
+    }
     let data = data.unwrap_or_else(|| match format {
         ExportFormat::Hdr
         | ExportFormat::CyclictestHist
@@ -224,6 +227,7 @@ fn write(
         (ExportData::Samples, ExportFormat::Csv) => {
             export::csv_samples(run.samples().map_err(any)?, columns, &mut *out).map_err(any)?;
         }
+        #[cfg(feature = "parquet")]
         (ExportData::Samples, ExportFormat::Parquet) => {
             export::parquet_samples(run.samples().map_err(any)?, columns, out).map_err(any)?;
         }
