@@ -12,13 +12,15 @@ mod checks;
 mod frames;
 mod job;
 mod model;
+mod quiet;
 mod stage;
 mod timers;
 
 pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
-pub use checks::checks;
+pub use checks::{checks, run_checks};
 pub use frames::{Frame, FrameError, Frames, frame};
 pub use job::{DiskJob, DiskStep, Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
 pub use model::{Model, UnknownModel};
+pub use quiet::{Activity, Census, Of, Quiet, Ran};
 pub use stage::Stage;
 pub use timers::{HighResolution, high_resolution};

@@ -10,7 +10,9 @@
 //! direction, with probability 2 / C(2N, N), all orders of the 2N values being equally probable.
 
 mod bands;
+mod kernel;
 mod plan;
 
 pub use bands::{CellInput, chance, conclude, run_of};
+pub use kernel::{Kernel, ParseKernelError};
 pub use plan::{Baseline, Load, PlanError, Row, Test, rows};

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::error::LabError;
 use crate::file::Experiment;
-use crate::plan::{Invocation, Plan, Slot, invocation};
+use crate::plan::{Invocation, Plan, Slot, invocation, is_virtual};
 use crate::state::{Attempt, RunEnd, State};
 
 /// Failures in a row after which nobody expects the next run to succeed.
@@ -25,6 +25,25 @@ pub trait Runner {
     /// no success.
     fn run(&mut self, run: Uuid, what: &Invocation) -> (RunEnd, Option<String>);
 
+    /// How many runs may go on at once where none can disturb another: those of guests in virtual time.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// Does several such runs at once. Returns how each ended, in their order.
+    fn run_together(&mut self, runs: &[(Uuid, Invocation)]) -> Vec<Outcome> {
+        let each = runs.iter().map(|(run, what)| {
+            let began = Instant::now();
+            let (end, detail) = self.run(*run, what);
+            Outcome {
+                end,
+                detail,
+                seconds: began.elapsed().as_secs_f64(),
+            }
+        });
+        each.collect()
+    }
+
     /// Looks for a run that was in flight when the program ended. Returns how it ended if it is
     /// there whole.
     fn find(&mut self, run: Uuid) -> Option<(RunEnd, Option<String>)>;
@@ -34,6 +53,17 @@ pub trait Runner {
 
     /// Whether the end was asked for.
     fn is_stopped(&self) -> bool;
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// How.
+    pub end: RunEnd,
+    /// Why, where that is no success.
+    pub detail: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// Who follows an experiment.
@@ -105,8 +135,23 @@ pub fn carry_out(
     find_in_flight(state, runner)?;
     let started = Instant::now();
     let plan = state.plan().clone();
-    for block in 0..plan.all_blocks() {
-        if is_done(experiment, state, &plan, block) {
+    let lanes = match is_virtual(experiment, &plan) {
+        true => runner.lanes().max(1),
+        false => 1,
+    };
+    let per_block = plan.block(0).len();
+    let mut next = 0;
+    while next < plan.all_blocks() {
+        let block = next;
+        // Guests in virtual time disturb nobody: as many blocks together as there are lanes for. A rule that looks at
+        // results decides after each block whether there is another one.
+        let wave = match experiment.stop.sequential {
+            None => (lanes / per_block.max(1)).clamp(1, (plan.all_blocks() - block) as usize),
+            Some(_) => 1,
+        };
+        let wave = u32::try_from(wave).unwrap_or(1);
+        next += wave;
+        if (block..next).all(|block| is_done(experiment, state, &plan, block)) {
             if ends_early(experiment, state, follower, &plan, block)? {
                 return Ok(Ending::Resolved);
             }
@@ -115,14 +160,13 @@ pub fn carry_out(
         if runner.is_stopped() {
             return Ok(Ending::Stopped);
         }
-        if !fits(experiment, state, &plan, block, started) {
+        if !fits(experiment, state, &plan, block, started, lanes) {
             state.finish("the time is over")?;
             return Ok(Ending::Time);
         }
-        for slot in plan.block(block) {
-            if !one_slot(experiment, state, runner, follower, slot)? {
-                return Ok(Ending::Stopped);
-            }
+        let slots: Vec<Slot> = (block..next).flat_map(|block| plan.block(block)).collect();
+        if !all_slots(experiment, state, runner, follower, &slots, lanes)? {
+            return Ok(Ending::Stopped);
         }
         if ends_early(experiment, state, follower, &plan, block)? {
             return Ok(Ending::Resolved);
@@ -150,45 +194,68 @@ fn find_in_flight(state: &mut State, runner: &mut dyn Runner) -> Result<(), LabE
     Ok(())
 }
 
-/// Does what is left of one slot. Returns whether to go on.
-fn one_slot(
+/// Does what is left of some slots, in their order, as many at once as there are lanes. Returns whether to go on.
+fn all_slots(
     experiment: &Experiment,
     state: &mut State,
     runner: &mut dyn Runner,
     follower: &mut dyn Follower,
-    slot: Slot,
+    slots: &[Slot],
+    lanes: usize,
 ) -> Result<bool, LabError> {
-    while !slot_is_done(experiment, state.attempts(), slot) {
+    loop {
+        let open = slots
+            .iter()
+            .filter(|slot| !slot_is_done(experiment, state.attempts(), **slot));
+        let batch: Vec<Slot> = open.take(lanes).copied().collect();
+        if batch.is_empty() {
+            return Ok(true);
+        }
         if runner.is_stopped() {
             return Ok(false);
         }
-        let levels = state.plan().cells.get(slot.cell as usize);
-        let what = levels.and_then(|levels| invocation(experiment, levels, slot.measurement));
-        let mut what = what.ok_or_else(|| LabError::State {
-            path: state.dir().to_owned(),
-            reason: "the plan is not of this experiment's file".to_owned(),
-        })?;
-        what = what.in_block(slot.block);
-        what.tags = state.plan().tags(slot);
-        let run = Uuid::now_v7();
-        state.begin(slot, run)?;
-        follower.begin(slot, &standing(experiment, state));
-        let began = Instant::now();
-        let (end, detail) = runner.run(run, &what);
-        state.end(run, end, began.elapsed().as_secs_f64(), detail)?;
-        let standing = standing(experiment, state);
-        if let Some(attempt) = state.attempts().last() {
-            follower.end(attempt, &standing);
+        let mut runs = Vec::with_capacity(batch.len());
+        for slot in batch {
+            let what = invocation_of(experiment, state, slot)?;
+            let run = Uuid::now_v7();
+            state.begin(slot, run)?;
+            follower.begin(slot, &standing(experiment, state, lanes));
+            runs.push((run, what));
+        }
+        let ends = runner.run_together(&runs);
+        let mut interrupted = false;
+        for ((run, _), ended) in runs.iter().zip(ends) {
+            state.end(*run, ended.end, ended.seconds, ended.detail)?;
+            let standing = standing(experiment, state, lanes);
+            if let Some(attempt) = state.attempts().iter().rfind(|a| a.run == *run) {
+                follower.end(attempt, &standing);
+            }
+            interrupted |= ended.end == RunEnd::Interrupted;
         }
         failing(state)?;
-        if end == RunEnd::Interrupted {
+        if interrupted {
             return Ok(false);
         }
         if !experiment.cool_down.is_zero() {
             runner.rest(experiment.cool_down);
         }
     }
-    Ok(true)
+}
+
+fn invocation_of(
+    experiment: &Experiment,
+    state: &State,
+    slot: Slot,
+) -> Result<Invocation, LabError> {
+    let levels = state.plan().cells.get(slot.cell as usize);
+    let what = levels.and_then(|levels| invocation(experiment, levels, slot.measurement));
+    let mut what = what.ok_or_else(|| LabError::State {
+        path: state.dir().to_owned(),
+        reason: "the plan is not of this experiment's file".to_owned(),
+    })?;
+    what = what.in_block(slot.block);
+    what.tags = state.plan().tags(slot);
+    Ok(what)
 }
 
 /// Fails when the latest runs all failed.
@@ -231,11 +298,19 @@ fn is_done(experiment: &Experiment, state: &State, plan: &Plan, block: u32) -> b
 }
 
 /// Whether the next block is over before the time is, by what the blocks took up to now.
-fn fits(experiment: &Experiment, state: &State, plan: &Plan, block: u32, started: Instant) -> bool {
+fn fits(
+    experiment: &Experiment,
+    state: &State,
+    plan: &Plan,
+    block: u32,
+    started: Instant,
+    lanes: usize,
+) -> bool {
     let Some(time) = experiment.stop.time else {
         return true;
     };
     let spent: f64 = state.attempts().iter().map(|a| a.seconds).sum();
+    let spent = spent / wide(lanes);
     let rests = experiment.cool_down.as_secs_f64() * state.attempts().len() as f64;
     let spent = (spent + rests).max(started.elapsed().as_secs_f64());
     // The first block is begun anyway: nothing is known of its time, and without it there is none.
@@ -278,8 +353,13 @@ fn ends_early(
     Ok(true)
 }
 
-/// Returns how far it is.
-pub fn standing(experiment: &Experiment, state: &State) -> Standing {
+#[expect(clippy::cast_precision_loss, reason = "a handful")]
+const fn wide(lanes: usize) -> f64 {
+    lanes as f64
+}
+
+/// Returns how far it is, with so many runs at once.
+fn standing(experiment: &Experiment, state: &State, lanes: usize) -> Standing {
     let plan = state.plan();
     let mut slots: Vec<Slot> = state
         .attempts()
@@ -296,7 +376,8 @@ pub fn standing(experiment: &Experiment, state: &State) -> Standing {
     #[expect(clippy::cast_precision_loss, reason = "for display")]
     let left = (count > 0).then(|| {
         let each = sum / f64::from(count) + rest;
-        Duration::from_secs_f64((each * runs.saturating_sub(done) as f64).max(0.0))
+        let left = each * runs.saturating_sub(done) as f64 / wide(lanes);
+        Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX)
     });
     Standing { done, runs, left }
 }

@@ -34,7 +34,7 @@ pub struct Experiment {
     pub excluded: Vec<BTreeMap<String, String>>,
     /// How the factors are crossed.
     pub design: Design,
-    /// Seed of the order. Missing: drawn, and recorded.
+    /// Seed of the order. Missing: made of the file's text, and recorded.
     pub seed: Option<u64>,
     /// When it ends.
     pub stop: Stop,

@@ -13,6 +13,7 @@ pub mod file;
 pub mod order;
 pub mod parameters;
 pub mod plan;
+pub mod replan;
 pub mod state;
 pub mod study;
 pub mod sweep;

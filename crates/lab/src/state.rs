@@ -28,6 +28,9 @@ const LOCK: &str = "lock";
 /// The largest log that is read, in bytes: some 500 000 runs.
 const LOG_LIMIT: u64 = 256 << 20;
 
+/// The longest that a run is believed to have taken, in seconds: ten years.
+const LONGEST: f64 = 10.0 * 365.25 * 86_400.0;
+
 /// How a run ended, as far as the experiment is concerned.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +79,11 @@ pub enum Line {
         /// Why.
         reason: String,
     },
+    /// It goes on by an edited file: what was over is not.
+    Replanned {
+        /// Blocks that it had, and has now.
+        blocks: (u32, u32),
+    },
 }
 
 /// One try of a slot.
@@ -117,6 +125,8 @@ pub struct Snapshot {
     pub attempts: Vec<Attempt>,
     /// Why it is over before all blocks are done, if it is.
     pub finished: Option<String>,
+    /// How many blocks it had and got, each time that it went on by an edited file.
+    pub replanned: Vec<(u32, u32)>,
 }
 
 impl Snapshot {
@@ -139,12 +149,13 @@ impl Snapshot {
                 reason: format!("format {}, expected {PLAN_FORMAT}", plan.format),
             });
         }
-        let (attempts, finished, _) = read_log(&dir.join(LOG))?;
+        let log = read_log(&dir.join(LOG))?;
         Ok(Self {
             plan,
             text,
-            attempts,
-            finished,
+            attempts: log.attempts,
+            finished: log.finished,
+            replanned: log.replanned,
         })
     }
 }
@@ -183,16 +194,10 @@ impl State {
     /// [`LabError::Busy`] if somebody else carries it out; [`LabError::Path`];
     /// [`LabError::State`] if it is damaged beyond a torn last line.
     pub fn open(dir: &Path) -> Result<Self, LabError> {
-        let path = dir.join(LOCK);
-        let lock = File::open(&path).at("open", &path)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(LabError::Busy {
-                path: dir.to_owned(),
-            });
-        }
+        let lock = lock(dir)?;
         let snapshot = Snapshot::read(dir)?;
         let path = dir.join(LOG);
-        let (_, _, whole) = read_log(&path)?;
+        let whole = read_log(&path)?.whole;
         let log = OpenOptions::new()
             .write(true)
             .open(&path)
@@ -214,6 +219,41 @@ impl State {
             finished: snapshot.finished,
             _lock: lock,
         })
+    }
+
+    /// Removes the experiment in `dir`: its plan and its notes, none of its runs.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Busy`] if somebody carries it out; [`LabError::Path`] if it cannot be removed.
+    pub fn remove(dir: &Path) -> Result<(), LabError> {
+        let _lock = lock(dir)?;
+        // At once: a directory of which half is gone could be taken for a damaged experiment.
+        let parent = dir.parent().unwrap_or(dir);
+        let tmp = parent.join(format!(".tmp-{}", Uuid::now_v7()));
+        fs::rename(dir, &tmp).at("remove", dir)?;
+        fs::remove_dir_all(&tmp).at("remove", &tmp)?;
+        sync_dir(parent)
+    }
+
+    /// Goes on with another plan and text, of which [`crate::replan::obstacle`] must have found that they are of the same
+    /// experiment.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Path`] if a file cannot be written.
+    pub fn replan(&mut self, plan: &Plan, text: &str) -> Result<(), LabError> {
+        let before = self.plan.blocks;
+        // One of the two alone can be gone on with too: cells and order are the same in both.
+        replace(&self.dir, FILE, text.as_bytes())?;
+        replace(&self.dir, PLAN, &json(plan, &self.dir.join(PLAN))?)?;
+        self.append(&Line::Replanned {
+            blocks: (before, plan.blocks),
+        })?;
+        self.plan = plan.clone();
+        text.clone_into(&mut self.text);
+        self.finished = None;
+        Ok(())
     }
 
     /// Returns the plan.
@@ -307,11 +347,7 @@ impl State {
 
 fn make(dir: &Path, plan: &Plan, text: &str) -> Result<(), LabError> {
     fs::create_dir(dir).at("create", dir)?;
-    let path = dir.join(PLAN);
-    let json = serde_json::to_vec_pretty(plan).map_err(|err| LabError::State {
-        path: path.clone(),
-        reason: err.to_string(),
-    })?;
+    let json = json(plan, &dir.join(PLAN))?;
     for (name, bytes) in [
         (FILE, text.as_bytes()),
         (PLAN, json.as_slice()),
@@ -325,6 +361,35 @@ fn make(dir: &Path, plan: &Plan, text: &str) -> Result<(), LabError> {
             .at("write", &path)?;
     }
     sync_dir(dir)
+}
+
+fn json(plan: &Plan, path: &Path) -> Result<Vec<u8>, LabError> {
+    serde_json::to_vec_pretty(plan).map_err(|err| LabError::State {
+        path: path.to_owned(),
+        reason: err.to_string(),
+    })
+}
+
+/// Puts new content in place of a file, or leaves the old one.
+fn replace(dir: &Path, name: &str, content: &[u8]) -> Result<(), LabError> {
+    let (path, new) = (dir.join(name), dir.join(format!("{name}.new")));
+    let mut file = File::create(&new).at("create", &new)?;
+    file.write_all(content)
+        .and_then(|()| file.sync_all())
+        .at("write", &new)?;
+    fs::rename(&new, &path).at("write", &path)?;
+    sync_dir(dir)
+}
+
+fn lock(dir: &Path) -> Result<File, LabError> {
+    let path = dir.join(LOCK);
+    let lock = File::open(&path).at("open", &path)?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(_) => Err(LabError::Busy {
+            path: dir.to_owned(),
+        }),
+    }
 }
 
 fn sync_dir(dir: &Path) -> Result<(), LabError> {
@@ -348,9 +413,16 @@ fn read(path: &Path, limit: u64) -> Result<String, LabError> {
     Ok(text)
 }
 
-type LogText = (Vec<Attempt>, Option<String>, u64);
+/// What the log says, and how many bytes of it are whole lines.
+#[derive(Default)]
+struct LogText {
+    attempts: Vec<Attempt>,
+    finished: Option<String>,
+    replanned: Vec<(u32, u32)>,
+    whole: u64,
+}
 
-/// Reads the log; returns the tries, the end, and how many bytes are whole lines.
+/// Reads the log.
 fn read_log(path: &Path) -> Result<LogText, LabError> {
     let text = read(path, LOG_LIMIT)?;
     // What follows the last line break was being written when the power went.
@@ -358,6 +430,7 @@ fn read_log(path: &Path) -> Result<LogText, LabError> {
     let mut attempts: Vec<Attempt> = Vec::new();
     let mut by_run = BTreeMap::new();
     let mut finished = None;
+    let mut replanned = Vec::new();
     for (number, line) in (1..).zip(text.get(..whole).unwrap_or_default().lines()) {
         let line: Line = serde_json::from_str(line).map_err(|err| LabError::State {
             path: path.to_owned(),
@@ -391,6 +464,12 @@ fn read_log(path: &Path) -> Result<LogText, LabError> {
                 seconds,
                 detail,
             } => {
+                if !(0.0..=LONGEST).contains(&seconds) {
+                    return Err(LabError::State {
+                        path: path.to_owned(),
+                        reason: format!("line {number}: no run takes {seconds:e} s"),
+                    });
+                }
                 let attempt = by_run.get(&run).and_then(|at| attempts.get_mut(*at));
                 let Some(attempt) = attempt else {
                     return Err(LabError::State {
@@ -403,9 +482,18 @@ fn read_log(path: &Path) -> Result<LogText, LabError> {
                 attempt.detail = detail;
             }
             Line::Finished { reason } => finished = Some(reason),
+            Line::Replanned { blocks } => {
+                finished = None;
+                replanned.push(blocks);
+            }
         }
     }
-    Ok((attempts, finished, whole as u64))
+    Ok(LogText {
+        attempts,
+        finished,
+        replanned,
+        whole: whole as u64,
+    })
 }
 
 #[cfg(test)]
@@ -470,6 +558,59 @@ mod tests {
         .unwrap();
         let err = State::open(&dir).unwrap_err().to_string();
         assert!(err.contains("log.jsonl: line 2:"), "{err}");
+    }
+
+    #[test]
+    fn a_time_that_no_run_takes_is_an_error_with_its_line() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        let mut state = State::create(&dir, &plan(), "").unwrap();
+        let run = Uuid::now_v7();
+        state.begin(SLOT, run).unwrap();
+        state.end(run, RunEnd::Valid, 1.5, None).unwrap();
+        drop(state);
+        let log = dir.join(LOG);
+        let good = fs::read_to_string(&log).unwrap();
+        for seconds in ["1e300", "-1.0", "4e8"] {
+            let bad = good.replace("\"seconds\":1.5", &format!("\"seconds\":{seconds}"));
+            assert_ne!(bad, good);
+            fs::write(&log, bad).unwrap();
+            let err = State::open(&dir).unwrap_err().to_string();
+            assert!(err.contains("log.jsonl: line 2: no run takes"), "{err}");
+        }
+    }
+
+    #[test]
+    fn an_experiment_that_is_replanned_keeps_its_runs_and_is_not_over() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        let mut state = State::create(&dir, &plan(), "old").unwrap();
+        let run = Uuid::now_v7();
+        state.begin(SLOT, run).unwrap();
+        state.end(run, RunEnd::Valid, 1.5, None).unwrap();
+        state.finish("all blocks are done").unwrap();
+        let more = Plan {
+            blocks: 5,
+            ..plan()
+        };
+        state.replan(&more, "new").unwrap();
+        assert_eq!(state.finished(), None);
+        drop(state);
+        let read = Snapshot::read(&dir).unwrap();
+        assert_eq!((read.plan.blocks, read.text.as_str()), (5, "new"));
+        assert_eq!((read.attempts.len(), read.finished), (1, None));
+        assert_eq!(read.replanned, [(2, 5)]);
+    }
+
+    #[test]
+    fn an_experiment_is_removed_unless_it_is_being_carried_out() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        let state = State::create(&dir, &plan(), "").unwrap();
+        assert!(matches!(State::remove(&dir), Err(LabError::Busy { .. })));
+        drop(state);
+        State::remove(&dir).unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
     }
 
     #[test]

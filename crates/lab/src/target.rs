@@ -69,7 +69,8 @@ pub(crate) fn time_of(text: &str) -> Result<Time, String> {
     }
 }
 
-fn is_virtual(text: &str) -> bool {
+/// Whether a target's times are instruction counts.
+pub(crate) fn is_virtual(text: &str) -> bool {
     let mut options = split_options(text).into_iter().skip(1);
     options.any(|option| option == "virtual-time")
 }

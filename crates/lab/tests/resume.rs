@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use punctual_lab::engine::{Ending, Follower, Look, Runner, Standing, carry_out, slot_is_done};
+use punctual_lab::engine::{
+    Ending, Follower, Look, Outcome, Runner, Standing, carry_out, slot_is_done,
+};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Invocation, Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
@@ -224,4 +226,68 @@ fn a_block_that_does_not_fit_into_the_time_is_not_begun_and_each_run_is_rested_f
     // With the time for it, all four.
     let (ending, all, _, _) = carried_out(&text.replace("30s", "10m"));
     assert_eq!((ending, all), (Ending::Completed, 52));
+}
+
+/// Notes how many runs went on at once.
+struct Wide(Vec<usize>);
+
+impl Runner for Wide {
+    fn run(&mut self, _: Uuid, _: &Invocation) -> (RunEnd, Option<String>) {
+        (RunEnd::Valid, None)
+    }
+
+    fn lanes(&self) -> usize {
+        4
+    }
+
+    fn run_together(&mut self, runs: &[(Uuid, Invocation)]) -> Vec<Outcome> {
+        self.0.push(runs.len());
+        let one = Outcome {
+            end: RunEnd::Valid,
+            detail: None,
+            seconds: 1.0,
+        };
+        vec![one; runs.len()]
+    }
+
+    fn find(&mut self, _: Uuid) -> Option<(RunEnd, Option<String>)> {
+        None
+    }
+
+    fn rest(&mut self, _: Nanos) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn guests_in_virtual_time_run_several_at_once_and_everything_else_alone() {
+    let batches = |levels: &str, sequential: &str| {
+        let text = format!(
+            "name = \"x\"\ncompare = [\"p99\"]\n[[measure]]\ninstrument = \"wakeup\"\n[[factor]]\nname = \"kernel\"\n\
+             target = true\nlevels = {levels}\n[stop]\nblocks = 5\n{sequential}"
+        );
+        let experiment = Experiment::parse("x", &text).unwrap();
+        let plan = Plan::of("x", &experiment, 3).unwrap();
+        let dir = home();
+        let mut state = State::create(&dir.path().join("x"), &plan, &text).unwrap();
+        let mut wide = Wide(Vec::new());
+        let ending = carry_out(&experiment, &mut state, &mut wide, &mut Nobody).unwrap();
+        assert_eq!(ending, Ending::Completed);
+        // Each slot once, whatever ran at once.
+        let slots: std::collections::BTreeSet<Slot> = state
+            .attempts()
+            .iter()
+            .map(|attempt| attempt.slot)
+            .collect();
+        assert_eq!((slots.len(), state.attempts().len()), (10, 10));
+        wide.0
+    };
+    let two = "{ a = \"guest:a,virtual-time\", b = \"guest:b,virtual-time\" }";
+    assert_eq!(batches(two, ""), [4, 4, 2], "two blocks of two at once");
+    let rule = "sequential = { first = 2 }";
+    assert_eq!(batches(two, rule), [2; 5], "a look comes after each block");
+    let real = "{ here = \"here\", b = \"guest:b\" }";
+    assert_eq!(batches(real, ""), [1; 10]);
 }

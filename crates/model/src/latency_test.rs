@@ -57,6 +57,12 @@ pub struct LatencyCell {
     pub kernel: String,
     /// Its image.
     pub image: String,
+    /// Kernel arguments of its own, beside those of all. Absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub append: Vec<String>,
+    /// Fragments whose options its configuration was found to have. Absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config: Vec<String>,
     /// Preemption model: found running, or asked for where nothing ran.
     pub model: String,
     /// The load, as given.

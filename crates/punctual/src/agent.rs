@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use punctual_host::inspect;
 use punctual_kernel::guest::{
-    Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, RunEnd, frame,
-    high_resolution, names,
+    Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
+    Quiet, RunEnd, frame, high_resolution, names,
 };
 use punctual_model::{Clock, Nanos};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
@@ -43,6 +43,15 @@ const SWITCH_WITHIN: Duration = Duration::from_secs(10);
 
 /// Time between two looks whether it has.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Time in which nothing else may run before and after a measurement: some sixty ticks at 250 Hz.
+const QUIET_FOR: Duration = Duration::from_millis(250);
+
+/// Time that the kernel has to become quiet before the first measurement, by the guest's clock.
+const QUIET_WITHIN: Duration = Duration::from_secs(60);
+
+/// Time that what a measurement and its loads left has to end.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What is kept of a measurement's complaints, in bytes.
 const SAID_LIMIT: usize = 16 << 10;
@@ -103,13 +112,14 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
         host: inspect(sys),
         timers,
         dynamic_preempt: kernel_log::find(sys, "Dynamic Preempt: "),
+        quiet: wait_until_quiet(sys, QUIET_WITHIN).0,
         uptime_ns: uptime().get(),
         not_mounted,
     };
     send(&mut line, names::HELLO, &hello)?;
     fail(sys, job.fault)?;
     for (number, run) in job.runs.iter().enumerate() {
-        measure(&mut line, number, run)?;
+        measure(sys, &mut line, number, run)?;
     }
     let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let goodbye = Goodbye {
@@ -142,6 +152,21 @@ fn wait_for_timers(sys: &SysRoot) -> HighResolution {
     }
 }
 
+/// Waits until nothing else runs, for no longer than `within`. Returns the last look, and what it ended with.
+fn wait_until_quiet(sys: &SysRoot, within: Duration) -> (Activity, Census) {
+    let begun = Instant::now();
+    let mut before = Census::take(sys);
+    loop {
+        thread::sleep(QUIET_FOR);
+        let now = Census::take(sys);
+        let activity = now.since(&before, Of::All);
+        if activity.is_quiet() || begun.elapsed() > within {
+            return (activity, now);
+        }
+        before = now;
+    }
+}
+
 fn online(sys: &SysRoot) -> u32 {
     let cpus = sys.fact::<punctual_model::CpuSet>("/sys/devices/system/cpu/online");
     cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(0))
@@ -170,7 +195,13 @@ fn fail(sys: &SysRoot, fault: Option<Fault>) -> Result<(), Failure> {
 }
 
 /// Runs one measurement, and sends what it left.
-fn measure(line: &mut SerialLine, number: usize, run: &JobRun) -> Result<(), Failure> {
+fn measure(
+    sys: &SysRoot,
+    line: &mut SerialLine,
+    number: usize,
+    run: &JobRun,
+) -> Result<(), Failure> {
+    let (before, begun) = wait_until_quiet(sys, SETTLED_WITHIN);
     let output = Command::new("/proc/self/exe")
         .args(&run.arguments)
         .env("PUNCTUAL_HOME", HOME)
@@ -179,6 +210,8 @@ fn measure(line: &mut SerialLine, number: usize, run: &JobRun) -> Result<(), Fai
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .output()?;
+    let during = Census::take(sys).since(&begun, Of::Kernel);
+    let (after, _) = wait_until_quiet(sys, SETTLED_WITHIN);
     let directory = Path::new(HOME).join("runs").join(&run.id);
     let mut files: Vec<_> = match fs::read_dir(&directory) {
         Ok(entries) => entries.collect::<io::Result<_>>()?,
@@ -195,6 +228,11 @@ fn measure(line: &mut SerialLine, number: usize, run: &JobRun) -> Result<(), Fai
     let end = RunEnd {
         status: output.status.code(),
         said: said.chars().take(SAID_LIMIT).collect(),
+        quiet: Quiet {
+            before,
+            during,
+            after,
+        },
     };
     send(line, &names::end(number), &end)?;
     if directory.exists() {

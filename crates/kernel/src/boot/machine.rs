@@ -50,8 +50,9 @@ const TURNS: &str = "rr=record,rrfile=/dev/null";
 pub const CLOCK_BASE: &str = "2026-01-01T00:00:00";
 
 /// Kernel arguments of every guest: the log to the first serial port, an end at once after a panic,
-/// and the same addresses each time.
-pub const APPEND: &str = "console=ttyS0 quiet panic=-1 nokaslr";
+/// the same addresses each time, and no tests of the kernel's own ciphers, which go on for minutes of virtual time after
+/// the first process has started (crypto/testmgr.c; a kernel that has none ignores it).
+pub const APPEND: &str = "console=ttyS0 quiet panic=-1 nokaslr cryptomgr.notests";
 
 /// A guest that is to be.
 #[derive(Clone, Debug)]
@@ -151,7 +152,7 @@ mod tests {
             "-seed 7",
             "-smp 1 -m 512",
             "-serial file:C -serial file:R",
-            "nokaslr preempt=full",
+            "nokaslr cryptomgr.notests preempt=full",
         ] {
             assert!(line.contains(part), "{part}: {line}");
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
 use super::frames::{Frame, FrameError, Frames};
+use super::quiet::{Activity, Quiet};
 use super::timers::HighResolution;
 
 /// The names of frames.
@@ -40,6 +41,8 @@ pub struct Hello {
     /// The line of its log in which a dynamic kernel names its preemption model.
     #[serde(default)]
     pub dynamic_preempt: Option<String>,
+    /// The last look at what else ran, after the kernel had its time to become quiet.
+    pub quiet: Activity,
     /// Time from the start of the kernel's clock until the agent was ready.
     pub uptime_ns: u64,
     /// File systems that could not be mounted, with the reason.
@@ -64,6 +67,8 @@ pub struct RunEnd {
     pub status: Option<i32>,
     /// What it said on standard error.
     pub said: String,
+    /// What else ran before, during and after it.
+    pub quiet: Quiet,
 }
 
 /// A measurement in a guest, as the host has it.
@@ -220,6 +225,7 @@ mod tests {
             host: HostFacts::default(),
             timers: TIMERS,
             dynamic_preempt: None,
+            quiet: Activity::default(),
             uptime_ns: 5,
             not_mounted: Vec::new(),
         };
@@ -231,6 +237,7 @@ mod tests {
         let end = RunEnd {
             status: Some(0),
             said: String::new(),
+            quiet: Quiet::default(),
         };
         vec![
             json("hello", &hello),

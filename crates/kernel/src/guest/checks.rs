@@ -5,8 +5,9 @@
 
 use punctual_model::Check;
 
-use super::answer::Answer;
+use super::answer::{Answer, RunAnswer};
 use super::model::Model;
+use super::quiet::{Activity, Quiet};
 use super::timers::HighResolution;
 use crate::boot::{Design, Machine};
 
@@ -20,7 +21,21 @@ pub fn checks(answer: &Answer, design: &Design, asked: Option<Model>) -> Vec<Che
         timers(answer, design.cpus),
         model(answer, asked),
         clock(answer),
+        quiet(&answer.hello.quiet),
     ]
+}
+
+/// Judges one measurement of a guest: the guest as [`checks`] does, and what else ran before and after `run`.
+pub fn run_checks(
+    answer: &Answer,
+    run: &RunAnswer,
+    design: &Design,
+    asked: Option<Model>,
+) -> Vec<Check> {
+    let mut checks = checks(answer, design, asked);
+    checks.retain(|check| check.id != QUIET);
+    checks.push(quiet_around(&run.end.quiet));
+    checks
 }
 
 fn machine(machine: Machine) -> Check {
@@ -111,16 +126,82 @@ fn clock(answer: &Answer) -> Check {
     )
 }
 
+const QUIET: &str = "guest-quiet";
+
+fn quiet(look: &Activity) -> Check {
+    judge(look, "when it was ready", || {
+        format!(
+            "the kernel was quiet for {} when it was ready: {}",
+            look.window_ns,
+            look.named()
+        )
+    })
+}
+
+fn quiet_around(quiet: &Quiet) -> Check {
+    let before = judge(&quiet.before, "when the measurement began", String::new);
+    if !before.passed() {
+        return before;
+    }
+    judge(&quiet.after, "after the measurement", || {
+        format!(
+            "nothing else ran for {} before the measurement and {} after it; during it the kernel's threads used {:.1} % \
+             of the time: {}",
+            quiet.before.window_ns,
+            quiet.after.window_ns,
+            100.0 * quiet.during.share(),
+            quiet.during.named()
+        )
+    })
+}
+
+fn judge(look: &Activity, when: &str, passed: impl FnOnce() -> String) -> Check {
+    if !look.is_known() {
+        return Check::unknown(QUIET, format!("what else ran {when} is not known"));
+    }
+    if look.is_quiet() {
+        return Check::pass(QUIET, passed());
+    }
+    Check::fail(
+        QUIET,
+        format!(
+            "the kernel was still busy {when}: {}, within {}",
+            look.named(),
+            look.window_ns
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::{Goodbye, Hello};
-    use punctual_model::{CheckStatus, HostFacts};
+    use crate::guest::{Goodbye, Hello, Ran, RunEnd};
+    use punctual_model::{CheckStatus, HostFacts, Nanos};
 
     const GOOD: HighResolution = HighResolution {
         active: 1,
         listed: 1,
     };
+
+    fn still() -> Activity {
+        Activity {
+            window_ns: Nanos::from_millis(250),
+            threads: 40,
+            ..Activity::default()
+        }
+    }
+
+    fn busy() -> Activity {
+        let ran = Ran {
+            name: "cryptomgr_test".to_owned(),
+            cpu_ns: Nanos::from_millis(170),
+        };
+        Activity {
+            cpu_ns: ran.cpu_ns,
+            ran: vec![ran],
+            ..still()
+        }
+    }
 
     fn answer() -> Answer {
         Answer {
@@ -134,6 +215,7 @@ mod tests {
                 },
                 timers: GOOD,
                 dynamic_preempt: None,
+                quiet: still(),
                 uptime_ns: 0,
                 not_mounted: Vec::new(),
             },
@@ -159,6 +241,49 @@ mod tests {
     fn a_good_guest_passes() {
         let checks = judged(&answer(), Some(Model::None));
         assert!(checks.iter().all(Check::passed), "{checks:?}");
+    }
+
+    #[test]
+    fn a_kernel_that_is_still_busy_is_no_pass_and_what_ran_is_named() {
+        let mut guest = answer();
+        guest.hello.quiet = busy();
+        let (found, detail) = status(&judged(&guest, None), "guest-quiet");
+        assert_eq!(found, CheckStatus::Fail);
+        assert!(detail.contains("cryptomgr_test 68.0 %"), "{detail}");
+        guest.hello.quiet = Activity::default();
+        let (found, _) = status(&judged(&guest, None), "guest-quiet");
+        assert_eq!(found, CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn each_measurement_is_judged_by_what_ran_before_and_after_it() {
+        use CheckStatus::{Fail, Pass, Unknown};
+        let looks = [
+            (still(), still(), Pass),
+            (busy(), still(), Fail),
+            (still(), busy(), Fail),
+            (still(), Activity::default(), Unknown),
+        ];
+        for (before, after, expected) in looks {
+            let quiet = Quiet {
+                before,
+                during: still(),
+                after,
+            };
+            let end = RunEnd {
+                status: Some(0),
+                said: String::new(),
+                quiet,
+            };
+            let run = RunAnswer {
+                end,
+                files: std::collections::BTreeMap::new(),
+            };
+            let design = Design::of(Machine::Virtual, 1);
+            let checks = run_checks(&answer(), &run, &design, None);
+            assert_eq!(checks.len(), 5);
+            assert_eq!(status(&checks, "guest-quiet").0, expected);
+        }
     }
 
     #[test]

@@ -74,6 +74,8 @@ fn cell(row: &Row, input: CellInput) -> LatencyCell {
     LatencyCell {
         kernel: row.kernel.clone(),
         image: row.image.display().to_string(),
+        append: row.append.clone(),
+        config: row.config.clone(),
         model: input
             .model
             .clone()
@@ -125,7 +127,7 @@ fn verdict(ours: Band, theirs: Band, tolerance: f64) -> BandVerdict {
 mod tests {
     use super::*;
     use crate::guest::Model;
-    use std::path::PathBuf;
+    use crate::latency_test::Kernel;
 
     fn input(values: &[(f64, u64)]) -> CellInput {
         let runs = (1..)
@@ -146,13 +148,11 @@ mod tests {
 
     fn verdicts(ours: CellInput, base: CellInput, tolerance: f64) -> Vec<BandVerdict> {
         let dir = tempfile::tempdir().unwrap();
-        let kernels: Vec<(Option<String>, PathBuf)> = ["base", "new"]
-            .map(|name| {
-                let path = dir.path().join(name);
-                std::fs::write(&path, "").unwrap();
-                (None, path)
-            })
-            .into();
+        let kernels = ["base", "new"].map(|name| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            Kernel::parse(path.to_str().unwrap()).unwrap()
+        });
         let rows = super::super::rows(&kernels, &[]).unwrap();
         let baseline = Baseline::find("base", &rows).unwrap();
         let (cells, comparisons) = conclude(

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use punctual_model::Nanos;
 use thiserror::Error;
 
+use super::kernel::Kernel;
 use crate::GuestTarget;
 use crate::boot::{Image, Machine};
 use crate::guest::{Job, JobRun, Model};
@@ -26,7 +27,7 @@ pub enum PlanError {
         source: io::Error,
     },
     /// Two kernels have one name.
-    #[error("two kernels are named {name}")]
+    #[error("two kernels are named {name}: name them apart, as in NAME=IMAGE")]
     SameName {
         /// The name.
         name: String,
@@ -58,6 +59,10 @@ pub struct Row {
     pub image: PathBuf,
     /// The model, where it is known before the boot.
     pub model: Option<Model>,
+    /// Kernel arguments of its own.
+    pub append: Vec<String>,
+    /// Fragments whose options its configuration has.
+    pub config: Vec<String>,
     /// Whether the model must be asked for at the boot.
     dynamic: bool,
 }
@@ -96,10 +101,19 @@ pub struct Test {
 impl Test {
     /// Returns the guest of `row` with `seed`.
     pub fn target(&self, row: &Row, seed: u64) -> GuestTarget {
-        let model = row.model.filter(|_| row.dynamic).and_then(Model::argument);
+        let asked = Model::asked_by(row.append.iter().map(String::as_str)).is_some();
+        let model = row.model.filter(|_| row.dynamic && !asked);
+        let model = model.and_then(Model::argument);
+        let own = row.append.iter().cloned();
         GuestTarget {
             machine: Some(Machine::Virtual),
-            append: self.append.iter().cloned().chain(model).collect(),
+            append: self
+                .append
+                .iter()
+                .cloned()
+                .chain(own)
+                .chain(model)
+                .collect(),
             model: row.model,
             seed,
             time_limit: self.time_limit,
@@ -128,23 +142,25 @@ impl Test {
     }
 }
 
-/// Returns the rows of `kernels`: pairs of a name, where one is given, and an image. Of a kernel that
-/// takes its model at the boot all models are tested, or those of `models`.
+/// Returns the rows of `kernels`. Of a kernel that takes its model at the boot those that it names are tested, or those
+/// of `models`, or all.
 ///
 /// # Errors
 ///
 /// Fails on an image that cannot be read, on equal names, and on a kernel without a wanted model.
-pub fn rows(
-    kernels: &[(Option<String>, PathBuf)],
-    models: &[Model],
-) -> Result<Vec<Row>, PlanError> {
+pub fn rows(kernels: &[Kernel], models: &[Model]) -> Result<Vec<Row>, PlanError> {
     let mut rows: Vec<Row> = Vec::new();
-    for (name, path) in kernels {
+    for kernel in kernels {
+        let path = &kernel.image;
         let image = Image::read(path).map_err(|source| PlanError::Image {
             path: path.clone(),
             source,
         })?;
-        let name = name.clone().or_else(|| image.release.clone());
+        let models = match kernel.models.is_empty() {
+            true => models,
+            false => &kernel.models,
+        };
+        let name = kernel.name.clone().or_else(|| image.release.clone());
         let name = name.unwrap_or_else(|| file_name(path));
         if rows.iter().any(|row| row.kernel == name) {
             return Err(PlanError::SameName { name });
@@ -155,6 +171,8 @@ pub fn rows(
             kernel: name.clone(),
             image: path.clone(),
             model,
+            append: kernel.append.clone(),
+            config: kernel.config.clone(),
             dynamic,
         };
         let wanted = |model: &Model| models.is_empty() || models.contains(model);
@@ -250,6 +268,8 @@ mod tests {
             kernel: kernel.to_owned(),
             image: PathBuf::from(format!("/boot/{kernel}")),
             model: Some(model),
+            append: Vec::new(),
+            config: Vec::new(),
             dynamic: model != Model::Rt,
         }
     }
@@ -300,6 +320,15 @@ mod tests {
         assert_eq!(target.append, ["debug", "preempt=full"]);
         assert_eq!((target.seed, target.asked_model()), (3, Some(Model::Full)));
         assert_eq!(test.target(&some()[2], 3).append, ["debug"]);
+        // What a kernel has of its own comes behind what all have, and a model of its own is not asked for twice.
+        let own = |append: &str| Row {
+            append: vec![append.to_owned()],
+            ..some()[1].clone()
+        };
+        let target = test.target(&own("nohz=off"), 3);
+        assert_eq!(target.append, ["debug", "nohz=off", "preempt=full"]);
+        let target = test.target(&own("preempt=full"), 3);
+        assert_eq!(target.append, ["debug", "preempt=full"]);
         let job = test.job();
         assert_eq!(job, test.job());
         assert_eq!(job.runs.len(), 2);
@@ -312,13 +341,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kernel");
         std::fs::write(&path, "no image").unwrap();
-        let kernels = [(None, path.clone()), (None, path.clone())];
+        let kernel = |image: PathBuf| Kernel {
+            image,
+            ..Kernel::default()
+        };
+        let kernels = [kernel(path.clone()), kernel(path)];
         let err = rows(&kernels, &[]).unwrap_err().to_string();
-        assert_eq!(err, "two kernels are named kernel");
+        assert!(err.starts_with("two kernels are named kernel:"), "{err}");
         let one = rows(&kernels[..1], &[]).unwrap();
         assert_eq!((one[0].model, one[0].model_name()), (None, "as built"));
         let err = rows(&kernels[..1], &[Model::Rt]).unwrap_err().to_string();
         assert!(err.contains("nothing of its model"), "{err}");
-        assert!(rows(&[(None, dir.path().join("none"))], &[]).is_err());
+        assert!(rows(&[kernel(dir.path().join("none"))], &[]).is_err());
     }
 }

@@ -137,6 +137,19 @@ pub fn guest_runs(experiment: &Experiment, plan: &Plan) -> u64 {
     runs
 }
 
+/// Whether its runs are guests in virtual time: all of them or none, as the experiment's file was checked for.
+pub fn is_virtual(experiment: &Experiment, plan: &Plan) -> bool {
+    let cell = plan.cells.first();
+    let run = cell.and_then(|cell| invocation(experiment, cell, 0));
+    run.is_some_and(|run| {
+        let mut targets = run
+            .arguments
+            .iter()
+            .filter_map(|argument| argument.strip_prefix("--target="));
+        targets.any(target::is_virtual)
+    })
+}
+
 /// The interval of a thread where the options name none.
 const INTERVAL: Nanos = Nanos::from_millis(1);
 

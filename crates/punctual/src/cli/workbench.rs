@@ -22,7 +22,7 @@ pub use self::compare::{
 };
 pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResultsArgs, ExperimentResumeArgs,
-    ExperimentRunArgs, ExperimentStatusArgs, ExperimentSweepArgs,
+    ExperimentRmArgs, ExperimentRunArgs, ExperimentStatusArgs, ExperimentSweepArgs,
 };
 pub use self::kernel::{
     GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, LatencyFailOn, LatencyTestArgs,

@@ -4,8 +4,10 @@
 //! `punctual experiment`.
 
 mod aside;
+mod edited;
 mod left_out;
 pub(crate) mod plan;
+mod remove;
 pub(crate) mod results;
 mod runner;
 mod status;
@@ -51,6 +53,7 @@ pub(crate) fn run(home: Option<&Path>, action: ExperimentAction) -> Result<Exit,
         ExperimentAction::Run(args) => begin(home, &args),
         ExperimentAction::Resume(args) => resume(home, &args),
         ExperimentAction::Status(args) => status::show(home, &args),
+        ExperimentAction::Rm(args) => remove::run(home, &args),
         ExperimentAction::Results(args) => results::show(home, &args),
         ExperimentAction::Sweep(args) => sweep::write(args),
     }
@@ -105,19 +108,18 @@ fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError
     remark_on_skipped(&plan);
     let store = Store::open(home::find(home)?)?;
     let dir = dir_of(store.home(), &plan.name);
-    if dir.symlink_metadata().is_ok() {
-        return Err(CliError::failed_to(format!("begin experiment `{}`", plan.name))
-            .because(format!("there is one of that name in {}", dir.display()))
-            .hint(format!(
-                "go on with it: `punctual experiment resume {}`; or give the new one another name",
-                plan.name
-            )));
+    let exists = dir.symlink_metadata().is_ok();
+    if exists && !args.replan {
+        return Err(edited::already_there(&dir, &read, &plan));
     }
     if !args.yes {
         ask(&plan::Cost::of(&read.experiment, &plan))?;
     }
     let metrics = Metrics::of(&args.metrics, "experiment", Some(&plan.name))?;
-    let mut state = State::create(&dir, &plan, &read.text)?;
+    let mut state = match exists {
+        true => edited::go_on_by(&dir, &read, &plan)?,
+        false => State::create(&dir, &plan, &read.text)?,
+    };
     let experiment = read.experiment.only(&plan.measurements);
     finish(&store, &experiment, &mut state, args.quiet, metrics)
 }

@@ -163,6 +163,8 @@ mod tests {
             cells: vec![LatencyCell {
                 kernel: "a<b".to_owned(),
                 image: "/boot/a".to_owned(),
+                append: Vec::new(),
+                config: Vec::new(),
                 model: "none".to_owned(),
                 load: "fork".to_owned(),
                 faults: Vec::new(),

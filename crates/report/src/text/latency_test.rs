@@ -30,6 +30,9 @@ pub fn latency_test(test: &LatencyTest) -> String {
     );
     text += &cells(test);
     text.push('\n');
+    for own in of_their_own(test) {
+        text += &paragraph("Kernel", &clean(&own));
+    }
     text += &paragraph("Bands", &bands(test));
     let agent = test.agent.as_ref();
     let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
@@ -72,6 +75,25 @@ fn cells(test: &LatencyTest) -> String {
         row
     });
     table(&header, rows.collect())
+}
+
+/// Says what each kernel has of its own, where it has something.
+fn of_their_own(test: &LatencyTest) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for cell in &test.cells {
+        let mut parts = Vec::new();
+        if !cell.append.is_empty() {
+            parts.push(format!("arguments {}", cell.append.join(" ")));
+        }
+        if !cell.config.is_empty() {
+            parts.push(format!("configuration has {}", cell.config.join(", ")));
+        }
+        let line = format!("{}: {}", cell.kernel, parts.join("; "));
+        if !parts.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// Says what cells are compared with.

@@ -23,6 +23,8 @@ pub enum ExperimentAction {
     Resume(ExperimentResumeArgs),
     /// Show how far experiments are
     Status(ExperimentStatusArgs),
+    /// Remove experiments, so that their names are free; their runs stay in the store
+    Rm(ExperimentRmArgs),
     /// Show what the runs of an experiment say: answers, effects, and what there is to choose from
     Results(ExperimentResultsArgs),
     /// Write the file of a common experiment: one knob over several values
@@ -36,7 +38,7 @@ pub struct ExperimentPlanArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub file: PathBuf,
 
-    /// Seed of the order [default: the file's, or drawn]
+    /// Seed of the order [default: the file's, or one made of its text]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
@@ -60,13 +62,17 @@ pub struct ExperimentRunArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub file: PathBuf,
 
-    /// Seed of the order [default: the file's, or drawn]; recorded
+    /// Seed of the order [default: the file's, or one made of its text]; recorded
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
     /// Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub parameter: Vec<(String, toml::Value)>,
+
+    /// Go on with the experiment of that name as the file says now; its cells must be the same
+    #[arg(long, conflicts_with = "seed")]
+    pub replan: bool,
 
     /// Do not ask, however long it takes
     #[arg(long, short = 'y')]
@@ -105,6 +111,18 @@ pub struct ExperimentStatusArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `experiment rm`
+#[derive(Args, Debug)]
+pub struct ExperimentRmArgs {
+    /// Names of experiments
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Remove their runs too
+    #[arg(long)]
+    pub runs: bool,
 }
 
 /// Options of `experiment results`

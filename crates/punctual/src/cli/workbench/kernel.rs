@@ -136,7 +136,8 @@ Better or worse: the band over all seeds lies apart from the baseline's.";
 #[derive(Args, Debug)]
 #[command(after_help = LATENCY_TEST)]
 pub struct LatencyTestArgs {
-    /// Images of the kernels, bzImage or vmlinuz, as PATH or NAME=PATH
+    /// Images of the kernels, bzImage or vmlinuz, as [NAME=]PATH[,append=ARGS][,model=MODEL][,config=FRAGMENT]:
+    /// arguments and models of its own, and what its configuration must have
     #[arg(required = true, value_name = "KERNEL")]
     pub kernels: Vec<String>,
 

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use clap::Parser as _;
 use punctual_kernel::GuestTarget;
 use punctual_lab::file::{Experiment, Sets};
+use punctual_lab::order::seed_of;
 use punctual_lab::plan::{Plan, guest_runs, invocation, stated_time};
 use punctual_report::comparison::Metric;
 use serde_json::json;
-use uuid::Uuid;
 
 use super::{Read, left_out, tuned};
 use crate::cli::{Cli, ExperimentPlanArgs};
@@ -88,7 +88,8 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
         }
     }
     targets(read)?;
-    let seed = seed.or(read.experiment.seed).unwrap_or_else(drawn);
+    let seed = seed.or(read.experiment.seed);
+    let seed = seed.unwrap_or_else(|| seed_of(&read.text));
     let mut plan = Plan::of(&read.file, &read.experiment, seed)?;
     let mut seen = BTreeSet::new();
     for (number, cell) in (0..).zip(&plan.cells) {
@@ -145,12 +146,6 @@ fn targets(read: &Read) -> Result<(), CliError> {
         }
     }
     Ok(())
-}
-
-/// Draws a seed, from the random bits of a UUID. Short, so that it can be typed again.
-fn drawn() -> u64 {
-    let (_, low) = Uuid::now_v7().as_u64_pair();
-    low % 1_000_000
 }
 
 /// Shows a plan.

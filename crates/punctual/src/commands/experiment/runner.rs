@@ -14,7 +14,7 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punctual_lab::engine::Runner;
+use punctual_lab::engine::{Outcome, Runner};
 use punctual_lab::plan::Invocation;
 use punctual_lab::state::RunEnd;
 use punctual_model::{Ended, Nanos};
@@ -36,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Runs as processes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Child {
     home: PathBuf,
     runs: PathBuf,
@@ -141,6 +141,39 @@ impl Runner for Child {
             let why = error
                 .unwrap_or_else(|| "it ended without a record and without an error".to_owned());
             (end, Some(why))
+        })
+    }
+
+    /// One a CPU, as a latency test has them.
+    fn lanes(&self) -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    fn run_together(&mut self, runs: &[(Uuid, Invocation)]) -> Vec<Outcome> {
+        thread::scope(|scope| {
+            let started: Vec<_> = runs
+                .iter()
+                .map(|(run, what)| {
+                    let mut own = self.clone();
+                    scope.spawn(move || {
+                        let began = Instant::now();
+                        let (end, detail) = own.run(*run, what);
+                        Outcome {
+                            end,
+                            detail,
+                            seconds: began.elapsed().as_secs_f64(),
+                        }
+                    })
+                })
+                .collect();
+            let ends = started.into_iter().map(|run| {
+                run.join().unwrap_or_else(|_| Outcome {
+                    end: RunEnd::Failed,
+                    detail: Some("the thread that watched it panicked".to_owned()),
+                    seconds: 0.0,
+                })
+            });
+            ends.collect()
         })
     }
 

@@ -4,6 +4,7 @@
 //! `punctual kernel latency-test`.
 
 mod boots;
+mod configured;
 mod view;
 
 use std::fs::File;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_kernel::boot::SHIFT;
 use punctual_kernel::latency_test::{
-    Baseline, CellInput, Load, PlanError, Row, Test, chance, conclude, rows,
+    Baseline, CellInput, Kernel, Load, PlanError, Row, Test, chance, conclude, rows,
 };
 use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_model::{BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyTest, Nanos};
@@ -30,7 +31,7 @@ const LOADS: &str = "printk:1000,fork,tmpfs";
 
 /// Boots every kernel, compares, and says so.
 pub(super) fn run(args: &LatencyTestArgs) -> Result<Exit, CliError> {
-    let kernels: Vec<_> = args.kernels.iter().map(|text| named(text)).collect();
+    let kernels = kernels(&args.kernels)?;
     let rows = rows(&kernels, &args.model).map_err(refused)?;
     let baseline = args.baseline.as_deref();
     let baseline = baseline
@@ -108,16 +109,18 @@ fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
     }
 }
 
-/// Takes `NAME=PATH` apart. A path may have the sign too.
-fn named(text: &str) -> (Option<String>, PathBuf) {
-    match text.split_once('=') {
-        Some((name, path))
-            if !name.contains('/') && !name.is_empty() && !Path::new(text).exists() =>
-        {
-            (Some(name.to_owned()), PathBuf::from(path))
+/// Reads the kernels, and refuses one whose configuration lacks what it is to have.
+fn kernels(words: &[String]) -> Result<Vec<Kernel>, CliError> {
+    let kernels = words.iter().map(|text| Kernel::parse(text));
+    let kernels: Vec<Kernel> = kernels
+        .collect::<Result<_, _>>()
+        .map_err(|err| CliError::usage(err.to_string()))?;
+    for kernel in &kernels {
+        for fragment in &kernel.config {
+            configured::require(&kernel.image, fragment)?;
         }
-        _ => (None, PathBuf::from(text)),
     }
+    Ok(kernels)
 }
 
 fn refused(err: PlanError) -> CliError {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::{Design, Machine, SHIFT, tail};
-use punctual_kernel::guest::{Job, JobRun, RunAnswer, checks};
+use punctual_kernel::guest::{Job, JobRun, RunAnswer, run_checks};
 use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestAgent, GuestTime, Nanos, RunRecord};
 use punctual_store::{Raw, Store};
 
@@ -149,9 +149,12 @@ fn record(
     GUEST_RUN_FORMAT.clone_into(&mut record.format);
     // The guest's calendar begins anew each time.
     record.started = Timestamp::try_from(started).ok().map(|t| t.to_string());
-    record
-        .checks
-        .extend(checks(&visit.answer, design, target.asked_model()));
+    record.checks.extend(run_checks(
+        &visit.answer,
+        answer,
+        design,
+        target.asked_model(),
+    ));
     record.valid = record.checks.iter().all(Check::passed);
     record.guest = Some(guest(target, design, agent));
     if record.is_virtual() {

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use punctual_kernel::boot::Machine;
-use punctual_kernel::guest::{Job, Model, RunAnswer, checks};
+use punctual_kernel::guest::{Job, Model, RunAnswer, run_checks};
 use punctual_kernel::latency_test::{CellInput, Row, Test, run_of};
 use punctual_model::{Check, LatencyRun, RunRecord};
 
@@ -124,7 +124,7 @@ fn boot(host: &Host, row: &Row, test: &Test, job: &Job, seed: u64, stop: &StopRe
     let design = target.design(Machine::Virtual);
     match host.visit(&target, &design, job, &stop.flag()) {
         Ok(visit) => {
-            let guest = checks(&visit.answer, &design, target.asked_model());
+            let guest = |run: &_| run_checks(&visit.answer, run, &design, target.asked_model());
             let judged = judged(&visit, &guest, seed);
             Booted {
                 model: judged.model,
@@ -147,13 +147,15 @@ fn boot(host: &Host, row: &Row, test: &Test, job: &Job, seed: u64, stop: &StopRe
     }
 }
 
-fn judged(visit: &Visit, guest: &[Check], seed: u64) -> Boot {
+fn judged(visit: &Visit, guest: &dyn Fn(&RunAnswer) -> Vec<Check>, seed: u64) -> Boot {
     let hello = &visit.answer.hello;
     let model = Model::running(&hello.host, hello.dynamic_preempt.as_deref());
     let runs = visit.answer.runs.iter();
     Boot {
         model: model.ok().map(|(model, _)| model.name().to_owned()),
-        cells: runs.map(|answer| cell(answer, guest, seed)).collect(),
+        cells: runs
+            .map(|answer| cell(answer, &guest(answer), seed))
+            .collect(),
     }
 }
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Going on with an experiment whose file was edited.
+//!
+//! Blocks, time, cool-down, repeats and figures may change. What a cell is may not: runs of two kinds would
+//! stand in one cell. Nor may the order, in which the blocks that are done were measured.
+
+use crate::file::Experiment;
+use crate::plan::{Plan, invocation};
+use crate::state::Attempt;
+
+/// Returns why runs of `old` cannot be runs of `new`, if they cannot.
+pub fn obstacle(
+    (old, old_plan): (&Experiment, &Plan),
+    (new, new_plan): (&Experiment, &Plan),
+    attempts: &[Attempt],
+) -> Option<String> {
+    if attempts.is_empty() {
+        return None;
+    }
+    if new_plan.seed != old_plan.seed {
+        return Some(format!(
+            "its seed is {} now, and the blocks that are done had the order of seed {}",
+            new_plan.seed, old_plan.seed
+        ));
+    }
+    if new_plan.warm_up_blocks != old_plan.warm_up_blocks {
+        return Some("it has another number of warm-up blocks".to_owned());
+    }
+    if new_plan.measurements != old_plan.measurements {
+        return Some("it has other measurements".to_owned());
+    }
+    if new_plan.factors != old_plan.factors || new_plan.cells.len() != old_plan.cells.len() {
+        return Some(format!(
+            "it has other cells: {} of {}, before {} of {}",
+            new_plan.cells.len(),
+            new_plan.factors.join(", "),
+            old_plan.cells.len(),
+            old_plan.factors.join(", ")
+        ));
+    }
+    for (number, (was, is)) in (0..).zip(old_plan.cells.iter().zip(&new_plan.cells)) {
+        let same = (0..).zip(&new_plan.measurements).all(|(measurement, _)| {
+            invocation(old, was, measurement) == invocation(new, is, measurement)
+        });
+        if was != is || !same {
+            return Some(format!(
+                "cell {number} is another one: {}",
+                new_plan.cell_name(number)
+            ));
+        }
+    }
+    let begun = attempts.iter().map(|attempt| attempt.slot.block + 1).max();
+    if begun.is_some_and(|begun| begun > new_plan.all_blocks()) {
+        return Some(format!(
+            "it has {} blocks, and {} were begun",
+            new_plan.all_blocks(),
+            begun.unwrap_or_default()
+        ));
+    }
+    let looked = old.stop.sequential.is_some() || new.stop.sequential.is_some();
+    if looked && new.stop != old.stop {
+        return Some(
+            "a sequential rule holds its error rate only if it was fixed before the first run"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Slot;
+    use crate::state::RunEnd;
+    use uuid::Uuid;
+
+    const TEXT: &str = r#"
+        name = "x"
+        seed = 3
+        compare = ["p99"]
+        [[measure]]
+        instrument = "wakeup"
+        options = { duration = "1s" }
+        [[factor]]
+        name = "load"
+        load = true
+        levels = ["none", "cpu"]
+        [stop]
+        blocks = 4
+    "#;
+
+    fn obstacle_to(change: impl Fn(String) -> String) -> Option<String> {
+        let read = |text: &str| {
+            let experiment = Experiment::parse("x.toml", text).unwrap();
+            let plan = Plan::of("x.toml", &experiment, experiment.seed.unwrap()).unwrap();
+            (experiment, plan)
+        };
+        let (old, new) = (read(TEXT), read(&change(TEXT.to_owned())));
+        let attempt = Attempt {
+            slot: Slot {
+                block: 2,
+                position: 0,
+                cell: 0,
+                measurement: 0,
+            },
+            run: Uuid::nil(),
+            end: Some(RunEnd::Valid),
+            seconds: 1.0,
+            detail: None,
+        };
+        assert_eq!(obstacle((&old.0, &old.1), (&new.0, &new.1), &[]), None);
+        obstacle((&old.0, &old.1), (&new.0, &new.1), &[attempt])
+    }
+
+    #[test]
+    fn more_blocks_and_other_figures_are_the_same_experiment() {
+        let more = |text: String| text.replace("blocks = 4", "blocks = 40\ntime = \"1h\"");
+        assert_eq!(obstacle_to(more), None);
+        let figures = |text: String| text.replace("[\"p99\"]", "[\"p50\", \"max\"]");
+        assert_eq!(obstacle_to(figures), None);
+    }
+
+    #[test]
+    fn what_changes_a_cell_or_the_order_is_another_experiment() {
+        for (from, to, why) in [
+            ("1s", "2s", "cell 0 is another one: load=none"),
+            ("\"cpu\"]", "\"cpu:2\"]", "cell 1 is another one"),
+            (
+                "\"cpu\"]",
+                "\"cpu\", \"fork\"]",
+                "3 of load, before 2 of load",
+            ),
+            ("seed = 3", "seed = 4", "order of seed 3"),
+            ("blocks = 4", "blocks = 2", "2 blocks, and 3 were begun"),
+            ("seed = 3", "seed = 3\nwarm-up-blocks = 1", "warm-up"),
+            (
+                "blocks = 4",
+                "blocks = 4\nsequential = { first = 2 }",
+                "a sequential rule",
+            ),
+        ] {
+            let found = obstacle_to(|text| text.replace(from, to)).unwrap();
+            assert!(found.contains(why), "{to}: {found}");
+        }
+    }
+}
