@@ -18,6 +18,9 @@ options=(--sanitizer none)
 found=()
 
 for target in "${targets[@]}"; do
+    longest=8192
+    # A record is longer than a file of most tools.
+    [[ $target != run_* ]] || longest=32768
     grown=target/fuzz/$target
     kept=fuzz/corpus/$target
     mkdir -p "$grown" "$kept"
@@ -25,7 +28,7 @@ for target in "${targets[@]}"; do
     corpus)
         fresh=$(mktemp -d)
         cargo +nightly fuzz run "${options[@]}" "$target" "$fresh" "$grown" "$kept" -- \
-            -set_cover_merge=1 -max_len=4096 >"$grown.log" 2>&1
+            -set_cover_merge=1 -max_len="$((longest / 2))" >"$grown.log" 2>&1
         rm -rf "$kept"
         mv "$fresh" "$kept"
         chmod 755 "$kept"
@@ -34,7 +37,7 @@ for target in "${targets[@]}"; do
     *)
         echo "$target: $purpose s"
         if ! cargo +nightly fuzz run "${options[@]}" "$target" "$grown" "$kept" crates/peers/tests/golden -- \
-            -max_total_time="$purpose" -max_len=8192 -timeout=5 -rss_limit_mb=1024 -dict=fuzz/formats.dict \
+            -max_total_time="$purpose" -max_len="$longest" -timeout=5 -rss_limit_mb=1024 -dict=fuzz/formats.dict \
             -print_final_stats=1 >"$grown.log" 2>&1; then
             found+=("$target")
             grep -h -m 1 -A 2 -E "panicked at|ERROR: libFuzzer" "$grown.log" || tail -n 5 "$grown.log"

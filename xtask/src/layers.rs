@@ -36,7 +36,10 @@ const TABLE: &[(&str, May)] = &[
         "punctual-peers",
         May::Use(&["punctual-model", "punctual-stats"]),
     ),
-    ("punctual-store", May::Use(&["punctual-model"])),
+    (
+        "punctual-store",
+        May::Use(&["punctual-model", "punctual-sys"]),
+    ),
     (
         "punctual-report",
         May::Use(&["punctual-model", "punctual-stats"]),

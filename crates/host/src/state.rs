@@ -107,7 +107,7 @@ impl PrivateDir {
             return Ok(found);
         }
         if let Some(above) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o755).create(above);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(above);
             made.map_err(|err| failed("make", above, err))?;
         }
         match DirBuilder::new().mode(0o700).create(path) {

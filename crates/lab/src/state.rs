@@ -9,9 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use punctual_sys::dir::read_regular;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -25,8 +26,8 @@ const PLAN: &str = "plan.json";
 const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
 
-/// The largest log that is read, in bytes: some 500 000 runs.
-const LOG_LIMIT: u64 = 256 << 20;
+/// The largest log that is read, in bytes: some 100 000 runs.
+const LOG_LIMIT: u64 = 64 << 20;
 
 /// The longest that a run is believed to have taken, in seconds: ten years.
 const LONGEST: f64 = 10.0 * 365.25 * 86_400.0;
@@ -399,18 +400,11 @@ fn sync_dir(dir: &Path) -> Result<(), LabError> {
 }
 
 fn read(path: &Path, limit: u64) -> Result<String, LabError> {
-    let file = File::open(path).at("open", path)?;
-    let mut text = String::new();
-    file.take(limit + 1)
-        .read_to_string(&mut text)
-        .at("read", path)?;
-    if text.len() as u64 > limit {
-        return Err(LabError::State {
-            path: path.to_owned(),
-            reason: format!("larger than {limit} bytes"),
-        });
-    }
-    Ok(text)
+    let bytes = read_regular(path, limit).at("read", path)?;
+    String::from_utf8(bytes).map_err(|_| LabError::State {
+        path: path.to_owned(),
+        reason: "not text".to_owned(),
+    })
 }
 
 /// What the log says, and how many bytes of it are whole lines.

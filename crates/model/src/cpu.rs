@@ -74,7 +74,10 @@ impl FromStr for CpuSet {
             if lo > hi {
                 return Err(ParseCpuSetError::Reversed { list: s.to_owned() });
             }
-            set.extend(lo..=hi);
+            // A list may be somebody else's and say the same CPUs a million times.
+            if set.len() < CPU_LIMIT as usize {
+                set.extend(lo..=hi);
+            }
         }
         Ok(Self(set))
     }

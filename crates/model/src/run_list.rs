@@ -37,7 +37,7 @@ pub struct RunListEntry {
 }
 
 /// What a list says about a run.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunListFigures {
     /// Start, RFC 3339 in UTC. Null if an imported run does not say.

@@ -17,6 +17,10 @@ fn what_fuzzing_kept_contradicts_itself_nowhere() {
     for target in fs::read_dir(corpus).unwrap() {
         let target = target.unwrap();
         let name = target.file_name().into_string().unwrap();
+        // Those of run directories, which are another crate's.
+        if name.starts_with("run_") {
+            continue;
+        }
         let format = name.replace('_', "-");
         targets += 1;
         for input in fs::read_dir(target.path()).unwrap() {

@@ -171,7 +171,12 @@ pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or give the program t
 impl From<StoreError> for CliError {
     fn from(err: StoreError) -> Self {
         let newer = matches!(err, StoreError::NewerStore { .. });
-        let hint = if err.is_full() {
+        let hint = if matches!(err, StoreError::Unsafe { .. }) {
+            Some(
+                "use a directory of your own, in one that only you or root can write to, with --home DIR or \
+                 PUNCTUAL_HOME",
+            )
+        } else if err.is_full() {
             Some("make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
         } else if err.is_read_only() || err.is_permission() {
             Some("name a directory that you may write to with --home DIR or PUNCTUAL_HOME")

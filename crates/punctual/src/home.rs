@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Where the store is.
+//! Where the store is, and whose.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "workbench")]
+use punctual_store::StoreError;
+#[cfg(feature = "workbench")]
+use punctual_sys::dir::{Dir, Missing};
+
 use crate::error::CliError;
+
+/// Where a user's programs keep what is theirs, below the home directory.
+const DATA: &str = ".local/share";
+
+/// The store of root.
+const ROOTS: &str = "/var/lib/punctual";
 
 /// Returns the store's directory: as given, else `$XDG_DATA_HOME/punctual` or
 /// `~/.local/share/punctual`, for root `/var/lib/punctual`.
@@ -21,13 +32,13 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
             .map_err(|err| CliError::failed_to("find the current directory").because(err));
     }
     if is_root() {
-        return Ok(PathBuf::from("/var/lib/punctual"));
+        return Ok(PathBuf::from(ROOTS));
     }
     // The specification asks to ignore a relative path.
     let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let data = data.filter(|path| path.is_absolute()).or_else(|| {
         let home = env::var_os("HOME").map(PathBuf::from);
-        Some(home.filter(|path| path.is_absolute())?.join(".local/share"))
+        Some(home.filter(|path| path.is_absolute())?.join(DATA))
     });
     data.map(|path| path.join("punctual")).ok_or_else(|| {
         CliError::failed_to("find a place for the store: neither XDG_DATA_HOME nor HOME is set")
@@ -37,4 +48,45 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
 
 fn is_root() -> bool {
     punctual_sys::thread::is_root()
+}
+
+/// Returns the store's directory as one that nobody else can change, to keep more than runs in it.
+/// `missing` says whether it is made, for its owner alone.
+#[cfg(feature = "workbench")]
+pub(crate) fn own(given: Option<&Path>, missing: Missing) -> Result<PathBuf, CliError> {
+    let home = find(given)?;
+    Dir::trusted(&home, missing).map_err(StoreError::from)?;
+    Ok(home)
+}
+
+/// Says where else runs may be, when none was found in `home`: those of `sudo punctual` are in another
+/// store than those of the same user without it.
+#[cfg(feature = "workbench")]
+pub(crate) fn elsewhere(home: &Path) -> Option<String> {
+    let sudo = env::var("SUDO_UID").ok();
+    let (other, how) = match (is_root(), sudo) {
+        (false, _) => (
+            PathBuf::from(ROOTS),
+            "runs made with sudo are there: run the same command with sudo",
+        ),
+        (true, Some(user)) => (
+            home_of(&user)?.join(DATA).join("punctual"),
+            "runs made without sudo are there: run the same command without sudo",
+        ),
+        (true, None) => return None,
+    };
+    // Who asks may not be able to look into it.
+    let is_there = other != home && other.is_dir();
+    is_there.then(|| format!("there is another store, {}; {how}", other.display()))
+}
+
+/// Returns the home directory of a user by number, from the file of users.
+#[cfg(feature = "workbench")]
+fn home_of(user: &str) -> Option<PathBuf> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut users = users
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
+    let found = users.find(|fields| fields.get(2) == Some(&user))?;
+    found.get(5).map(PathBuf::from)
 }

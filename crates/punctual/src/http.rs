@@ -14,6 +14,7 @@ mod response;
 
 use std::io::{self, Read as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -128,8 +129,8 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let thread = std::thread::Builder::new().name("http answer".to_owned());
     let begun = match taken < CONNECTIONS {
         true => thread.spawn(move || {
-            serve(stream, peer, &serving);
-            serving.open.fetch_sub(1, Ordering::AcqRel);
+            let slot = Slot(serving);
+            serve(stream, peer, &slot.0);
         }),
         false => {
             // Without waiting: who is turned away must not hold up the others.
@@ -143,6 +144,15 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     };
     if begun.is_err() {
         shared.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The place of a connection, given back however its thread ends.
+struct Slot(Arc<Shared>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -224,7 +234,9 @@ fn answer(head: &[u8], _peer: SocketAddr, shared: &Shared) -> (Response, bool) {
     };
     let with_body = !request.is_head;
     let response = match shared.access.check(&request) {
-        Ok(()) => (shared.handler)(&request),
+        // A mistake of ours costs one answer, and leaves nobody waiting for it.
+        Ok(()) => catch_unwind(AssertUnwindSafe(|| (shared.handler)(&request)))
+            .unwrap_or_else(|_| Response::text(500, "the program made a mistake here\n")),
         Err(denied) => denied.response(),
     };
     (response, with_body)

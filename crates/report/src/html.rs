@@ -48,6 +48,24 @@ pub fn page_of_site(document: &Document, address: &str, text: &str) -> String {
     written(document, &link)
 }
 
+/// Writes a page of a site that is no report and looks like one: `body` is HTML in which all foreign text is
+/// escaped already ([`escaped`]). It has no script.
+pub fn plain_page(title: &str, body: &str) -> String {
+    let title = Xml(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+<meta name=\"referrer\" content=\"no-referrer\"><link rel=\"icon\" href=\"data:,\"><title>{title} - Punctual</title>\n\
+<style>{STYLE}</style></head>\n<body><div class=\"wrap\"><header><p class=\"made\"><a href=\"/\">All runs</a></p>\
+<div class=\"row\"><h1>{title}</h1></div></header>\n<main>{body}</main></div></body></html>\n"
+    )
+}
+
+/// Makes a text harmless in HTML, in an element and in a quoted attribute.
+pub fn escaped(text: &str) -> String {
+    Xml(text).to_string()
+}
+
 fn written(document: &Document, link: &str) -> String {
     let mut charts: Vec<serde_json::Value> = Vec::new();
     let mut body = String::new();

@@ -37,6 +37,25 @@ fn sextet(digit: u8) -> Option<u8> {
     }
 }
 
+/// Encodes `bytes`; the logs are written by a library.
+#[cfg(test)]
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = (0..3).fold(0_usize, |bits, at| {
+            bits << 8 | usize::from(group.get(at).copied().unwrap_or(0))
+        });
+        for at in 0..4 {
+            text.push(match at > group.len() {
+                true => '=',
+                false => char::from(digits[bits >> (18 - 6 * at) & 63]),
+            });
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::decode;

@@ -9,8 +9,11 @@
 //!
 //! The formats keep counts only. The clamped count and the exact extremes are not in them: a
 //! histogram that was read has the borders of its outermost buckets as extremes, and no clamped
-//! values. Reading takes no more than the memory that the header asks for, which a hostile file may
-//! set to 4 GiB; do not read files of unknown origin without a limit on memory.
+//! values.
+//!
+//! They are written by the `hdrhistogram` crate and read by [`payload`](crate::payload): no length in a
+//! file is believed before as many bytes have come, and a log has limits on what it may unpack to
+//! ([`HlogLimits`]).
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,12 +23,12 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{
-    DeserializeError, Deserializer, Serializer, V2DeflateSerializeError, V2DeflateSerializer,
-    V2SerializeError, V2Serializer,
+    Serializer, V2DeflateSerializeError, V2DeflateSerializer, V2SerializeError, V2Serializer,
 };
 
 use crate::LatencyHistogram;
 use crate::base64;
+use crate::payload::{self, Budget};
 
 const DIGITS: u8 = 3;
 
@@ -49,6 +52,25 @@ pub struct HistogramLog {
     pub start: Option<SystemTime>,
     /// The histograms, in the order of the log.
     pub entries: Vec<TaggedHistogram>,
+}
+
+/// What an interval log may unpack to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct HlogLimits {
+    /// Histograms.
+    pub entries: usize,
+    /// Bytes of their buckets, and of their payloads as they are unpacked.
+    pub bytes: u64,
+}
+
+impl Default for HlogLimits {
+    /// 16384 histograms in 256 MiB: those of 1000 threads over the default range.
+    fn default() -> Self {
+        Self {
+            entries: 16_384,
+            bytes: 256 << 20,
+        }
+    }
 }
 
 /// A histogram or an interval log could not be written.
@@ -94,6 +116,14 @@ pub enum ReadHistogramError {
         digits: u8,
         /// The lowest value that the file tells from 0.
         unit: u64,
+    },
+    /// It unpacks to more than was allowed.
+    #[error("more than {limit} {what}, the most that are read")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
     },
     /// A line of an interval log is malformed.
     #[error("interval log is malformed at byte {offset}")]
@@ -151,31 +181,7 @@ impl LatencyHistogram {
     /// [`ReadHistogramError`] when the reader fails or ends early, the payload is malformed, or its
     /// resolution is below ours.
     pub fn read_v2(reader: &mut impl Read) -> Result<Self, ReadHistogramError> {
-        let hdr: Histogram<u64> = Deserializer::new()
-            .deserialize(reader)
-            .map_err(|e| match e {
-                DeserializeError::IoError(e) => ReadHistogramError::Read(e),
-                other => ReadHistogramError::Decode {
-                    reason: other.to_string(),
-                },
-            })?;
-        if hdr.sigfig() < DIGITS || hdr.low() != 1 {
-            return Err(ReadHistogramError::Coarse {
-                digits: hdr.sigfig(),
-                unit: hdr.low(),
-            });
-        }
-        let mut histogram = Self::new(hdr.high());
-        for step in hdr.iter_recorded() {
-            // The end of the last bucket may lie above the range that the header states.
-            let end = step.value_iterated_to();
-            let value = hdr.lowest_equivalent(end).min(hdr.high());
-            histogram.record_n(value, step.count_at_value());
-        }
-        if histogram.count() > 0 {
-            histogram = histogram.with_extremes(hdr.min(), hdr.max());
-        }
-        Ok(histogram)
+        payload::read(reader, &mut Budget::new(HlogLimits::default().bytes))
     }
 
     fn to_hdr(&self) -> Result<Histogram<u64>, WriteHistogramError> {
@@ -249,7 +255,7 @@ pub fn write_hlog(
     Ok(())
 }
 
-/// Reads an HdrHistogram interval log.
+/// Reads an HdrHistogram interval log within the default limits.
 ///
 /// The start of an entry counts from the start of the log if the log states a base time, else it is
 /// what the line says.
@@ -258,10 +264,25 @@ pub fn write_hlog(
 ///
 /// [`ReadHistogramError`] when the reader fails, a line is malformed, or a histogram cannot be read.
 pub fn read_hlog(reader: &mut impl Read) -> Result<HistogramLog, ReadHistogramError> {
+    read_hlog_within(reader, HlogLimits::default())
+}
+
+/// Reads an HdrHistogram interval log as [`read_hlog`] does, within limits.
+///
+/// # Errors
+///
+/// As [`read_hlog`]; [`ReadHistogramError::Limit`].
+pub fn read_hlog_within(
+    reader: &mut impl Read,
+    limits: HlogLimits,
+) -> Result<HistogramLog, ReadHistogramError> {
     let mut bytes = Vec::new();
+    // Text, of which every byte takes more than one unpacked.
     reader
+        .take(limits.bytes.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(ReadHistogramError::Read)?;
+    let mut budget = Budget::new(limits.bytes);
     let mut log = HistogramLog {
         start: None,
         entries: Vec::new(),
@@ -278,6 +299,12 @@ pub fn read_hlog(reader: &mut impl Read) -> Result<HistogramLog, ReadHistogramEr
                 log.start = log.start.or_else(|| UNIX_EPOCH.checked_add(since_epoch));
             }
             LogEntry::Interval(interval) => {
+                if log.entries.len() >= limits.entries {
+                    return Err(ReadHistogramError::Limit {
+                        what: "histograms",
+                        limit: limits.entries as u64,
+                    });
+                }
                 let payload = base64::decode(interval.encoded_histogram()).ok_or_else(|| {
                     ReadHistogramError::Decode {
                         reason: "the payload is not base64".to_owned(),
@@ -287,7 +314,7 @@ pub fn read_hlog(reader: &mut impl Read) -> Result<HistogramLog, ReadHistogramEr
                     tag: interval.tag().map(|tag| tag.as_str().to_owned()),
                     start: interval.start_timestamp(),
                     duration: interval.duration(),
-                    histogram: LatencyHistogram::read_v2(&mut &payload[..])?,
+                    histogram: payload::read(&mut &payload[..], &mut budget)?,
                 });
             }
         }
@@ -393,8 +420,7 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(LatencyHistogram::read_v2(&mut &bytes[..end]).is_err());
         }
-        // Past the length field, which would only ask for memory.
-        for at in (8..bytes.len()).chain(0..4) {
+        for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut altered = bytes.clone();
                 altered[at] ^= 1 << bit;
@@ -405,6 +431,118 @@ mod tests {
             assert!(read_hlog(&mut text.as_bytes()).is_err(), "{text}");
         }
         assert!(read_hlog(&mut &b""[..]).unwrap().entries.is_empty());
+    }
+
+    #[test]
+    fn what_is_read_is_what_hdrhistogram_reads() {
+        use hdrhistogram::serialization::Deserializer;
+        let cases = [
+            (3, 1 << 40),
+            (3, 2),
+            (3, u64::MAX),
+            (4, 1 << 30),
+            (5, 123_456_789),
+        ];
+        for (digits, high) in cases {
+            let mut hdr = Histogram::<u64>::new_with_bounds(1, high, digits).unwrap();
+            let mut value = 1_u64;
+            while value <= high / 3 {
+                hdr.record_n(value, value.count_ones().into()).unwrap();
+                value = value * 3 + 1;
+            }
+            for value in [0, 1, high / 2, high] {
+                hdr.record(value).unwrap();
+            }
+            for deflated in [false, true] {
+                let mut bytes = Vec::new();
+                match deflated {
+                    true => drop(
+                        V2DeflateSerializer::new()
+                            .serialize(&hdr, &mut bytes)
+                            .unwrap(),
+                    ),
+                    false => drop(V2Serializer::new().serialize(&hdr, &mut bytes).unwrap()),
+                }
+                let again: Histogram<u64> =
+                    Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+                let mut expected = LatencyHistogram::new(again.high());
+                for step in again.iter_recorded() {
+                    let value = again.lowest_equivalent(step.value_iterated_to());
+                    expected.record_n(value.min(again.high()), step.count_at_value());
+                }
+                let expected = expected.with_extremes(again.min(), again.max());
+                let read = LatencyHistogram::read_v2(&mut &bytes[..]).unwrap();
+                assert!(read == expected, "{digits} {high}: {read:?} {expected:?}");
+            }
+        }
+    }
+
+    /// A payload as a hostile writer makes it.
+    fn payload(length: u32, digits: u32, low: u64, high: u64, counts: &[u8]) -> Vec<u8> {
+        let mut bytes = 0x1c84_9313_u32.to_be_bytes().to_vec();
+        for field in [length, 0, digits] {
+            bytes.extend(field.to_be_bytes());
+        }
+        bytes.extend(low.to_be_bytes());
+        bytes.extend(high.to_be_bytes());
+        bytes.extend(1_f64.to_be_bytes());
+        bytes.extend(counts);
+        bytes
+    }
+
+    fn deflated(payload: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        packed.write_all(payload).unwrap();
+        let packed = packed.finish().unwrap();
+        let mut bytes = 0x1c84_9314_u32.to_be_bytes().to_vec();
+        bytes.extend((packed.len() as u32).to_be_bytes());
+        bytes.extend(packed);
+        bytes
+    }
+
+    #[test]
+    fn no_length_is_believed_before_the_bytes_have_come() {
+        let read = |bytes: Vec<u8>| LatencyHistogram::read_v2(&mut &bytes[..]);
+        // 4 GiB of counts are said, and none is there.
+        let said = read(payload(u32::MAX, 3, 1, 1 << 40, &[])).unwrap_err();
+        assert!(matches!(said, ReadHistogramError::Read(_)), "{said}");
+        let said = read(deflated(&payload(u32::MAX, 3, 1, 1 << 40, &[2; 8]))).unwrap_err();
+        assert!(matches!(said, ReadHistogramError::Read(_)), "{said}");
+        // As many as said, and more than there are buckets: a kilobyte that unpacks to a megabyte.
+        let many = vec![0; 1 << 20];
+        let said = read(deflated(&payload(1 << 20, 3, 1, 1 << 40, &many))).unwrap_err();
+        assert!(matches!(said, ReadHistogramError::Decode { .. }), "{said}");
+        // Counts whose sum no number holds.
+        let mut most = vec![0xff; 8];
+        most.push(0x7f);
+        let sum = [&most[..], &most, &most].concat();
+        let said = read(payload(sum.len() as u32, 3, 1, 1 << 40, &sum)).unwrap_err();
+        assert!(matches!(said, ReadHistogramError::Decode { .. }), "{said}");
+        for (digits, low, high) in [(6, 1, 9), (3, 1, 1), (3, 1, 0), (3, 0, 9), (u32::MAX, 1, 9)] {
+            let said = read(payload(0, digits, low, high, &[]));
+            assert!(said.is_err(), "{digits} {low} {high}");
+        }
+    }
+
+    #[test]
+    fn a_log_unpacks_to_no_more_than_was_allowed() {
+        let line = |n: usize| {
+            let encoded = crate::base64::encode(&deflated(&payload(0, 3, 1, u64::MAX, &[])));
+            format!("Tag={n},0.000,1.000,0,{encoded}\n")
+        };
+        let log: String = (0..100).map(line).collect();
+        let within = |entries, bytes| {
+            read_hlog_within(&mut log.as_bytes(), HlogLimits { entries, bytes })
+                .map(|log| log.entries.len())
+        };
+        assert_eq!(within(100, 64 << 20).unwrap(), 100);
+        let said = within(99, 64 << 20).unwrap_err().to_string();
+        assert_eq!(said, "more than 99 histograms, the most that are read");
+        let said = within(100, 4 << 20).unwrap_err().to_string();
+        assert!(
+            said.starts_with("more than 4194304 bytes of histograms"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -61,6 +61,11 @@ impl LatencyHistogram {
         }
     }
 
+    /// The bytes that the buckets of a histogram up to `highest` ns take.
+    pub(crate) fn bytes_for(highest: u64) -> u64 {
+        (size_of::<Self>() + (index_of(highest) + 1) * size_of::<u64>()) as u64
+    }
+
     /// Records one latency of `ns` nanoseconds.
     ///
     /// Hot: it allocates nothing.

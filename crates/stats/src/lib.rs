@@ -16,6 +16,7 @@ mod holm;
 pub mod moments;
 mod num;
 pub mod online;
+mod payload;
 mod poisson;
 pub mod precision;
 pub mod psquare;
@@ -38,7 +39,8 @@ pub use batch::{BatchMeans, autocorrelation_time};
 pub use dependence::Exceedances;
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
 pub use exchange::{
-    HistogramLog, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog, write_hlog,
+    HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog,
+    read_hlog_within, write_hlog,
 };
 pub use histogram::LatencyHistogram;
 pub use holm::holm;

@@ -32,6 +32,16 @@ pub(crate) fn floor_u64(x: f64) -> u64 {
     x.floor() as u64
 }
 
+/// Returns the number whose sign is the last bit: 0, -1, 1, -2 and so on.
+#[expect(clippy::cast_possible_wrap, reason = "halved, it is below 2^63")]
+pub(crate) const fn from_zig_zag(coded: u64) -> i64 {
+    let half = (coded >> 1) as i64;
+    match coded & 1 {
+        0 => half,
+        _ => !half,
+    }
+}
+
 /// Converts an element count or an index; a machine that has 64-bit addresses loses nothing.
 pub(crate) fn index(x: u64) -> usize {
     usize::try_from(x).unwrap_or(usize::MAX)

@@ -7,6 +7,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use punctual_sys::dir::TrustError;
+
 use crate::samples::SamplesFault;
 
 /// The operating system refused something on a path.
@@ -62,6 +64,15 @@ pub enum StoreError {
     /// The operating system refused something.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// Somebody else than root and the caller could change the store, or lead what is written to it
+    /// elsewhere.
+    #[error("use store {}: {reason}", path.display())]
+    Unsafe {
+        /// The directory or link that somebody else has in hand: the store's, or one on the way.
+        path: PathBuf,
+        /// Who, and why.
+        reason: String,
+    },
     /// The store was written by a newer program; nothing in it was touched.
     #[error(
         "open store {}: its format is {found}, this program knows {supported} and older",
@@ -118,6 +129,16 @@ pub enum StoreError {
         /// The most that is read.
         limit: u64,
     },
+    /// The artifact is larger than what is read.
+    #[error("write {}: {size} bytes, and at most {limit} are read", path.display())]
+    ArtifactSize {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+        /// The most that is read.
+        limit: u64,
+    },
     /// The name cannot be that of an artifact.
     #[error("write artifact `{name}`: not a plain file name, or one that the store uses itself")]
     ArtifactName {
@@ -152,6 +173,28 @@ impl StoreError {
         match self {
             Self::Path(err) => Some(err),
             _ => None,
+        }
+    }
+}
+
+impl From<TrustError> for StoreError {
+    fn from(err: TrustError) -> Self {
+        match err {
+            TrustError::Io {
+                action,
+                path,
+                source,
+            } => Self::Path(PathError {
+                action,
+                path,
+                source,
+            }),
+            TrustError::Unsafe { path, reason } => Self::Unsafe { path, reason },
+            // A kind that was added to the error later.
+            other => Self::Unsafe {
+                path: PathBuf::new(),
+                reason: other.to_string(),
+            },
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::stored::StoredRun;
 
 /// Fewer characters of an id are not looked at: all ids of a day begin alike.
-const SHORTEST_PREFIX: usize = 4;
+const SHORTEST_PART: usize = 4;
 
 /// A run that could be meant.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,7 +38,7 @@ pub enum FindError {
         known: Vec<Candidate>,
     },
     /// More than one run is meant.
-    #[error("find run `{selector}`: {} runs have this name or begin with this id", candidates.len())]
+    #[error("find run `{selector}`: {} runs have this name, or an id that begins or ends so", candidates.len())]
     Ambiguous {
         /// What was asked for.
         selector: String,
@@ -62,20 +62,22 @@ fn nothing(known: usize) -> String {
     match known {
         0 => "the store has no runs".to_owned(),
         1 => "the only run has another id and name".to_owned(),
-        n => format!("none of {n} runs has this id, begin of an id (4 characters or more) or name"),
+        n => format!(
+            "none of {n} runs has this name, this id, or an id that begins or ends so (4 characters or more)"
+        ),
     }
 }
 
 impl Store {
-    /// Finds the run that `selector` means: `last`, an id, the first four or more characters of
-    /// one id, or the name of one run.
+    /// Finds the run that `selector` means: `last`, an id, the first or the last four or more characters
+    /// of one id, as lists and pages show them, or the name of one run.
     ///
     /// `last` is the newest run even if that one cannot be read: an older one is not the last.
     ///
     /// # Errors
     /// As [`FindError`] says.
     pub fn find(&self, selector: &str) -> Result<StoredRun, FindError> {
-        let ids = Names::read(self.runs_dir())?.ids;
+        let ids = Names::read(self.runs())?.ids;
         let open = |id: Uuid| {
             self.entry(id).run.map_err(|source| FindError::Unreadable {
                 selector: selector.to_owned(),
@@ -90,13 +92,15 @@ impl Store {
             return open(id);
         }
         let known: Vec<_> = ids.into_iter().map(|id| self.candidate(id)).collect();
-        let prefix = selector.to_ascii_lowercase();
+        // A page writes the end of an id behind an ellipsis.
+        let part = selector.trim_start_matches(['.', '…']).to_ascii_lowercase();
         let mut candidates: Vec<_> = known
             .iter()
             .filter(|run| {
-                let begins =
-                    prefix.len() >= SHORTEST_PREFIX && run.id.to_string().starts_with(&prefix);
-                begins || run.name.as_deref() == Some(selector)
+                let id = run.id.to_string();
+                let is_part =
+                    part.len() >= SHORTEST_PART && (id.starts_with(&part) || id.ends_with(&part));
+                is_part || run.name.as_deref() == Some(selector)
             })
             .cloned()
             .collect();

@@ -4,9 +4,10 @@
 //! The index: the figures of all runs in one SQLite file, so that a list need not read them all.
 //!
 //! It is derived. A run is in it under the modification time and size that its run.json had; when
-//! these differ, or the directory is gone, the row is made anew or removed. A damaged file, or one
-//! with another [`SCHEMA_VERSION`], is replaced. Where the file cannot be written the same index
-//! is made in memory.
+//! these differ, or the directory is gone, the row is made anew or removed. A damaged file, or one of
+//! ours ([`APPLICATION`]) that has not the tables that we make, is replaced. Somebody else's database
+//! is left alone, and not read further: then, and where the file cannot be written or somebody else
+//! could lead us to another, the same index is made in memory.
 
 mod row;
 mod sync;
@@ -15,16 +16,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use uuid::Uuid;
 
 use crate::error::PathError;
-use crate::store::Store;
+use crate::store::{Runs, Store};
 
 pub use row::{RunFigures, RunRow};
 
+/// Kept in SQLite's `application_id`: `PNCT`. Only such a file is ours to replace.
+const APPLICATION: i64 = 0x504e_4354;
+
 /// Kept in SQLite's `user_version`. Every change of the table or of what is put in it raises it.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 
 /// Another process is never longer at the index.
 const BUSY: Duration = Duration::from_secs(5);
@@ -32,7 +36,9 @@ const BUSY: Duration = Duration::from_secs(5);
 /// The figures of all runs.
 #[derive(Debug)]
 pub struct Index {
-    runs: PathBuf,
+    runs: Runs,
+    /// Where it is on disk.
+    file: Option<PathBuf>,
     connection: Connection,
     foreign: Vec<PathBuf>,
     fallback: Option<String>,
@@ -69,29 +75,81 @@ impl Store {
     /// # Errors
     /// [`IndexError::Path`] if the directory of the runs cannot be read.
     pub fn index(&self) -> Result<Index, IndexError> {
-        let (runs, file) = (self.runs_dir(), self.home().join("index.sqlite"));
-        let first = match Index::on_disk(runs, &file) {
-            Err(IndexError::Sqlite(err)) => err,
-            result => return result,
+        let runs = self.runs();
+        let Some(file) = self.trusted_path("index.sqlite") else {
+            return Index::in_memory(
+                runs,
+                Some("somebody else can write to the store".to_owned()),
+            );
         };
-        if is_refusal(&first) {
-            return Index::in_memory(runs, Some(&first));
+        let kept_out = |err: Trouble| match err {
+            Trouble::Index(err) if is_refusal(&err) => Ok(err.to_string()),
+            Trouble::Foreign => Ok(format!("{} is another program's", file.display())),
+            other => Err(other),
+        };
+        let first = match Index::on_disk(runs, &file) {
+            Ok(index) => return Ok(index),
+            Err(err) => kept_out(err),
+        };
+        match first {
+            Ok(reason) => return Index::in_memory(runs, Some(reason)),
+            // Damaged, or of another version: nothing is lost with it.
+            Err(_) => remove_index(&file),
         }
-        // Damaged, or not ours: nothing is lost with it.
-        remove_index(&file);
         match Index::on_disk(runs, &file) {
-            Err(IndexError::Sqlite(err)) => Index::in_memory(runs, Some(&err)),
-            result => result,
+            Ok(index) => Ok(index),
+            Err(Trouble::Index(IndexError::Path(err))) => Err(err.into()),
+            Err(err) => Index::in_memory(runs, Some(err.to_string())),
         }
+    }
+}
+
+/// Why the file of the index is not the index.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A database that is not ours.
+    #[error("it is another program's")]
+    Foreign,
+    /// Ours, and not of this version, or changed.
+    #[error("its tables are not those of this version")]
+    Tables,
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(err: rusqlite::Error) -> Self {
+        Self::Index(err.into())
+    }
+}
+
+impl From<PathError> for Trouble {
+    fn from(err: PathError) -> Self {
+        Self::Index(err.into())
     }
 }
 
 impl Index {
     /// Returns the runs that the filter lets through, newest first, the unreadable included.
     ///
+    /// Where a row of the file makes no sense, the list is made of the runs, and the next [`Store::index`]
+    /// makes a new file.
+    ///
     /// # Errors
-    /// [`IndexError::Sqlite`] if the index is damaged; the next [`Store::index`] makes a new one.
+    /// [`IndexError::Path`] if the directory of the runs cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunRow>, IndexError> {
+        match (self.query(filter), &self.file) {
+            (Err(IndexError::Sqlite(err)), Some(file)) => {
+                if !is_refusal(&IndexError::Sqlite(err)) {
+                    remove_index(file);
+                }
+                Self::in_memory(&self.runs, None)?.query(filter)
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn query(&self, filter: &Filter) -> Result<Vec<RunRow>, IndexError> {
         let mut query = self.connection.prepare(
             "SELECT * FROM runs
              WHERE (?1 IS NULL OR name = ?1)
@@ -117,20 +175,34 @@ impl Index {
         self.fallback.as_deref()
     }
 
-    fn on_disk(runs: &Path, file: &Path) -> Result<Self, IndexError> {
-        Self::with(runs, Connection::open(file)?)
-    }
-
-    fn in_memory(runs: &Path, reason: Option<&rusqlite::Error>) -> Result<Self, IndexError> {
-        let mut index = Self::with(runs, Connection::open_in_memory()?)?;
-        index.fallback = reason.map(ToString::to_string);
+    fn on_disk(runs: &Runs, file: &Path) -> Result<Self, Trouble> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut index = Self::with(runs, Connection::open_with_flags(file, flags)?)?;
+        index.file = Some(file.to_owned());
         Ok(index)
     }
 
-    fn with(runs: &Path, connection: Connection) -> Result<Self, IndexError> {
+    fn in_memory(runs: &Runs, reason: Option<String>) -> Result<Self, IndexError> {
+        let mut index = match Self::with(runs, Connection::open_in_memory()?) {
+            Ok(index) => index,
+            Err(Trouble::Index(err)) => return Err(err),
+            // It had no tables but those that we made.
+            Err(Trouble::Foreign | Trouble::Tables) => {
+                return Err(rusqlite::Error::InvalidQuery.into());
+            }
+        };
+        index.fallback = reason;
+        Ok(index)
+    }
+
+    fn with(runs: &Runs, connection: Connection) -> Result<Self, Trouble> {
         connection.busy_timeout(BUSY)?;
         let mut index = Self {
-            runs: runs.to_owned(),
+            runs: runs.clone(),
+            file: None,
             connection,
             foreign: Vec::new(),
             fallback: None,
@@ -141,7 +213,10 @@ impl Index {
 }
 
 /// Whether SQLite could not use a file that may be in order.
-fn is_refusal(err: &rusqlite::Error) -> bool {
+fn is_refusal(err: &IndexError) -> bool {
+    let IndexError::Sqlite(err) = err else {
+        return false;
+    };
     matches!(
         err.sqlite_error_code(),
         Some(

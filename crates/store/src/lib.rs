@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod clean;
+pub mod decode;
 mod disk;
 mod error;
 mod find;

@@ -3,16 +3,15 @@
 
 //! What is in a store, the unreadable included.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use uuid::Uuid;
 
 use crate::clean::{TRASH, is_temporary};
-use crate::disk::{At as _, remove_tree, sync_dir};
+use crate::disk::{At as _, sync_dir};
 use crate::error::{PathError, ReadError, StoreError};
-use crate::store::Store;
+use crate::store::{Runs, Store};
 use crate::stored::StoredRun;
 
 /// Everything in a store.
@@ -51,7 +50,7 @@ impl Store {
     /// `EACCES` if the directory of the runs cannot be read. A run that cannot be read is no error
     /// but an entry.
     pub fn entries(&self) -> Result<Listing, StoreError> {
-        let names = Names::read(self.runs_dir())?;
+        let names = Names::read(self.runs())?;
         let runs = names.ids.into_iter().map(|id| self.entry(id)).collect();
         Ok(Listing {
             runs,
@@ -61,12 +60,17 @@ impl Store {
 
     /// Reads the run of this id, as far as it can be read.
     pub fn entry(&self, id: Uuid) -> RunEntry {
-        let path = run_path(self.runs_dir(), id);
         RunEntry {
             id,
-            run: read_run(&path, id),
-            path,
+            run: read_run(self.runs(), id),
+            path: self.runs().path(id),
         }
+    }
+
+    /// Whether there is a run of this id, readable or not.
+    pub fn has(&self, id: Uuid) -> bool {
+        let held = self.runs().open();
+        held.is_ok_and(|held| held.runs.stat(id.to_string()).is_ok())
     }
 
     /// Removes a run, readable or not. A crash meanwhile leaves it whole or gone.
@@ -74,39 +78,37 @@ impl Store {
     /// # Errors
     /// `ENOENT` if there is none, `EACCES`, `EROFS` as [`StoreError::Path`].
     pub fn remove(&self, id: Uuid) -> Result<(), StoreError> {
-        let runs = self.runs_dir();
-        let (run, trash) = (run_path(runs, id), runs.join(format!("{TRASH}{id}")));
+        let runs = &self.held_to_write()?.runs;
+        let (run, trash) = (id.to_string(), format!("{TRASH}{id}"));
+        let at = |name: &str| runs.path().join(name);
         // From an earlier removal that did not come to its end.
-        match trash.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => remove_tree(&trash)?,
-            Ok(_) => {
-                let kind = io::ErrorKind::AlreadyExists;
-                let err = io::Error::new(kind, "in the way, and not of this program");
-                return Err(PathError::new("replace", &trash, err).into());
-            }
-            Err(_) => {}
+        if runs.has_dir(&trash) {
+            runs.remove_tree(&trash).at("remove", &at(&trash))?;
+        } else if runs.stat(&trash).is_ok() {
+            let kind = io::ErrorKind::AlreadyExists;
+            let err = io::Error::new(kind, "in the way, and not of this program");
+            return Err(PathError::new("replace", &at(&trash), err).into());
         }
-        fs::rename(&run, &trash).at("remove", &run)?;
+        runs.rename(&run, runs, &trash).at("remove", &at(&run))?;
         sync_dir(runs)?;
-        Ok(remove_tree(&trash)?)
+        Ok(runs.remove_tree(&trash).at("remove", &at(&trash))?)
     }
 }
 
 impl Names {
     /// Reads the names; no directory has none.
-    pub(crate) fn read(runs: &Path) -> Result<Self, PathError> {
-        let entries = match fs::read_dir(runs).at("read", runs) {
+    pub(crate) fn read(runs: &Runs) -> Result<Self, PathError> {
+        let held = match runs.open() {
             Err(err) if err.is_missing() => return Ok(Self::default()),
-            entries => entries?,
+            held => held?,
         };
+        let dir = &held.runs;
         let mut names = Self::default();
-        for entry in entries {
-            let entry = entry.at("read", runs)?;
-            let name = entry.file_name();
+        for name in dir.names().at("read", dir.path())? {
             match name.to_str().and_then(id_of_name) {
                 Some(id) => names.ids.push(id),
-                None if is_temporary(&entry) => {}
-                None => names.foreign.push(entry.path()),
+                None if is_temporary(dir, &name) => {}
+                None => names.foreign.push(dir.path().join(name)),
             }
         }
         names.ids.sort_unstable_by(|a, b| b.cmp(a));
@@ -121,16 +123,12 @@ pub(crate) fn id_of_name(name: &str) -> Option<Uuid> {
     (id.to_string() == name).then_some(id)
 }
 
-pub(crate) fn run_path(runs: &Path, id: Uuid) -> PathBuf {
-    runs.join(id.to_string())
-}
-
 /// Reads a run of the store, whose record must have the id that its directory has.
-pub(crate) fn read_run(path: &Path, id: Uuid) -> Result<StoredRun, ReadError> {
-    let run = StoredRun::open(path)?;
+pub(crate) fn read_run(runs: &Runs, id: Uuid) -> Result<StoredRun, ReadError> {
+    let run = StoredRun::of_store(runs, id)?;
     if run.record().id != id.to_string() {
         return Err(ReadError::OtherId {
-            path: path.to_owned(),
+            path: runs.path(id),
             found: run.record().id.clone(),
         });
     }

@@ -79,6 +79,8 @@ pub(crate) struct SampleReader<R> {
     /// One record as it is in the file, which may be longer than those that we know.
     record: Vec<u8>,
     count: u64,
+    /// The samples that there can be.
+    most: u64,
     state: Reading,
 }
 
@@ -90,11 +92,12 @@ enum Reading {
 }
 
 impl<R: Read> SampleReader<R> {
-    pub(crate) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R, most: u64) -> Self {
         Self {
             input,
             record: Vec::new(),
             count: 0,
+            most,
             state: Reading::Header,
         }
     }
@@ -128,7 +131,10 @@ impl<R: Read> SampleReader<R> {
             latency_ns: u64_at(bytes, 20),
         };
         if thread != END_OF_SAMPLES {
-            self.count = self.count.saturating_add(1);
+            if self.count >= self.most {
+                return Err(SamplesFault::TooMany { most: self.most });
+            }
+            self.count += 1;
             return Ok(Some((thread, sample)));
         }
         let (said, found) = (sample.t_ns, self.count);
@@ -186,6 +192,12 @@ pub enum SamplesFault {
         said: u64,
         /// The number of records.
         found: u64,
+    },
+    /// There are more than the record of the run counts.
+    #[error("there are more than {most} samples, as many as the run's record allows for")]
+    TooMany {
+        /// The number that there may be.
+        most: u64,
     },
     /// There is more after the end record.
     #[error("there is something after its end")]
@@ -247,7 +259,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Read {
-        SampleReader::new(bytes).collect()
+        SampleReader::new(bytes, u64::MAX).collect()
     }
 
     fn sample() -> impl Strategy<Value = (u32, Sample)> {
@@ -306,6 +318,20 @@ mod tests {
         longer.push(0);
         let err = read(&longer).unwrap_err();
         assert!(matches!(err, SamplesFault::AfterEnd));
+    }
+
+    #[test]
+    fn more_samples_than_were_counted_are_not_read() {
+        let whole = write(&[(0, Sample::default()), (1, Sample::default())]);
+        for (most, fits) in [(1, false), (2, true), (3, true)] {
+            let read: Read = SampleReader::new(&whole[..], most).collect();
+            assert_eq!(read.is_ok(), fits, "{most}");
+        }
+        let mut reader = SampleReader::new(&whole[..], 1);
+        assert!(reader.next().is_some_and(|first| first.is_ok()));
+        let next = reader.next().unwrap().unwrap_err();
+        assert!(matches!(next, SamplesFault::TooMany { most: 1 }), "{next}");
+        assert!(reader.next().is_none());
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! Opening a store.
 
 use std::cmp::Ordering;
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use punctual_sys::dir::{Dir, Missing};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -23,12 +23,34 @@ pub const STORE_FORMAT: &str = "punctual.store/1";
 /// Larger than any `store.json`.
 const STORE_FILE_LIMIT: u64 = 64 << 10;
 
+/// The file that says that a directory is a store.
+const STORE_FILE: &str = "store.json";
+
+/// The directory of the runs.
+const RUNS: &str = "runs";
+
 /// A directory of runs.
 #[derive(Debug)]
 pub struct Store {
-    home: PathBuf,
-    runs: PathBuf,
+    place: Runs,
+    path: PathBuf,
+    is_trusted: bool,
     leftovers: Vec<PathError>,
+}
+
+/// A store whose directories are held open.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) home: Dir,
+    pub(crate) runs: Dir,
+}
+
+/// Where the runs are. A store that is only read is opened anew each time: it may come and go, and many
+/// runs shall not hold many descriptors.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    home: PathBuf,
+    held: Option<Arc<Held>>,
 }
 
 #[derive(Deserialize)]
@@ -40,27 +62,38 @@ impl Store {
     /// Opens the store at `home`, makes it if there is none, and removes what dead processes left.
     ///
     /// # Errors
+    /// [`StoreError::Unsafe`] if somebody else than root and the caller could change or replace it;
     /// [`StoreError::NewerStore`] if a newer program made it, [`StoreError::NotAStore`] if
     /// `store.json` is something else, `EACCES`, `EROFS` or `ENOSPC` if it cannot be made.
     pub fn open(home: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let mut store = Self::at(home.into());
-        if !check_format(&store.home)? {
-            store.create()?;
-        }
-        make_dir(&store.runs, 0o777)?;
-        store.leftovers = clean::clean(&store.home);
+        let home = home.into();
+        let found = match Dir::trusted(&home, Missing::Leave)? {
+            Some(dir) if check_format(&dir)? => dir,
+            _ => create(&home)?,
+        };
+        let held = Held::of(found)?;
+        let leftovers = clean::clean(&held.home, &held.runs);
+        let mut store = Self::at(home, true);
+        store.place.held = Some(Arc::new(held));
+        store.leftovers = leftovers;
         Ok(store)
     }
 
-    /// Opens the store at `home` to read it. Makes nothing; no store there is an empty store.
+    /// Opens the store at `home` to read it. Makes nothing; no store there is an empty store. Somebody
+    /// else's store is read like one's own: no symbolic link in it is followed, and nothing is removed.
     ///
     /// # Errors
     /// [`StoreError::NewerStore`] if a newer program made it, [`StoreError::NotAStore`] if
     /// `store.json` is something else, `EACCES` if it cannot be read.
     pub fn open_existing(home: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let mut store = Self::at(home.into());
-        if check_format(&store.home)? {
-            store.leftovers = clean::clean(&store.home);
+        let mut store = Self::at(home.into(), false);
+        let is_store = match Dir::open(&store.place.home).at("read", &store.place.home) {
+            Err(err) if err.is_missing() => false,
+            dir => check_format(&dir?)?,
+        };
+        if is_store && let Ok(held) = store.held_to_write() {
+            store.is_trusted = true;
+            store.leftovers = clean::clean(&held.home, &held.runs);
         }
         Ok(store)
     }
@@ -68,20 +101,20 @@ impl Store {
     /// Begins a run. Nothing of it is seen by readers before [`RunWriter::finish`].
     ///
     /// # Errors
-    /// [`StoreError::RunExists`]; `ENOSPC`, `EDQUOT`, `EROFS`, `EACCES` as
+    /// [`StoreError::RunExists`]; [`StoreError::Unsafe`]; `ENOSPC`, `EDQUOT`, `EROFS`, `EACCES` as
     /// [`StoreError::Path`].
     pub fn begin(&self, id: Uuid, raw: Raw) -> Result<RunWriter, StoreError> {
-        RunWriter::begin(&self.home, id, raw)
+        RunWriter::begin(&self.held_to_write()?, id, raw)
     }
 
     /// Returns the directory of the store.
     pub fn home(&self) -> &Path {
-        &self.home
+        &self.place.home
     }
 
     /// Returns the directory of the runs.
     pub fn runs_dir(&self) -> &Path {
-        &self.runs
+        &self.path
     }
 
     /// Returns what dead processes left and this one was not allowed to remove.
@@ -89,42 +122,102 @@ impl Store {
         &self.leftovers
     }
 
-    fn at(home: PathBuf) -> Self {
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.place
+    }
+
+    /// Returns where a file of the store may be written that is reached by a path, if nobody else can
+    /// lead that path elsewhere.
+    #[cfg(feature = "index")]
+    pub(crate) fn trusted_path(&self, name: &str) -> Option<PathBuf> {
+        let home = match self.is_trusted {
+            true => self.held_to_write().ok()?,
+            false => return None,
+        };
+        home.home.real_path().ok().map(|home| home.join(name))
+    }
+
+    /// Holds the store open, as one that nobody else can change.
+    pub(crate) fn held_to_write(&self) -> Result<Arc<Held>, StoreError> {
+        if let Some(held) = &self.place.held {
+            return Ok(Arc::clone(held));
+        }
+        let home = &self.place.home;
+        let missing = || PathError::new("open", home, io::ErrorKind::NotFound.into());
+        let dir = Dir::trusted(home, Missing::Leave)?.ok_or_else(missing)?;
+        Ok(Arc::new(Held::of(dir)?))
+    }
+
+    fn at(home: PathBuf, is_trusted: bool) -> Self {
         Self {
-            runs: home.join("runs"),
-            home,
+            path: home.join(RUNS),
+            place: Runs { home, held: None },
+            is_trusted,
             leftovers: Vec::new(),
         }
     }
+}
 
-    fn create(&self) -> Result<(), StoreError> {
-        make_dir(&self.home, 0o700)?;
-        // Two first starts at once: one writes, the other finds it written.
-        let _guard = clean::lock_alone(&self.home)?;
-        if check_format(&self.home)? {
-            return Ok(());
-        }
-        let (path, tmp) = (
-            self.home.join("store.json"),
-            self.home.join(".tmp-store.json"),
-        );
-        let text = format!("{{\"format\":\"{STORE_FORMAT}\"}}\n");
-        let written = write_synced(&tmp, text.as_bytes())
-            .and_then(|()| fs::rename(&tmp, &path).at("create", &path));
-        if let Err(err) = written {
-            // Best effort: the first error is the one to tell, and the next start writes over it.
-            drop(fs::remove_file(&tmp));
-            return Err(err.into());
-        }
-        make_dir(&self.runs, 0o777)?;
-        Ok(sync_dir(&self.home)?)
+impl Held {
+    fn of(home: Dir) -> Result<Self, StoreError> {
+        let path = home.path().join(RUNS);
+        let runs = home.make_dir(RUNS, 0o755).map_err(|err| match err.kind() {
+            // "Not a directory" alone would not say what is one.
+            io::ErrorKind::NotADirectory => {
+                io::Error::new(io::ErrorKind::NotADirectory, "a file is in the way")
+            }
+            _ => err,
+        });
+        let runs = runs.at("create", &path)?;
+        runs.check()?;
+        Ok(Self { home, runs })
     }
 }
 
+impl Runs {
+    /// Opens the directory of the runs.
+    pub(crate) fn open(&self) -> Result<Arc<Held>, PathError> {
+        if let Some(held) = &self.held {
+            return Ok(Arc::clone(held));
+        }
+        let home = Dir::open(&self.home).at("read", &self.home)?;
+        let runs = home.dir(RUNS).at("read", &self.home.join(RUNS))?;
+        Ok(Arc::new(Held { home, runs }))
+    }
+
+    /// Returns the path of a run, to be shown.
+    pub(crate) fn path(&self, id: Uuid) -> PathBuf {
+        self.home.join(RUNS).join(id.to_string())
+    }
+}
+
+fn create(path: &Path) -> Result<Dir, StoreError> {
+    let missing = || PathError::new("create", path, io::ErrorKind::NotFound.into());
+    let home = Dir::trusted(path, Missing::Make)?.ok_or_else(missing)?;
+    // Two first starts at once: one writes, the other finds it written.
+    let _guard = clean::lock_alone(&home)?;
+    if check_format(&home)? {
+        return Ok(home);
+    }
+    const TMP: &str = ".tmp-store.json";
+    let text = format!("{{\"format\":\"{STORE_FORMAT}\"}}\n");
+    let written = write_synced(&home, TMP, text.as_bytes()).and_then(|()| {
+        home.rename(TMP, &home, STORE_FILE)
+            .at("create", &path.join(STORE_FILE))
+    });
+    if let Err(err) = written {
+        // Best effort: the first error is the one to tell, and the next start writes over it.
+        drop(home.remove_file(TMP));
+        return Err(err.into());
+    }
+    sync_dir(&home)?;
+    Ok(home)
+}
+
 /// Returns whether `home` has a `store.json` of a version that this program knows.
-fn check_format(home: &Path) -> Result<bool, StoreError> {
-    let path = home.join("store.json");
-    let bytes = match read_limited(&path, STORE_FILE_LIMIT) {
+fn check_format(home: &Dir) -> Result<bool, StoreError> {
+    let path = home.path().join(STORE_FILE);
+    let bytes = match read_limited(home, STORE_FILE, STORE_FILE_LIMIT) {
         Ok(bytes) => bytes,
         Err(err) if err.is_missing() => return Ok(false),
         Err(err) => return Err(err.into()),
@@ -136,7 +229,7 @@ fn check_format(home: &Path) -> Result<bool, StoreError> {
     match Format::of(&file.format, STORE_FORMAT) {
         Format::Known => Ok(true),
         Format::Newer => Err(StoreError::NewerStore {
-            path: home.to_owned(),
+            path: home.path().to_owned(),
             found: file.format,
             supported: STORE_FORMAT,
         }),
@@ -174,18 +267,6 @@ impl Format {
             Ordering::Greater => Self::Newer,
             _ => Self::Known,
         }
-    }
-}
-
-fn make_dir(path: &Path, mode: u32) -> Result<(), PathError> {
-    match DirBuilder::new().recursive(true).mode(mode).create(path) {
-        // What is in the way may be a file; "File exists" alone would not say so.
-        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(PathError::new(
-            "create",
-            path,
-            io::Error::new(io::ErrorKind::NotADirectory, "a file is in the way"),
-        )),
-        result => result.at("create", path),
     }
 }
 

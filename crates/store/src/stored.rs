@@ -3,32 +3,41 @@
 
 //! Reading one run.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_model::{Event, NEWEST_RUN_FORMAT, RunRecord, Sample, ThreadSample};
+use punctual_sys::dir::Dir;
 use serde::Deserialize;
+use uuid::Uuid;
 
-use crate::disk::{At as _, is_regular, open_regular, read_limited};
+use crate::decode::{self, EventFault};
+use crate::disk::{At as _, read_limited};
 use crate::error::{PathError, ReadError};
-use crate::samples::SampleReader;
-use crate::store::Format;
+use crate::store::{Format, Runs};
 use crate::writer::{EVENTS_FILE, RUN_FILE, SAMPLES_FILE, is_artifact_name};
 
 /// The most that a record may have. Read, it takes many times that in memory, and it may be someone
 /// else's. One of 4096 threads, the most that a run has, has about 10 MB.
 pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
 /// More than any artifact has.
-const ARTIFACT_LIMIT: u64 = 256 << 20;
-/// More than any event has.
-const LINE_LIMIT: u64 = 16 << 20;
+pub(crate) const ARTIFACT_LIMIT: u64 = 64 << 20;
 
 /// A run whose record could be read.
 #[derive(Clone, Debug)]
 pub struct StoredRun {
+    place: Place,
     path: PathBuf,
     record: Box<RunRecord>,
+}
+
+/// Where the directory of a run is looked for.
+#[derive(Clone, Debug)]
+enum Place {
+    /// In a store, where a symbolic link is none.
+    Store(Runs, Uuid),
+    /// Where a user says.
+    Path,
 }
 
 /// The keys of run.json that say whether the others can be read.
@@ -45,8 +54,24 @@ impl StoredRun {
     /// damaged, [`ReadError::Path`] if it cannot be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
+        let dir = Dir::open(&path).at("open", &path)?;
+        Self::read(&dir, Place::Path, path)
+    }
+
+    /// Reads the run of this id in a store.
+    pub(crate) fn of_store(runs: &Runs, id: Uuid) -> Result<Self, ReadError> {
+        let path = runs.path(id);
+        let place = Place::Store(runs.clone(), id);
+        let dir = place.open(&path)?;
+        Self::read(&dir, place, path)
+    }
+
+    fn read(dir: &Dir, place: Place, path: PathBuf) -> Result<Self, ReadError> {
         let file = path.join(RUN_FILE);
-        let bytes = read_limited(&file, RECORD_LIMIT)?;
+        let bytes = read_limited(dir, RUN_FILE, RECORD_LIMIT)?;
+        if let Err(what) = decode::parts(&bytes) {
+            return Err(PathError::new("read", &file, io::Error::other(what)).into());
+        }
         let damaged = |source| ReadError::Record {
             path: file.clone(),
             source,
@@ -69,7 +94,11 @@ impl StoredRun {
             }
         }
         let record = serde_json::from_slice(&bytes).map_err(damaged)?;
-        Ok(Self { path, record })
+        Ok(Self {
+            place,
+            path,
+            record,
+        })
     }
 
     /// Returns the directory.
@@ -89,7 +118,7 @@ impl StoredRun {
 
     /// Whether every sample is stored.
     pub fn has_samples(&self) -> bool {
-        is_regular(&self.path.join(SAMPLES_FILE))
+        self.dir().is_ok_and(|dir| dir.has_file(SAMPLES_FILE))
     }
 
     /// Reads the samples one by one, in the order in which they were stored.
@@ -122,7 +151,8 @@ impl StoredRun {
         &self,
     ) -> Result<impl Iterator<Item = Result<(u32, Sample), ReadError>> + use<>, ReadError> {
         let path = self.path.join(SAMPLES_FILE);
-        let reader = SampleReader::new(decompressed(&path)?);
+        let file = self.dir()?.file(SAMPLES_FILE).at("read", &path)?;
+        let reader = decode::samples(file, &self.record).at("read", &path)?;
         Ok(reader.map(move |next| {
             next.map_err(|source| ReadError::Samples {
                 path: path.clone(),
@@ -140,37 +170,17 @@ impl StoredRun {
         &self,
     ) -> Result<impl Iterator<Item = Result<Event, ReadError>> + use<>, ReadError> {
         let path = self.path.join(EVENTS_FILE);
-        let mut input = decompressed(&path)?;
-        let mut line_number = 0_u64;
-        let mut done = false;
-        Ok(std::iter::from_fn(move || {
-            if done {
-                return None;
-            }
-            line_number += 1;
-            let mut line = Vec::new();
-            let read = (&mut input).take(LINE_LIMIT).read_until(b'\n', &mut line);
-            match read {
-                Ok(0) => {
-                    done = true;
-                    None
-                }
-                Ok(_) => {
-                    // A line without an end is cut short, or too long.
-                    done = line.last() != Some(&b'\n');
-                    Some(
-                        serde_json::from_slice(&line).map_err(|source| ReadError::Event {
-                            path: path.clone(),
-                            line: line_number,
-                            source,
-                        }),
-                    )
-                }
-                Err(err) => {
-                    done = true;
-                    Some(Err(PathError::new("read", &path, err).into()))
-                }
-            }
+        let file = self.dir()?.file(EVENTS_FILE).at("read", &path)?;
+        let reader = decode::events(file, &self.record).at("read", &path)?;
+        Ok(reader.map(move |next| {
+            next.map_err(|fault| match fault {
+                EventFault::Line { line, source } => ReadError::Event {
+                    path: path.clone(),
+                    line,
+                    source,
+                },
+                EventFault::Io(err) => PathError::new("read", &path, err).into(),
+            })
         }))
     }
 
@@ -182,7 +192,7 @@ impl StoredRun {
         if !is_artifact_name(name) {
             return Ok(None);
         }
-        match read_limited(&self.path.join(name), ARTIFACT_LIMIT) {
+        match read_limited(&self.dir()?, name, ARTIFACT_LIMIT) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(err) if err.is_missing() => Ok(None),
             Err(err) => Err(err.into()),
@@ -194,18 +204,24 @@ impl StoredRun {
     /// # Errors
     /// [`ReadError::Path`] if the directory cannot be read.
     pub fn size_bytes(&self) -> Result<u64, ReadError> {
-        let size = || {
-            fs::read_dir(&self.path)?.try_fold(0_u64, |sum, entry| {
-                io::Result::Ok(sum.saturating_add(entry?.metadata()?.len()))
-            })
-        };
-        Ok(size().at("examine", &self.path)?)
+        let dir = self.dir()?;
+        let names = dir.names().at("examine", &self.path)?;
+        Ok(names.iter().fold(0_u64, |sum, name| {
+            let size = dir.stat(name).map_or(0, |stat| stat.st_size);
+            sum.saturating_add(u64::try_from(size).unwrap_or(0))
+        }))
+    }
+
+    fn dir(&self) -> Result<Dir, PathError> {
+        self.place.open(&self.path)
     }
 }
 
-fn decompressed(
-    path: &Path,
-) -> Result<BufReader<zstd::Decoder<'static, BufReader<File>>>, PathError> {
-    let decoder = zstd::Decoder::new(open_regular(path)?).at("read", path)?;
-    Ok(BufReader::with_capacity(64 << 10, decoder))
+impl Place {
+    fn open(&self, path: &Path) -> Result<Dir, PathError> {
+        match self {
+            Self::Store(runs, id) => runs.open()?.runs.dir(id.to_string()).at("open", path),
+            Self::Path => Dir::open(path).at("open", path),
+        }
+    }
 }

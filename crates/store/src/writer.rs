@@ -4,18 +4,21 @@
 //! Writing one run.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use punctual_model::{Event, RunRecord, Sample};
+use punctual_sys::dir::Dir;
 use uuid::Uuid;
 
 use crate::clean::{self, LOCK, TMP};
-use crate::disk::{At as _, remove_tree, sync_dir, write_synced};
+use crate::disk::{At as _, sync_dir, write_synced};
 use crate::error::{PathError, StoreError};
 use crate::samples::{END_OF_SAMPLES, SampleWriter};
-use crate::stored::RECORD_LIMIT;
+use crate::store::Held;
+use crate::stored::{ARTIFACT_LIMIT, RECORD_LIMIT};
 
 pub(crate) const RUN_FILE: &str = "run.json";
 pub(crate) const EVENTS_FILE: &str = "events.jsonl.zst";
@@ -40,8 +43,8 @@ pub enum Raw {
 /// A run that is being written. Dropped without [`RunWriter::finish`], it leaves nothing.
 pub struct RunWriter {
     id: Uuid,
-    home: PathBuf,
-    dir: PathBuf,
+    store: Arc<Held>,
+    dir: Dir,
     events: Option<ZstdFile>,
     samples: Option<SampleWriter<ZstdFile>>,
     state: State,
@@ -59,36 +62,38 @@ enum State {
 impl fmt::Debug for RunWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunWriter")
-            .field("dir", &self.dir)
+            .field("dir", &self.dir.path())
             .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
 
 impl RunWriter {
-    pub(crate) fn begin(home: &Path, id: Uuid, raw: Raw) -> Result<Self, StoreError> {
-        let runs = home.join("runs");
-        let run = runs.join(id.to_string());
-        let dir = runs.join(format!("{TMP}{id}"));
-        let guard = clean::lock_shared(home)?;
-        if run.symlink_metadata().is_ok() {
-            return Err(StoreError::RunExists { path: run });
+    pub(crate) fn begin(store: &Arc<Held>, id: Uuid, raw: Raw) -> Result<Self, StoreError> {
+        let runs = &store.runs;
+        let (run, name) = (id.to_string(), temporary(id));
+        let path = runs.path().join(&name);
+        let guard = clean::lock_shared(&store.home)?;
+        if runs.stat(&run).is_ok() {
+            let path = runs.path().join(run);
+            return Err(StoreError::RunExists { path });
         }
-        fs::create_dir(&dir).at("create", &dir)?;
-        let lock = clean::lock_alone(&dir);
+        runs.make_new_dir(&name, 0o755).at("create", &path)?;
+        let dir = runs.dir(&name).at("open", &path);
+        let lock = dir.and_then(|dir| Ok((clean::lock_alone(&dir)?, dir)));
         drop(guard);
-        let lock = match lock {
-            Ok(lock) => lock,
+        let (lock, dir) = match lock {
+            Ok(both) => both,
             Err(err) => {
                 // Best effort: the first error is the one to tell, and the next start cleans.
-                drop(remove_tree(&dir));
+                drop(runs.remove_tree(&name));
                 return Err(err.into());
             }
         };
         // From here on, dropping the writer removes the directory.
         let mut writer = Self {
             id,
-            home: home.to_owned(),
+            store: Arc::clone(store),
             dir,
             events: None,
             samples: None,
@@ -98,7 +103,7 @@ impl RunWriter {
         writer.events = Some(writer.compressed(EVENTS_FILE, EVENTS_LEVEL)?);
         if raw == Raw::Keep {
             let file = writer.compressed(SAMPLES_FILE, SAMPLES_LEVEL)?;
-            let path = writer.dir.join(SAMPLES_FILE);
+            let path = writer.dir.path().join(SAMPLES_FILE);
             writer.samples = Some(SampleWriter::new(file).at("write", &path)?);
         }
         Ok(writer)
@@ -143,15 +148,22 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`StoreError::ArtifactName`] unless the name is letters, digits, `.`, `-` and `_` and not
-    /// one of the store's own; `ENOSPC`, `EDQUOT`, `EIO` as [`StoreError::Path`].
+    /// one of the store's own; [`StoreError::ArtifactSize`]; `ENOSPC`, `EDQUOT`, `EIO` as [`StoreError::Path`].
     pub fn artifact(&mut self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if !is_artifact_name(name) {
             return Err(StoreError::ArtifactName {
                 name: name.to_owned(),
             });
         }
-        let path = self.dir.join(name);
-        let written = write_synced(&path, bytes);
+        if bytes.len() as u64 > ARTIFACT_LIMIT {
+            self.state = State::Failed;
+            return Err(StoreError::ArtifactSize {
+                path: self.dir.path().join(name),
+                size: bytes.len() as u64,
+                limit: ARTIFACT_LIMIT,
+            });
+        }
+        let written = write_synced(&self.dir, name, bytes);
         if written.is_err() {
             self.state = State::Failed;
         }
@@ -175,9 +187,9 @@ impl RunWriter {
                 EVENTS_FILE => {
                     // Empty as yet: nobody has told us an event.
                     drop(self.events.take());
-                    write_synced(&self.dir.join(name), bytes)?;
+                    write_synced(&self.dir, name, bytes)?;
                 }
-                SAMPLES_FILE => write_synced(&self.dir.join(name), bytes)?,
+                SAMPLES_FILE => write_synced(&self.dir, name, bytes)?,
                 _ => self.artifact(name, bytes)?,
             }
         }
@@ -196,36 +208,36 @@ impl RunWriter {
         let id = self.id.to_string();
         if self.state == State::Failed {
             return Err(StoreError::Incomplete {
-                path: self.dir.clone(),
+                path: self.dir.path().to_owned(),
             });
         }
         if record.id != id {
             return Err(StoreError::OtherRun {
-                path: self.dir.clone(),
+                path: self.dir.path().to_owned(),
                 found: record.id.clone(),
             });
         }
         let events = self.events.take().map(zstd::Encoder::finish);
-        close(events, &self.dir.join(EVENTS_FILE))?;
+        close(events, &self.dir.path().join(EVENTS_FILE))?;
         let samples = self
             .samples
             .take()
             .map(|samples| samples.finish()?.finish());
-        close(samples, &self.dir.join(SAMPLES_FILE))?;
+        close(samples, &self.dir.path().join(SAMPLES_FILE))?;
 
-        let path = self.dir.join(RUN_FILE);
-        write_synced(&path, &record_text(record, &path)?)?;
+        let text = record_text(record, &self.dir.path().join(RUN_FILE))?;
+        write_synced(&self.dir, RUN_FILE, &text)?;
         self.rename(&id)
     }
 
     fn rename(&mut self, id: &str) -> Result<PathBuf, StoreError> {
-        let runs = self.home.join("runs");
-        let run = runs.join(id);
-        let lock = self.dir.join(LOCK);
-        let _guard = clean::lock_shared(&self.home)?;
-        fs::remove_file(&lock).at("remove", &lock)?;
+        let runs = &self.store.runs;
+        let run = runs.path().join(id);
+        let _guard = clean::lock_shared(&self.store.home)?;
+        let lock = self.dir.path().join(LOCK);
+        self.dir.remove_file(LOCK).at("remove", &lock)?;
         sync_dir(&self.dir)?;
-        match fs::rename(&self.dir, &run) {
+        match runs.rename(temporary(self.id), runs, id) {
             Err(err)
                 if matches!(
                     err.kind(),
@@ -239,13 +251,13 @@ impl RunWriter {
             result => result.at("create", &run)?,
         }
         self.state = State::Renamed;
-        sync_dir(&runs)?;
+        sync_dir(runs)?;
         Ok(run)
     }
 
     fn compressed(&self, name: &str, level: i32) -> Result<ZstdFile, PathError> {
-        let path = self.dir.join(name);
-        let file = File::create_new(&path).at("create", &path)?;
+        let path = self.dir.path().join(name);
+        let file = self.dir.new_file(name).at("create", &path)?;
         let mut encoder = zstd::Encoder::new(BufWriter::new(file), level).at("create", &path)?;
         encoder.include_checksum(true).at("create", &path)?;
         Ok(encoder)
@@ -255,7 +267,7 @@ impl RunWriter {
         if written.is_err() {
             self.state = State::Failed;
         }
-        Ok(written.at("write", &self.dir.join(name))?)
+        Ok(written.at("write", &self.dir.path().join(name))?)
     }
 }
 
@@ -263,9 +275,14 @@ impl Drop for RunWriter {
     fn drop(&mut self) {
         if self.state != State::Renamed {
             // Best effort: what stays is removed by the next start.
-            drop(remove_tree(&self.dir));
+            drop(self.store.runs.remove_tree(temporary(self.id)));
         }
     }
+}
+
+/// The name of a run that is being written.
+fn temporary(id: Uuid) -> String {
+    format!("{TMP}{id}")
 }
 
 /// Writes a record as text, indented unless it is too large that way.

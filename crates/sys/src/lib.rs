@@ -15,6 +15,7 @@ pub mod below;
 pub mod child;
 pub mod clock;
 pub mod dense;
+pub mod dir;
 pub mod guest;
 pub mod icmp;
 pub mod keep;

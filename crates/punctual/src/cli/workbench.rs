@@ -270,7 +270,7 @@ pub enum RunsAction {
     },
     /// Show one run with all its figures and checks
     Show {
-        /// The run: an id, its first 4 or more characters, a name, or `last`
+        /// The run: an id, its first or last 4 or more characters, a name, or `last`
         #[arg(default_value = "last")]
         run: String,
 
@@ -289,7 +289,7 @@ pub enum RunsAction {
     },
     /// Write a run's samples, histograms or record in another format
     Export {
-        /// The run: an id, its first 4 or more characters, a name, or `last`
+        /// The run: an id, its first or last 4 or more characters, a name, or `last`
         run: String,
 
         /// Format of the output
@@ -318,7 +318,7 @@ pub enum RunsAction {
     Import(ImportArgs),
     /// Remove runs
     Rm {
-        /// The runs: ids, their first 4 or more characters, names, or `last`
+        /// The runs: ids, their first or last 4 or more characters, names, or `last`
         #[arg(required = true)]
         runs: Vec<String>,
     },
@@ -341,7 +341,7 @@ Exit status: 0 also where both methods refuse; 1 if the run has no samples store
 #[derive(Args, Debug)]
 #[command(after_long_help = EXTRAPOLATE_HELP)]
 pub struct ExtrapolateArgs {
-    /// The run: an id, its first 4 or more characters, a name, or `last`
+    /// The run: an id, its first or last 4 or more characters, a name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
 

@@ -9,7 +9,7 @@ mod maxima;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::gather::item;
+pub(crate) use self::gather::{item, items};
 use jiff::Timestamp;
 use punctual_report::document::{Document, Material};
 use punctual_report::{html, markdown};

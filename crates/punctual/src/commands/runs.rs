@@ -3,6 +3,7 @@
 
 //! `punctual runs`.
 
+pub(crate) mod content;
 mod export;
 mod extrapolate;
 mod import;
@@ -12,7 +13,7 @@ use std::path::Path;
 
 use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 use punctual_report::text::{self, ListFigures, ListLine};
-use punctual_store::{Filter, FindError, RunRow, Store, StoredRun};
+use punctual_store::{Candidate, Filter, FindError, RunRow, Store, StoredRun};
 
 use super::compare::select;
 use crate::cli::RunsAction;
@@ -80,6 +81,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     let failed = |err| CliError::failed_to("list the runs").because(err);
     let index = store.index().map_err(failed)?;
     let rows = index.list(filter).map_err(failed)?;
+    let is_empty = rows.is_empty();
     let foreign: Vec<String> = index
         .foreign()
         .iter()
@@ -99,7 +101,14 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         let lines: Vec<ListLine> = rows.into_iter().map(line).collect();
         print(&text::run_list(&lines, &foreign))?;
     }
+    if is_empty && let Some(other) = home::elsewhere(store.home()) {
+        remark(&format!("{}: {other}.", sentence(store.home())));
+    }
     Ok(Exit::Fine)
+}
+
+fn sentence(home: &Path) -> String {
+    format!("Nothing was found in {}", home.display())
 }
 
 /// Makes what a list says of each run.
@@ -191,13 +200,14 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
 pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError> {
     store.find(selector).map_err(|err| {
         let hint = match &err {
-            FindError::NotFound { .. } => {
-                Some("`punctual runs list` lists the runs of the store".to_owned())
-            }
-            FindError::Ambiguous { candidates, .. } => {
-                let ids: Vec<String> = candidates.iter().map(|c| c.id.to_string()).collect();
-                Some(format!("say which: {}", ids.join(", ")))
-            }
+            FindError::NotFound { known, .. } => Some(
+                home::elsewhere(store.home())
+                    .filter(|_| known.is_empty())
+                    .unwrap_or_else(|| {
+                        "`punctual runs list` lists the runs of the store".to_owned()
+                    }),
+            ),
+            FindError::Ambiguous { candidates, .. } => Some(which(candidates)),
             FindError::Unreadable { .. } => Some(
                 "`punctual runs rm` removes a run that cannot be read; its files are left alone until then"
                     .to_owned(),
@@ -214,6 +224,32 @@ pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError>
             None => error,
         }
     })
+}
+
+/// Asks which of several runs is meant, and names the newest.
+fn which(candidates: &[Candidate]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = candidates.iter().take(NAMED).map(named).collect();
+    match candidates.len().saturating_sub(NAMED) {
+        0 => format!("say which: {}", named.join(", ")),
+        more => format!("say which: {}, or one of {more} more", named.join(", ")),
+    }
+}
+
+fn named(run: &Candidate) -> String {
+    let id = run.id.to_string();
+    // What the run says of itself may be somebody else's words.
+    let plain = |text: &str| text.replace(char::is_control, "\u{fffd}");
+    let minute = run.started.as_deref().and_then(|at| at.get(..16));
+    let minute = minute.map(|at| plain(&at.replace('T', " ")));
+    let about: Vec<String> = [run.name.as_deref().map(plain), minute]
+        .into_iter()
+        .flatten()
+        .collect();
+    match about.is_empty() {
+        true => id,
+        false => format!("{id} ({})", about.join(", ")),
+    }
 }
 
 fn remove(home: &Path, selectors: &[String]) -> Result<Exit, CliError> {

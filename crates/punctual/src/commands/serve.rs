@@ -5,6 +5,7 @@
 //!
 //! It answers with what the program makes: the JSON of `runs list`, `runs show` and `compare`, and the pages of `report`. A run is reached by its whole id alone, so no path comes from a request.
 
+mod order;
 mod page;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use punctual_stats::runs::Options;
 use punctual_store::{Filter, Store, StoredRun};
 use uuid::Uuid;
 
+use self::order::Order;
 use super::compare::select::{Chosen, Source, input, of_one_time};
 use super::report;
 use super::runs::entries;
@@ -105,7 +107,7 @@ impl Site {
         match request.path.as_str() {
             "/" => Ok(Response::html(
                 200,
-                page::list(request, &self.list(request)?),
+                page::list(request, order(request)?, &self.list(request)?),
             )),
             "/compare" => {
                 let comparison = self.compare(request)?;
@@ -148,11 +150,10 @@ impl Site {
             .ok()
             .filter(|uuid| uuid.to_string() == id);
         let id = id.ok_or_else(none)?;
-        let path = self.store.runs_dir().join(id.to_string());
-        if !path.is_dir() {
+        if !self.store.has(id) {
             return Err(none());
         }
-        StoredRun::open(path).map_err(|err| failed(&err))
+        self.store.entry(id).run.map_err(|err| failed(&err))
     }
 
     fn list(&self, request: &Request) -> Result<Vec<RunListEntry>, Refused> {
@@ -191,7 +192,10 @@ impl Site {
                 && is("instrument", &|f| Some(f.instrument.clone()))
         };
         let limit = limit.unwrap_or(LISTED) as usize;
-        Ok(entries(rows).filter(fits).take(limit).collect())
+        let mut runs: Vec<RunListEntry> = entries(rows).filter(fits).collect();
+        order(request)?.sort(&mut runs);
+        runs.truncate(limit);
+        Ok(runs)
     }
 
     /// Opens the runs of a group.
@@ -277,19 +281,19 @@ impl Site {
         comparisons: Vec<Comparison>,
         runs: Vec<StoredRun>,
     ) -> Result<Response, Refused> {
-        let items = runs
-            .into_iter()
-            .map(|run| report::item(Source::Stored(run)));
+        let runs = runs.into_iter().map(Source::Stored).collect();
         let material = Material {
-            runs: items
-                .collect::<Result<_, _>>()
-                .map_err(|err| (500, told(&err)))?,
+            runs: report::items(runs).map_err(|err| (500, told(&err)))?,
             comparisons,
             ..report::made_now()
         };
         let page = html::page_of_site(&Document::new(&material), "/", "All runs");
         Ok(Response::html_running(html::SCRIPT, page))
     }
+}
+
+fn order(request: &Request) -> Result<Order, Refused> {
+    Order::parse(request.value("sort")).map_err(|why| (400, why))
 }
 
 fn json(value: &impl serde::Serialize) -> Result<Response, Refused> {
@@ -313,6 +317,7 @@ fn known(request: &Request) -> Result<(), Refused> {
             "instrument",
             "valid",
             "limit",
+            "sort",
             "token",
         ],
         "/compare" | "/api/compare" | "/overlay" => &["a", "b", "metric", "invalid"],

@@ -17,7 +17,10 @@ fn server() -> (Server, SocketAddr) {
 fn server_with(limits: Limits) -> (Server, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let handler = |request: &Request| Response::text(200, &format!("path {}\n", request.path));
+    let handler = |request: &Request| {
+        assert_ne!(request.path, "/mistake", "as a mistake of ours would");
+        Response::text(200, &format!("path {}\n", request.path))
+    };
     let server = Server::start(listener, Access::default(), limits, Box::new(handler));
     (server.unwrap(), address)
 }
@@ -59,6 +62,17 @@ fn a_read_is_answered_and_the_head_alone_has_no_body() {
         head.contains("Content-Length: 8\r\n") && head.ends_with("\r\n\r\n"),
         "{head}"
     );
+}
+
+#[test]
+fn a_handler_that_panics_costs_one_answer_and_gives_its_place_back() {
+    let (_server, address) = server();
+    for _ in 0..CONNECTIONS + 4 {
+        let answer = ask(address, b"GET /mistake HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert_eq!(status(&answer), "500", "{answer}");
+    }
+    let answer = ask(address, b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_eq!(status(&answer), "200", "{answer}");
 }
 
 #[test]

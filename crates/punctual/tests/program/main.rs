@@ -24,6 +24,7 @@ mod extrapolate;
 mod figures;
 mod guest_experiment;
 mod guests;
+mod hostile;
 mod ipc;
 mod irq;
 mod kernel_source;

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use crate::error::ReadError;
 use crate::stored::StoredRun;
 
-pub(super) const CREATE_TABLE: &str = "
-    CREATE TABLE runs (
+/// Kept by SQLite as it is written here, and compared with that.
+pub(super) const CREATE_TABLE: &str = "CREATE TABLE runs (
         id TEXT PRIMARY KEY NOT NULL,
         mtime_ns INTEGER NOT NULL,
         size INTEGER NOT NULL,
@@ -34,9 +34,9 @@ pub(super) const CREATE_TABLE: &str = "
         max_ns INTEGER,
         duration_ns INTEGER,
         ended TEXT
-    ) STRICT;
-    CREATE INDEX runs_name ON runs (name);
-";
+    ) STRICT";
+
+pub(super) const CREATE_INDEX: &str = "CREATE INDEX runs_name ON runs (name)";
 
 /// One run in the index.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -4,16 +4,16 @@
 //! Bringing the index up to date.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
-use super::row::{self, CREATE_TABLE};
-use super::{Index, IndexError, SCHEMA_VERSION, id_text};
-use crate::list::{Names, read_run, run_path};
+use super::row::{self, CREATE_INDEX, CREATE_TABLE};
+use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble, id_text};
+use punctual_sys::dir::Dir;
+
+use crate::list::{Names, read_run};
+use crate::store::Runs;
 use crate::writer::RUN_FILE;
 
 /// What tells whether run.json is still the one that was indexed.
@@ -30,21 +30,32 @@ impl Stamp {
         size: -1,
     };
 
-    fn of(run: &Path) -> Self {
-        fs::symlink_metadata(run.join(RUN_FILE)).map_or(Self::NONE, |meta| Self {
-            mtime_ns: meta
-                .mtime()
+    fn of(runs: &Dir, id: Uuid) -> Self {
+        let run = runs.dir(id.to_string());
+        let stat = run.and_then(|run| run.stat(RUN_FILE));
+        stat.map_or(Self::NONE, |stat| Self {
+            mtime_ns: stat
+                .st_mtime
                 .saturating_mul(1_000_000_000)
-                .saturating_add(meta.mtime_nsec()),
-            size: i64::try_from(meta.len()).unwrap_or(i64::MAX),
+                .saturating_add_unsigned(stat.st_mtime_nsec),
+            size: stat.st_size,
         })
     }
 }
 
+/// What a database file is to us.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// It has nothing in it yet.
+    Empty,
+    /// It has the tables that we make.
+    Current,
+}
+
 impl Index {
-    pub(super) fn sync(&mut self) -> Result<(), IndexError> {
+    pub(super) fn sync(&mut self) -> Result<(), Trouble> {
         // Most often nothing changed, and no lock is needed to see that.
-        if version(&self.connection)? == SCHEMA_VERSION {
+        if state(&self.connection)? == State::Current {
             let (found, foreign) = scan(&self.runs)?;
             if found == indexed(&self.connection)? {
                 self.foreign = foreign;
@@ -54,9 +65,10 @@ impl Index {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if version(&transaction)? != SCHEMA_VERSION {
-            transaction.execute_batch("DROP TABLE IF EXISTS runs")?;
+        if state(&transaction)? == State::Empty {
             transaction.execute_batch(CREATE_TABLE)?;
+            transaction.execute_batch(CREATE_INDEX)?;
+            transaction.pragma_update(None, "application_id", APPLICATION)?;
             transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         }
         // Looked at again under the lock: else a run that another process has just indexed, and
@@ -77,15 +89,66 @@ impl Index {
     }
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+/// Looks whose a database is, and whether its tables are those that we make.
+fn state(connection: &Connection) -> Result<State, Trouble> {
+    let number = |name: &str| -> rusqlite::Result<i64> {
+        connection.pragma_query_value(None, name, |row| row.get(0))
+    };
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    // SQLite's own indices have no text.
+    let mut query = connection.prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_autoindex_%' ORDER BY name",
+    )?;
+    let rows = query.query_map([], |row| {
+        Ok((row.get(0)?, row.get::<_, Option<String>>(1)?))
+    })?;
+    let found: Vec<(String, Option<String>)> = rows.collect::<Result<_, _>>()?;
+    match (application, found.is_empty()) {
+        (0 | APPLICATION, true) => Ok(State::Empty),
+        (APPLICATION, false) => {
+            let ours = [("runs", CREATE_TABLE), ("runs_name", CREATE_INDEX)];
+            let found = found
+                .iter()
+                .map(|(name, sql)| (name.as_str(), sql.as_deref().unwrap_or_default()));
+            match version == SCHEMA_VERSION && found.eq(ours) {
+                true => Ok(State::Current),
+                false => Err(Trouble::Tables),
+            }
+        }
+        // Those that were made before the files had a mark.
+        (0, false) if (1..=3).contains(&version) && found.iter().all(is_old) => {
+            Err(Trouble::Tables)
+        }
+        _ => Err(Trouble::Foreign),
+    }
+}
+
+/// Whether a table or index is one that we made in a file without a mark.
+fn is_old((name, sql): &(String, Option<String>)) -> bool {
+    let sql = sql.as_deref().unwrap_or_default();
+    match name.as_str() {
+        "runs" => {
+            sql.starts_with("CREATE TABLE runs")
+                && sql.contains("mtime_ns INTEGER NOT NULL")
+                && sql.ends_with("STRICT")
+        }
+        "runs_name" => sql == CREATE_INDEX,
+        _ => false,
+    }
 }
 
 type Stamps = BTreeMap<String, Stamp>;
 
-fn scan(runs: &Path) -> Result<(Stamps, Vec<std::path::PathBuf>), IndexError> {
+fn scan(runs: &Runs) -> Result<(Stamps, Vec<std::path::PathBuf>), IndexError> {
     let names = Names::read(runs)?;
-    let stamp = |id: Uuid| (id_text(id), Stamp::of(&run_path(runs, id)));
+    let held = match names.ids.is_empty() {
+        true => None,
+        false => Some(runs.open()?),
+    };
+    let stamp = |id: Uuid| {
+        let stamp = held.as_ref().map(|held| Stamp::of(&held.runs, id));
+        (id_text(id), stamp.unwrap_or(Stamp::NONE))
+    };
     Ok((names.ids.into_iter().map(stamp).collect(), names.foreign))
 }
 
@@ -103,7 +166,7 @@ fn indexed(connection: &Connection) -> rusqlite::Result<Stamps> {
 
 fn index_run(
     connection: &Connection,
-    runs: &Path,
+    runs: &Runs,
     id: &str,
     stamp: Stamp,
 ) -> Result<(), IndexError> {
@@ -111,7 +174,7 @@ fn index_run(
     let Ok(uuid) = Uuid::try_parse(id) else {
         return Ok(());
     };
-    let run = read_run(&run_path(runs, uuid), uuid);
+    let run = read_run(runs, uuid);
     row::write(connection, id, (stamp.mtime_ns, stamp.size), &run)?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use punctual_stats::requirement::Requirement;
 
 const HELP: &str = "\
 Groups: a group is one or more runs, named by
-  an id, its first 4 or more characters, or `last`
+  an id, its first or last 4 or more characters, or `last`
   a name, with * and ? for any characters: before-*
   tag:KEY=VALUE, for all runs with that tag
   the directory of a run, a directory of such directories, or the JSON of `measure --json`

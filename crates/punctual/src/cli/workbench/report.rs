@@ -13,7 +13,7 @@ use super::label;
 /// Options of `report`
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// Runs: an id, its first 4 or more characters, a name, a pattern as in 'before-*', tag:KEY=VALUE, `last`, a
+    /// Runs: an id, its first or last 4 or more characters, a name, a pattern as in 'before-*', tag:KEY=VALUE, `last`, a
     /// directory of runs; the name of an experiment; a file of what --json prints: of measure, compare, experiment
     /// results, study report, assess, doctor
     #[arg(required = true, value_name = "WHAT")]

@@ -11,17 +11,20 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use punctual_model::{Check, RefusedRun, RunRecord};
 use punctual_report::comparison::{GroupInput, Metric, RunInput, default_metrics};
+use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::bootstrap::SampleBlocks;
-use punctual_stats::{LatencyHistogram, read_hlog};
-use punctual_store::{Filter, Store, StoredRun};
+use punctual_store::{Filter, Store, StoredRun, decode};
 
-use crate::commands::runs::find;
+use crate::commands::runs::{content, find};
 use crate::error::CliError;
-use crate::recording::HISTOGRAM_LOG;
 
 /// A record has at most this.
 pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
+
+/// Samples of all runs of a group that are drawn again in blocks: more do not fit in memory, and the runs
+/// beyond are drawn from their figures, as those are that keep no samples.
+const SAMPLES_IN_BLOCKS: u64 = 8 << 20;
 
 /// Blocks that the samples of a run are cut into where it is drawn again from them.
 const SAMPLE_BLOCKS: usize = 32;
@@ -230,11 +233,8 @@ impl Source {
             return Ok(None);
         };
         let failed = || CliError::failed_to(format!("read the histograms of run {}", self.id()));
-        let log = run
-            .artifact(HISTOGRAM_LOG)
-            .map_err(|err| failed().because(err))?;
+        let log = content::histograms(run).map_err(|err| failed().because(err))?;
         let Some(log) = log else { return Ok(None) };
-        let log = read_hlog(&mut log.as_slice()).map_err(|err| failed().because(err))?;
         let mut all: Option<LatencyHistogram> = None;
         for entry in log.entries {
             match &mut all {
@@ -249,9 +249,11 @@ impl Source {
 
     /// All samples in the order in which they were measured, in blocks, where the run keeps them and
     /// they are enough.
-    fn blocks(&self) -> Result<Option<SampleBlocks>, CliError> {
+    fn blocks(&self, most: u64) -> Result<Option<SampleBlocks>, CliError> {
         let threads = match self {
-            Self::Stored(run) if run.has_samples() => samples_of(run)?,
+            Self::Stored(run) if self.record().total.count <= most && run.has_samples() => {
+                samples_of(run)?
+            }
             _ => return Ok(None),
         };
         let count: usize = threads.iter().map(Vec::len).sum();
@@ -287,6 +289,7 @@ pub(crate) fn input(
         runs: Vec::new(),
         refused: Vec::new(),
     };
+    let mut left = SAMPLES_IN_BLOCKS;
     for source in sources {
         let record = source.record();
         let failed: Vec<&str> = record
@@ -319,9 +322,12 @@ pub(crate) fn input(
             false => None,
         };
         let blocks = match chosen.in_blocks {
-            true => source.blocks()?,
+            true => source.blocks(left)?,
             false => None,
         };
+        if blocks.is_some() {
+            left = left.saturating_sub(source.record().total.count);
+        }
         let record = match source {
             Source::Stored(run) => run.into_record(),
             Source::Record(record) => *record,
@@ -438,6 +444,7 @@ pub(crate) fn at_path(path: &Path) -> Result<Vec<Source>, CliError> {
         return inside.iter().map(|path| open(path)).collect();
     }
     let text = read_text(path, RECORD_LIMIT).map_err(|err| failed().because(err))?;
+    decode::parts(text.as_bytes()).map_err(|what| failed().because(what))?;
     let record: RunRecord = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
             "a file is the JSON of a run, as `measure --json` prints it; \

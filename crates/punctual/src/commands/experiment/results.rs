@@ -16,7 +16,7 @@ use punctual_report::comparison::experiment::{
 use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
 use punctual_report::text;
 use punctual_stats::runs::Options;
-use punctual_store::{Store, StoredRun};
+use punctual_store::Store;
 
 use super::{dir_of, status};
 use crate::cli::ExperimentResultsArgs;
@@ -259,7 +259,7 @@ fn group(
             refused.push(refuse(format!("failed: {why}")));
             continue;
         }
-        match StoredRun::open(store.runs_dir().join(&id)) {
+        match store.entry(attempt.run).run {
             Ok(run) => {
                 blocks.insert(id, plan.counted(slot.block));
                 sources.push(select::Source::Stored(run));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use punctual_kernel::bisect::{self, BisectError, Order, bisect, command_oracle};
 use punctual_report::text;
+use punctual_sys::dir::Missing;
 
 use super::rebase::tree;
 use super::stock::{failed, show};
@@ -19,7 +20,7 @@ use crate::signals::StopRequest;
 
 /// Bisects with a command as the oracle.
 pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, CliError> {
-    let kernels = home::find(home)?.join("kernels");
+    let kernels = home::own(home, Missing::Make)?.join("kernels");
     std::fs::create_dir_all(&kernels)
         .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
     let order = Order {

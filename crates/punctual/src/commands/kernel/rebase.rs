@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use punctual_kernel::rebase::{self, Order, RebaseError};
 use punctual_model::RebaseState;
 use punctual_report::text;
+use punctual_sys::dir::Missing;
 
 use super::stock::{self, failed, show};
 use crate::cli::KernelRebaseArgs;
@@ -66,7 +67,7 @@ fn order(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Order, CliError
     let worktree = match &args.worktree {
         Some(worktree) => worktree.clone(),
         None => {
-            let kernels = home::find(home)?.join("kernels/rebase");
+            let kernels = home::own(home, Missing::Make)?.join("kernels/rebase");
             std::fs::create_dir_all(&kernels)
                 .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
             kernels.join(vendor.replace(|c| !plain(c), "-"))

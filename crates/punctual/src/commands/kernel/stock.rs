@@ -16,6 +16,7 @@ use punctual_kernel::source::{
 use punctual_model::{KernelSource, KernelStock};
 use punctual_report::text;
 use punctual_sys::SysRoot;
+use punctual_sys::dir::Missing;
 use serde::Serialize;
 
 use crate::cli::KernelFetchArgs;
@@ -40,9 +41,14 @@ pub(crate) fn show<T: Serialize>(
     print(&text(value))
 }
 
-/// Opens the kernels of the store.
+/// Opens the kernels of the store, whose directory is made where there is none.
 pub(crate) fn open(home: Option<&Path>) -> Result<Stock, CliError> {
-    Ok(Stock::at(home::find(home)?.join("kernels")))
+    Ok(Stock::at(home::own(home, Missing::Make)?.join("kernels")))
+}
+
+/// Opens the kernels that there are.
+fn open_existing(home: Option<&Path>) -> Result<Stock, CliError> {
+    Ok(Stock::at(home::own(home, Missing::Leave)?.join("kernels")))
 }
 
 /// Returns this moment as records have it.
@@ -179,7 +185,7 @@ fn listed(stock: &Stock) -> Result<KernelStock, CliError> {
 
 /// Lists what there is.
 pub(super) fn list(home: Option<&Path>, json: bool) -> Result<Exit, CliError> {
-    let list = listed(&open(home)?)?;
+    let list = listed(&open_existing(home)?)?;
     show(&list, json, text::kernel_stock)?;
     Ok(if list.damaged.is_empty() {
         Exit::Fine

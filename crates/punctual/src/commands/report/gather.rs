@@ -10,8 +10,7 @@ use punctual_model::{
     STUDY_REPORT_FORMAT, StudyReport,
 };
 use punctual_report::document::{Material, Part, RunItem};
-use punctual_stats::read_hlog;
-use punctual_store::{Store, StoredRun};
+use punctual_store::{Store, StoredRun, decode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -19,12 +18,15 @@ use super::maxima;
 use crate::cli::{ExperimentResultsArgs, Percent, ReportArgs};
 use crate::commands::compare::{self, select};
 use crate::commands::experiment;
+use crate::commands::runs::content;
 use crate::error::CliError;
 use crate::home;
-use crate::recording::HISTOGRAM_LOG;
 
 /// A file is at most this: a comparison of hundreds of runs has some hundred kB.
 const FILE_LIMIT: u64 = 64 << 20;
+
+/// Bytes that the histograms of a page take: those of 250 runs of eight threads.
+const HISTOGRAMS: usize = 512 << 20;
 
 /// Reads all that was named.
 pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Material, CliError> {
@@ -56,9 +58,7 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
             .comparisons
             .push(compare::of_groups(store.open()?, &groups)?);
     }
-    for source in sources {
-        material.runs.push(item(source)?);
-    }
+    material.runs = items(sources)?;
     Ok(material)
 }
 
@@ -144,6 +144,7 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     }
     let failed = || CliError::failed_to(format!("read {what}"));
     let text = select::read_text(path, FILE_LIMIT).map_err(|err| failed().because(err))?;
+    decode::parts(text.as_bytes()).map_err(|what| failed().because(what))?;
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
             "a file is the JSON that measure, compare, experiment results, study report, assess or doctor print with \
@@ -167,6 +168,26 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
 fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, CliError> {
     serde_json::from_str(text)
         .map_err(|err| CliError::failed_to(format!("read {what}")).because(err))
+}
+
+/// Runs with their histograms and what they said over time.
+pub(crate) fn items(sources: Vec<select::Source>) -> Result<Vec<RunItem>, CliError> {
+    let mut left = HISTOGRAMS;
+    let mut items = Vec::new();
+    for source in sources {
+        let item = item(source)?;
+        let bytes = item.parts.iter().map(|part| part.histogram.memory_bytes());
+        left = left.checked_sub(bytes.sum()).ok_or_else(|| {
+            CliError::failed_to("draw these runs together")
+                .because(format!(
+                    "their histograms take more than {} MiB",
+                    HISTOGRAMS >> 20
+                ))
+                .hint("name fewer runs")
+        })?;
+        items.push(item);
+    }
+    Ok(items)
 }
 
 /// A run with its histograms and what it said over time.
@@ -194,13 +215,10 @@ pub(crate) fn item(source: select::Source) -> Result<RunItem, CliError> {
 /// The histograms of a run; their tags are thread and kind: `0`, `0/handler`, `all/handler`.
 fn parts(run: &StoredRun) -> Result<Vec<Part>, CliError> {
     let failed = || CliError::failed_to(format!("read the histograms of run {}", run.record().id));
-    let log = run
-        .artifact(HISTOGRAM_LOG)
-        .map_err(|err| failed().because(err))?;
+    let log = content::histograms(run).map_err(|err| failed().because(err))?;
     let Some(log) = log else {
         return Ok(Vec::new());
     };
-    let log = read_hlog(&mut log.as_slice()).map_err(|err| failed().because(err))?;
     let part = |(number, entry): (u32, punctual_stats::TaggedHistogram)| {
         let tag = entry.tag.unwrap_or_else(|| number.to_string());
         let (thread, context) = match tag.split_once('/') {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use punctual_model::Nanos;
 use punctual_report::export;
-use punctual_stats::{HistogramLog, read_hlog};
+use punctual_stats::HistogramLog;
 use punctual_store::StoredRun;
 
 use crate::cli::{ExportData, ExportFormat};
@@ -284,11 +284,15 @@ fn write(
 }
 
 fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {
-    let missing = || io::Error::new(io::ErrorKind::NotFound, "the run has no histograms");
     let log = run.artifact(HISTOGRAM_LOG).map_err(any)?;
-    Ok(log.ok_or_else(missing).map_err(any)?)
+    Ok(log.ok_or_else(missing_histograms).map_err(any)?)
 }
 
 fn histograms(run: &StoredRun) -> Result<HistogramLog, ExportFailure> {
-    Ok(read_hlog(&mut histogram_log(run)?.as_slice()).map_err(any)?)
+    let log = super::content::histograms(run).map_err(ExportFailure)?;
+    Ok(log.ok_or_else(missing_histograms).map_err(any)?)
+}
+
+fn missing_histograms() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the run has no histograms")
 }

@@ -9,6 +9,7 @@ use punctual_report::extrapolation::extrapolation;
 use punctual_report::text;
 use punctual_store::{Store, StoredRun};
 
+use super::content::MOST_SAMPLES;
 use super::find;
 use crate::cli::ExtrapolateArgs;
 use crate::error::CliError;
@@ -23,6 +24,12 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         return Err(failed()
             .because("its samples are not stored, only their histogram and figures")
             .hint("`punctual measure --raw` stores every sample"));
+    }
+    let count = run.record().total.count;
+    if count > MOST_SAMPLES {
+        return Err(failed().because(format!(
+            "it has {count} samples, and at most {MOST_SAMPLES} are taken"
+        )));
     }
     let samples = in_order(&run)?;
     let found = extrapolation(

@@ -20,17 +20,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
     let id = &run.record().id;
     let failed = || CliError::failed_to(format!("replay run {id}"));
-    let events = run.events().map_err(|err| match &err {
-        ReadError::Path(path) if path.is_missing() => none(id),
-        _ => failed().because(err),
-    })?;
-    let events: Vec<Event> = events
-        .collect::<Result<_, _>>()
-        .map_err(|err| failed().because(err))?;
-    if !events
-        .iter()
-        .any(|event| matches!(event, Event::Progress(_)))
-    {
+    let events = || {
+        run.events().map_err(|err| match &err {
+            ReadError::Path(path) if path.is_missing() => none(id),
+            _ => failed().because(err),
+        })
+    };
+    // All are read before the first is shown, and none is kept: there may be many.
+    let mut has_progress = false;
+    for event in events()? {
+        let event = event.map_err(|err| failed().because(err))?;
+        has_progress |= matches!(event, Event::Progress(_));
+    }
+    if !has_progress {
         return Err(none(id));
     }
     let stop = StopRequest::on_signals()?;
@@ -42,7 +44,8 @@ pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
     view.title(&title.replace(char::is_control, "\u{fffd}"));
     let has_screen = matches!(view, View::Live(_));
     let begun = Instant::now();
-    for event in events {
+    for event in events()? {
+        let event = event.map_err(|err| failed().because(err))?;
         if let (true, Some(at)) = (has_screen, time_of(&event)) {
             wait(begun + Duration::from(at) / speed, &stop);
         }

@@ -1,60 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The pages. Every text from a run or a request goes through [`escaped`].
+//! The pages that are no report. Every text from a run or a request goes through [`escaped`].
 
 use punctual_model::{RunListEntry, RunListFigures};
+use punctual_report::html::{escaped, plain_page};
 
+use super::order::{Key, Order};
 use crate::http::Request;
-
-const STYLE: &str = "body{font:15px/1.4 system-ui,sans-serif;margin:1rem auto;max-width:80rem;padding:0 1rem;\
-    color-scheme:light dark}table{border-collapse:collapse;width:100%}th,td{padding:.2rem .5rem;text-align:left;\
-    border-bottom:1px solid #8886;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums}\
-    pre{overflow-x:auto}.bad{color:#c00;font-weight:bold}.wide{overflow-x:auto}input,select{font:inherit}\
-    label{margin-right:1rem}";
-
-/// Makes a text harmless in HTML, in an element and in a quoted attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // They would turn the direction of what follows.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
-            c if c.is_control() && c != '\n' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-fn page(title: &str, body: &str) -> String {
-    let title = escaped(title);
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <link rel=\"icon\" href=\"data:,\"><title>{title} - Punctual</title><style>{STYLE}</style></head>\n<body>\
-         <p><a href=\"/\">All runs</a></p><h1>{title}</h1>\n{body}</body></html>\n"
-    )
-}
 
 /// A page that says why there is no other.
 pub(super) fn error(why: &str) -> String {
-    page(
-        "No answer",
-        &format!("<p class=\"bad\">{}</p>", escaped(why)),
-    )
+    let body = format!(
+        "<section class=\"answer bad\"><span class=\"word\">No answer</span><p class=\"sentence\">{}</p></section>",
+        escaped(why)
+    );
+    plain_page("No answer", &body)
 }
 
 /// The page to choose runs on.
-pub(super) fn list(request: &Request, runs: &[RunListEntry]) -> String {
+pub(super) fn list(request: &Request, order: Order, runs: &[RunListEntry]) -> String {
+    let heads: String = COLUMNS
+        .iter()
+        .map(|column| column.head(request, order))
+        .collect();
+    let rows: String = runs.iter().map(row).collect();
+    let body = format!(
+        "{}<form method=\"get\"><div class=\"pick tools\">{} runs. Tick runs for group A and group B, then \
+         <button formaction=\"/compare\">Compare A with B</button><button formaction=\"/overlay\">Overlay</button>\
+         <label><input type=\"checkbox\" name=\"invalid\" value=\"allow\"> invalid runs too</label></div>\
+         <div class=\"table\"><table class=\"runs\"><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div></form>",
+        filter(request),
+        runs.len()
+    );
+    plain_page("Runs", &body)
+}
+
+fn filter(request: &Request) -> String {
     let field = |name: &str, hint: &str| {
         format!(
-            "<label>{name} <input name=\"{name}\" value=\"{}\" placeholder=\"{hint}\"></label>",
+            "<label class=\"field\">{name}<input name=\"{name}\" value=\"{}\" placeholder=\"{hint}\"></label>",
             escaped(request.value(name).unwrap_or_default())
         )
     };
@@ -63,84 +48,157 @@ pub(super) fn list(request: &Request, runs: &[RunListEntry]) -> String {
         let selected = if chosen { " selected" } else { "" };
         format!("<option value=\"{value}\"{selected}>{text}</option>")
     };
-    let filter = format!(
-        "<form method=\"get\" action=\"/\"><p>{}{}{}{}{}<label>valid <select name=\"valid\">{}{}{}</select></label>\
-         <button>Filter</button></p></form>",
+    let sort = request.value("sort").map_or_else(String::new, |sort| {
+        format!(
+            "<input type=\"hidden\" name=\"sort\" value=\"{}\">",
+            escaped(sort)
+        )
+    });
+    format!(
+        "<form class=\"pick\" method=\"get\" action=\"/\">{sort}{}{}{}{}{}<label class=\"field\">valid\
+         <select name=\"valid\">{}{}{}</select></label><button>Filter</button></form>",
+        field("name", "of the run"),
+        field("instrument", "wakeup"),
         field("host", "its name"),
         field("kernel", "6.1.0-49-amd64"),
         field("tag", "KEY=VALUE"),
-        field("name", "of the run"),
-        field("instrument", "wakeup"),
         valid("", "all"),
         valid("yes", "valid"),
         valid("no", "invalid"),
-    );
-    let rows: String = runs.iter().map(row).collect();
-    let body = format!(
-        "{filter}<form method=\"get\"><p>{} runs. A and B choose runs for <button formaction=\"/compare\">Compare A with B\
-         </button> <label><input type=\"checkbox\" name=\"invalid\" value=\"allow\"> invalid runs too</label> \
-         <button formaction=\"/overlay\">Overlay</button></p><div class=\"wide\"><table><thead><tr>\
-         <th>A</th><th>B</th><th>Run</th><th>Started</th><th>Name</th><th>Instrument</th><th>Host</th><th>Kernel</th>\
-         <th>Tags</th><th class=\"n\">Samples</th><th class=\"n\">p50, \u{b5}s</th><th class=\"n\">p99, \u{b5}s</th>\
-         <th class=\"n\">max, \u{b5}s</th><th>Valid</th></tr></thead><tbody>\n{rows}</tbody></table></div></form>",
-        runs.len()
-    );
-    page("Runs", &body)
+    )
+}
+
+/// A column: its heading, what it is sorted by, and whether its cells are numbers.
+struct Column {
+    text: &'static str,
+    key: Option<Key>,
+    is_number: bool,
+}
+
+const fn words(text: &'static str, key: Option<Key>) -> Column {
+    Column {
+        text,
+        key,
+        is_number: false,
+    }
+}
+
+const fn number(text: &'static str, key: Key) -> Column {
+    Column {
+        text,
+        key: Some(key),
+        is_number: true,
+    }
+}
+
+const COLUMNS: [Column; 11] = [
+    words("A", None),
+    words("B", None),
+    words("Run", None),
+    words("Started UTC", Some(Key::Started)),
+    words("Name", Some(Key::Name)),
+    words("Instrument", Some(Key::Instrument)),
+    number("Samples", Key::Samples),
+    number("p50 \u{b5}s", Key::P50),
+    number("p99 \u{b5}s", Key::P99),
+    number("Max \u{b5}s", Key::Max),
+    words("Valid", Some(Key::Valid)),
+];
+
+impl Column {
+    fn head(&self, request: &Request, order: Order) -> String {
+        let class = if self.is_number { " class=\"f\"" } else { "" };
+        let Some(key) = self.key else {
+            return format!("<th{class}>{}</th>", self.text);
+        };
+        let (next, state, arrow) = match order {
+            _ if order.key != key => (Order::first(key), "none", ""),
+            Order { is_down: true, .. } => (order.turned(), "descending", " \u{25be}"),
+            Order { .. } => (order.turned(), "ascending", " \u{25b4}"),
+        };
+        let kept = request
+            .query
+            .iter()
+            .filter(|(name, value)| !value.is_empty() && !matches!(name.as_str(), "sort" | "token"))
+            .map(|(name, value)| format!("&{}={}", encoded(name), encoded(value)));
+        let kept: String = kept.collect();
+        format!(
+            "<th{class} aria-sort=\"{state}\"><a href=\"/?sort={next}{}\">{}{arrow}</a></th>",
+            escaped(&kept),
+            self.text
+        )
+    }
+}
+
+/// Writes a text as part of a query (RFC 3986, 2.3).
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 fn row(run: &RunListEntry) -> String {
     let id = escaped(&run.id);
-    let short: String = run
-        .id
-        .chars()
-        .rev()
-        .take(8)
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
-        .collect();
-    let short = escaped(&short);
+    let from = run.id.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+    let short = escaped(run.id.get(from..).unwrap_or(&run.id));
     let choose = |group: &str| {
         let label = format!("run {short} in group {}", group.to_uppercase());
         format!(
             "<td><input type=\"checkbox\" name=\"{group}\" value=\"{id}\" aria-label=\"{label}\"></td>"
         )
     };
-    let link = format!("<td><a href=\"/run/{id}\">{short}</a></td>");
-    let Some(f) = &run.figures else {
-        let why = escaped(run.unreadable.as_deref().unwrap_or("cannot be read"));
-        return format!(
-            "<tr><td></td><td></td>{link}<td colspan=\"11\" class=\"bad\">{why}</td></tr>\n"
-        );
-    };
-    format!(
-        "<tr>{}{}{link}{}</tr>\n",
-        choose("a"),
-        choose("b"),
-        cells(f)
-    )
+    let link = format!("<td><a href=\"/run/{id}\" title=\"{id}\">{short}</a></td>");
+    match &run.figures {
+        Some(f) => format!(
+            "<tr>{}{}{link}{}</tr>\n",
+            choose("a"),
+            choose("b"),
+            cells(f)
+        ),
+        None => format!(
+            "<tr><td></td><td></td>{link}<td class=\"t no\" colspan=\"8\">{}</td></tr>\n",
+            escaped(run.unreadable.as_deref().unwrap_or("cannot be read"))
+        ),
+    }
 }
 
 fn cells(f: &RunListFigures) -> String {
-    let text =
-        |text: &Option<String>| format!("<td>{}</td>", escaped(text.as_deref().unwrap_or("-")));
-    let number = |text: String| format!("<td class=\"n\">{text}</td>");
-    let tags: Vec<String> = f
-        .tags
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
+    let number = |text: String| format!("<td class=\"f\">{text}</td>");
+    let started = f.started.as_deref().unwrap_or("-");
+    let minute = started.get(..16).unwrap_or(started).replace('T', " ");
+    let tags = f.tags.iter().map(|(key, value)| format!("{key}={value}"));
+    let about: Vec<String> = [&f.host, &f.kernel]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .chain(tags)
         .collect();
-    let valid = match f.valid {
-        true => "<td>yes</td>",
-        false => "<td class=\"bad\">INVALID</td>",
+    let is_virtual = f.tags.get("time").is_some_and(|time| time == "virtual");
+    let valid = match (f.valid, &f.imported_from) {
+        (true, _) => "<td>yes</td>",
+        (false, Some(_)) => "<td>imported</td>",
+        (false, None) => "<td class=\"no\">INVALID</td>",
     };
     [
-        text(&f.started),
-        text(&f.name),
-        text(&Some(f.instrument.clone())),
-        text(&f.host),
-        text(&f.kernel),
-        text(&Some(tags.join(" "))),
+        format!(
+            "<td title=\"{}\">{}</td>",
+            escaped(started),
+            escaped(&minute)
+        ),
+        format!(
+            "<td class=\"t\">{}<span class=\"made\">{}</span></td>",
+            escaped(f.name.as_deref().unwrap_or("-")),
+            escaped(&about.join(" \u{b7} "))
+        ),
+        format!(
+            "<td>{}{}</td>",
+            escaped(&f.instrument),
+            if is_virtual { " (virtual)" } else { "" }
+        ),
         number(f.count.to_string()),
         number(micros(f.p50_ns)),
         number(micros(f.p99_ns)),
@@ -168,5 +226,27 @@ mod tests {
         );
         let page = error("<script>alert(1)</script>");
         assert!(!page.contains("<script"), "{page}");
+        assert_eq!(encoded("a b&c='\u{b5}"), "a%20b%26c%3D%27%C2%B5");
+    }
+
+    #[test]
+    fn a_row_has_minutes_and_what_is_long_may_fold() {
+        let figures = RunListFigures {
+            started: Some("2026-11-22T10:35:48.123456789Z".to_owned()),
+            name: Some("a long name of a run".to_owned()),
+            host: Some("board".to_owned()),
+            kernel: Some("6.12.9-rt8".to_owned()),
+            count: 20,
+            max_ns: Some(12_340),
+            ..RunListFigures::default()
+        };
+        let cells = cells(&figures);
+        assert!(cells.contains(">2026-11-22 10:35</td>"), "{cells}");
+        assert!(
+            cells.contains("<td class=\"t\">a long name of a run<span"),
+            "{cells}"
+        );
+        assert!(cells.contains("board \u{b7} 6.12.9-rt8"), "{cells}");
+        assert!(cells.contains("<td class=\"f\">12.3</td>"), "{cells}");
     }
 }

@@ -4,7 +4,7 @@
 //! The moving statistics of a run, from its events.
 
 use punctual_model::{Better, Event, Figure, RunRecord, WindowFigures};
-use punctual_store::{Store, StoredRun};
+use punctual_store::Store;
 
 /// A figure of a window.
 type Of = fn(&WindowFigures) -> Option<f64>;
@@ -19,33 +19,46 @@ const FIGURES: [(&str, Of); 3] = [
 /// Adds the largest value of each moving figure over the windows of all threads that the run's events
 /// tell of, with the number of these windows. A run without such events gets none.
 pub(super) fn add(store: &Store, record: &mut RunRecord) {
-    let Ok(run) = StoredRun::open(store.runs_dir().join(&record.id)) else {
-        return;
-    };
+    let Ok(id) = record.id.parse() else { return };
+    let Ok(run) = store.entry(id).run else { return };
     let Ok(events) = run.events() else { return };
-    let mut windows: Vec<WindowFigures> = Vec::new();
+    let mut found = FIGURES.map(|figure| (figure, Extremes::default()));
     for event in events {
         // What cannot be read any more says nothing; the record's figures stand.
         let Ok(event) = event else { break };
         if let Event::Progress(progress) = event {
-            windows.extend(
-                progress
-                    .series
-                    .into_iter()
-                    .filter_map(|series| series.window),
-            );
+            let windows = progress.series.iter().filter_map(|s| s.window.as_ref());
+            for window in windows {
+                for ((_, of), extremes) in &mut found {
+                    of(window).into_iter().for_each(|value| extremes.add(value));
+                }
+            }
         }
     }
-    for (name, of) in FIGURES {
-        let values: Vec<f64> = windows.iter().filter_map(of).collect();
-        let Some(most) = values.iter().copied().reduce(f64::max) else {
+    for ((name, _), extremes) in found {
+        let Some((least, most)) = extremes.ends else {
             continue;
         };
         record.figures.push(Figure {
-            count: values.len() as u64,
-            min: values.iter().copied().reduce(f64::min),
+            count: extremes.count,
+            min: Some(least),
             max: Some(most),
             ..Figure::single(name, "ns", Better::Lower, most)
         });
+    }
+}
+
+/// The number of values, the smallest and the largest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extremes {
+    count: u64,
+    ends: Option<(f64, f64)>,
+}
+
+impl Extremes {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        let (least, most) = self.ends.unwrap_or((value, value));
+        self.ends = Some((least.min(value), most.max(value)));
     }
 }

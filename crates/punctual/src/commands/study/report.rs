@@ -127,7 +127,7 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
 
 /// The runs of an experiment, in their order.
 fn opened(store: &Store, state: &Snapshot) -> impl Iterator<Item = StoredRun> {
-    let of = |run: &uuid::Uuid| StoredRun::open(store.runs_dir().join(run.to_string())).ok();
+    let of = |run: &uuid::Uuid| store.entry(*run).run.ok();
     state
         .attempts
         .iter()
@@ -151,7 +151,7 @@ fn kernels_of(store: &Store, state: &Snapshot) -> Result<Vec<StudyKernel>, CliEr
         if kernels.iter().any(|kernel| kernel.level == *level) {
             continue;
         }
-        let Ok(run) = StoredRun::open(store.runs_dir().join(attempt.run.to_string())) else {
+        let Ok(run) = store.entry(attempt.run).run else {
             continue;
         };
         let host = &run.record().host;

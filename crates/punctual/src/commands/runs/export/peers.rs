@@ -16,6 +16,9 @@ use crate::recording::BUCKET_TABLE;
 
 const US: u64 = 1_000;
 
+/// Rows of a histogram: these formats have one for each microsecond.
+const MOST_COUNTS: usize = 4 << 20;
+
 /// A thread and a value in µs, with their count.
 type Counts = BTreeMap<(u32, u64), u64>;
 
@@ -68,6 +71,10 @@ fn of_samples(run: &StoredRun) -> Result<Counts, ExportFailure> {
         *counts
             .entry((sample.thread, sample.latency_ns / US))
             .or_default() += 1;
+        if counts.len() > MOST_COUNTS {
+            let why = format!("more than {MOST_COUNTS} latencies differ, in whole microseconds");
+            return Err(any(io::Error::other(why)).into());
+        }
     }
     Ok(counts)
 }

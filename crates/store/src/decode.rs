@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is read of a run that may be somebody else's: as a stream, and never more of it than its record
+//! leads one to expect. A file of some kilobytes can otherwise unpack to gigabytes.
+//!
+//! docs/formats/run.md has the limits.
+
+use std::io::{self, BufRead as _, BufReader, Read};
+
+use punctual_model::{Event, RunRecord, Sample};
+
+use crate::samples::{SampleReader, SamplesFault};
+
+/// Objects and arrays of a record; one of 4096 threads has some 100,000. Read, each takes some hundred
+/// bytes.
+const PARTS: usize = 500_000;
+
+/// zstd asks for memory of a window of up to 2 to this, in bytes; what we write asks for 2 to 21.
+const WINDOW: u32 = 23;
+
+/// Longer than any event: one of 1024 threads has some 5 MB.
+const LINE_LIMIT: u64 = 16 << 20;
+
+/// Samples beyond those that the record counts, as a run may have that ended in between.
+const MORE_SAMPLES: u64 = 1_000;
+
+/// Events of a run that has no time, and of the start and the end of any other.
+const EVENTS: u64 = 1_000;
+
+/// Events in a second at most; one is stored.
+const EVENTS_A_SECOND: u64 = 10;
+
+/// All text of the events, and all of their entries of a thread: a day of 64 threads.
+const TEXT_LIMIT: u64 = 4 << 30;
+const ENTRIES: usize = 8 << 20;
+
+/// Says what is wrong with a record, or another JSON of ours, that would take far more memory than any
+/// that we write.
+///
+/// # Errors
+/// How many parts it has.
+pub fn parts(json: &[u8]) -> Result<(), String> {
+    // Those in text count too, which a record has little of.
+    let parts = json.iter().filter(|byte| matches!(byte, b'{' | b'['));
+    match parts.count() {
+        ..=PARTS => Ok(()),
+        parts => Err(format!(
+            "{parts} objects and arrays, and at most {PARTS} are read"
+        )),
+    }
+}
+
+/// Unpacks a stream. Only a window of it is in memory.
+fn unpacked<R: Read>(packed: R) -> io::Result<BufReader<zstd::Decoder<'static, BufReader<R>>>> {
+    let mut decoder = zstd::Decoder::new(packed)?;
+    decoder.window_log_max(WINDOW)?;
+    Ok(BufReader::with_capacity(64 << 10, decoder))
+}
+
+/// Reads the samples of a run from what `samples.zst` has: a record, and not more of them than it counts.
+///
+/// # Errors
+/// Where zstd has no memory.
+pub fn samples<R: Read>(
+    packed: R,
+    record: &RunRecord,
+) -> io::Result<impl Iterator<Item = Result<(u32, Sample), SamplesFault>> + use<R>> {
+    let of = |series: &punctual_model::Series| {
+        let beside = [series.warm_up_samples, series.lost, series.clamped];
+        let beside = beside.iter().flatten();
+        beside.fold(series.count, |sum, n| sum.saturating_add(*n))
+    };
+    let series = record.series.iter().map(of);
+    let said = series.fold(0, u64::saturating_add).max(of(&record.total));
+    let most = said.saturating_add(MORE_SAMPLES);
+    Ok(SampleReader::new(unpacked(packed)?, most))
+}
+
+/// What is wrong with a line of `events.jsonl.zst`, or with all of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventFault {
+    /// The line is damaged, or of a kind that only newer programs know.
+    #[error("line {line}")]
+    Line {
+        /// The line, from 1.
+        line: u64,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// It cannot be read further.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+/// Reads the events of a run from what `events.jsonl.zst` has: not more of them than its duration leads
+/// one to expect.
+///
+/// # Errors
+/// Where zstd has no memory.
+pub fn events<R: Read>(
+    packed: R,
+    record: &RunRecord,
+) -> io::Result<impl Iterator<Item = Result<Event, EventFault>> + use<R>> {
+    let seconds = record.duration_ns.map_or(0, |ns| ns.get() / 1_000_000_000);
+    let most = EVENTS.saturating_add(seconds.saturating_mul(EVENTS_A_SECOND));
+    let mut input = unpacked(packed)?.take(TEXT_LIMIT);
+    let (mut number, mut entries) = (0_u64, 0_usize);
+    let mut done = false;
+    let mut line = Vec::new();
+    Ok(std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        number += 1;
+        line.clear();
+        let read = (&mut input).take(LINE_LIMIT).read_until(b'\n', &mut line);
+        let fault = match read {
+            Ok(0) if input.limit() == 0 => too_much("of text"),
+            Ok(0) => {
+                done = true;
+                return None;
+            }
+            Ok(_) if number > most => too_much("events"),
+            Ok(_) => {
+                // A line without an end is cut short, or too long.
+                done = line.last() != Some(&b'\n');
+                let event: Result<Event, _> = serde_json::from_slice(&line);
+                if let Ok(Event::Progress(progress)) = &event {
+                    entries = entries.saturating_add(progress.series.len());
+                }
+                match event {
+                    Ok(_) if entries > ENTRIES => too_much("entries of threads"),
+                    Ok(event) => return Some(Ok(event)),
+                    Err(source) => {
+                        return Some(Err(EventFault::Line {
+                            line: number,
+                            source,
+                        }));
+                    }
+                }
+            }
+            Err(err) => err,
+        };
+        done = true;
+        Some(Err(EventFault::Io(fault)))
+    }))
+}
+
+fn too_much(what: &str) -> io::Error {
+    let why = format!("more {what} than a run of this duration has; no more is read");
+    io::Error::new(io::ErrorKind::FileTooLarge, why)
+}
