@@ -119,8 +119,18 @@ fn tap(interval: Nanos) -> (Tap, Stream) {
     Stream::pair(0, &Post::on("hot", Policy::Other { nice: 0 }, 0), interval)
 }
 
+/// Repeats what may have had no time at all, where the machine stalled for as long as it should have taken.
+fn until_it_worked(mut what: impl FnMut() -> u64) {
+    assert!((0..1_000).any(|_| what() > 0), "it never works");
+}
+
 #[test]
 fn the_release_loop_does_not_allocate() {
+    until_it_worked(release_without_allocating);
+    the_counter_counts();
+}
+
+fn release_without_allocating() -> u64 {
     let interval = Nanos::from_micros(200);
     let (mut tap, mut stream) = tap(interval);
     let origin = clock::monotonic();
@@ -138,9 +148,8 @@ fn the_release_loop_does_not_allocate() {
     let counted = cycles.run(&mut tap);
     assert_eq!(CALLS.get() - before, 0, "the release loop allocated");
     stream.drain(|_| ());
-    assert!(counted.cycles > 0);
     assert_eq!(stream.tally().moments().count(), counted.cycles);
-    the_counter_counts();
+    counted.cycles
 }
 
 #[test]
@@ -148,29 +157,35 @@ fn the_deadline_loop_does_not_allocate_with_or_without_pauses() {
     let some = Nanos::from_micros(200);
     // The last ones are stalls, each: more than 2 ms on any machine.
     for (period, additions) in [(None, 10_000), (Some(some), 10_000), (None, 20_000_000)] {
-        let (mut tap, mut stream) = tap(some);
-        let iterations = Iterations {
-            additions,
-            period,
-            origin: clock::monotonic(),
-            duration: Nanos::from_millis(50),
-            pinned_to: None,
-            stop: Arc::default(),
-        };
-        // Iterations of 1 ms are asked for their CPU time.
-        let mut stalls = Stalls::of(Nanos::from_millis(1));
-        let before = CALLS.get();
-        let worked = iterations.run(&mut tap, &mut stalls);
-        assert_eq!(CALLS.get() - before, 0, "the loop allocated, {period:?}");
-        stream.drain(|_| ());
-        let taken = stream.tally().moments().count() + stream.lost();
-        assert!(worked.iterations > 0);
-        assert_eq!(taken, worked.iterations);
+        until_it_worked(|| {
+            let (mut tap, mut stream) = tap(some);
+            let iterations = Iterations {
+                additions,
+                period,
+                origin: clock::monotonic(),
+                duration: Nanos::from_millis(50),
+                pinned_to: None,
+                stop: Arc::default(),
+            };
+            // Iterations of 1 ms are asked for their CPU time.
+            let mut stalls = Stalls::of(Nanos::from_millis(1));
+            let before = CALLS.get();
+            let worked = iterations.run(&mut tap, &mut stalls);
+            assert_eq!(CALLS.get() - before, 0, "the loop allocated, {period:?}");
+            stream.drain(|_| ());
+            let taken = stream.tally().moments().count() + stream.lost();
+            assert_eq!(taken, worked.iterations);
+            worked.iterations
+        });
     }
     the_counter_counts();
 }
 
-fn watches_without_allocating<T: Ticker>(ticker: T, scale: Scale, window: Option<Window>) {
+fn watches_without_allocating<T: Ticker + Copy>(ticker: T, scale: Scale, window: Option<Window>) {
+    until_it_worked(|| gaps_without_allocating(ticker, scale, window));
+}
+
+fn gaps_without_allocating<T: Ticker>(ticker: T, scale: Scale, window: Option<Window>) -> u64 {
     let (mut tap, mut stream) = tap(Nanos::from_millis(1));
     let turns = Turns {
         ticker,
@@ -189,8 +204,8 @@ fn watches_without_allocating<T: Ticker>(ticker: T, scale: Scale, window: Option
     assert_eq!(CALLS.get() - before, 0, "the loop allocated, {window:?}");
     stream.drain(|_| ());
     let taken = stream.tally().moments().count();
-    assert!(watched.gaps > 0);
     assert_eq!(taken + stream.lost(), watched.gaps);
+    watched.gaps
 }
 
 #[test]

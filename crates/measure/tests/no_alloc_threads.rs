@@ -115,11 +115,12 @@ fn does_not_grow(
             return;
         }
     };
-    let (many, all) = measure(short.times(10)).unwrap();
-    assert!(
-        many > few + 20,
-        "{name}: {few} and {many} samples say nothing"
-    );
+    // A machine that is used by others too may need longer to show more.
+    let spans = [10, 40, 160, 640].map(|times| short.times(times));
+    let enough = |counts: &(u64, u64)| counts.0 > few + 20;
+    let shown = spans.into_iter().map(|span| measure(span).unwrap());
+    let shown = shown.into_iter().find(enough);
+    let (many, all) = shown.unwrap_or_else(|| panic!("{name}: {few} samples, and never more"));
     // Threads that start at the same moment may make room for the same message both.
     assert!(
         all < at_rest + 20,

@@ -325,7 +325,7 @@ fn a_full_disk_is_one_error_and_leaves_nothing() {
     assert!(err.is_full(), "{err:?}");
     assert_eq!(names(store.runs_dir()), [id(1).to_string()]);
     // tmpfs counts its pages by CPU and may give freed ones back a moment late.
-    let again = (0..200).any(|_| {
+    let again = (0..100_000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         free_bytes(disk.path()).unwrap() > 512 << 10
     });

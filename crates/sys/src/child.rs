@@ -236,7 +236,7 @@ mod tests {
     use std::io::Read as _;
     use std::process::Stdio;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const PATIENCE: Duration = Duration::from_secs(1_800);
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn dropping_it_ends_what_it_started_too() {
-        let mut command = shell("sleep 600 & echo started; wait");
+        let mut command = shell("sleep 3600 & echo started; wait");
         let mut child = TiedChild::start(&mut command, &Bounds::default()).unwrap();
         let mut out = child.process().stdout.take().unwrap();
         let mut text = [0; 8];
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn it_ends_with_the_thread_that_started_it() {
         let mut out = std::thread::spawn(|| {
-            let mut child = TiedChild::start(&mut shell("exec sleep 600"), &Bounds::default());
+            let mut child = TiedChild::start(&mut shell("exec sleep 3600"), &Bounds::default());
             let out = child.as_mut().unwrap().process().stdout.take().unwrap();
             // As if this program were killed: nothing is dropped.
             std::mem::forget(child);
@@ -325,14 +325,15 @@ mod tests {
 
     #[test]
     fn waiting_ends_when_patience_does() {
-        let mut child = TiedChild::start(&mut shell("exec sleep 600"), &Bounds::default()).unwrap();
+        let mut child =
+            TiedChild::start(&mut shell("exec sleep 3600"), &Bounds::default()).unwrap();
         assert_eq!(child.wait(Duration::from_millis(20)).unwrap(), None);
     }
 
     #[test]
     fn a_group_is_asked_as_a_whole_and_says_how_it_ended() {
         // Ready is who has the default again: a subshell that is asked before forgets it.
-        let script = "trap 'echo asked; exit 3' TERM; (echo ready; sleep 600; :) & wait";
+        let script = "trap 'echo asked; exit 3' TERM; (echo ready; sleep 3600; :) & wait";
         let mut command = Group::command("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
         let mut group = Group::start(&mut command).unwrap();
@@ -387,7 +388,7 @@ mod tests {
     #[test]
     fn what_has_left_the_group_is_killed_with_it() {
         let sys = SysRoot::live();
-        let script = "trap '' TERM; setsid sh -c 'echo ready; sleep 600; :' & wait; wait";
+        let script = "trap '' TERM; setsid sh -c 'echo ready; sleep 3600; :' & wait; wait";
         let (mut group, mut out) = strayed(script);
         group.ask_to_end(&sys);
         group.kill(&sys);
@@ -399,12 +400,12 @@ mod tests {
         let mut out = std::thread::spawn(|| {
             let mut command = Group::command("sh");
             command
-                .args(["-c", "sleep 600 & wait"])
+                .args(["-c", "echo ready; sleep 3600 & wait"])
                 .stdout(Stdio::piped());
             let mut group = Group::start(&mut command).unwrap();
-            let out = group.process().stdout.take().unwrap();
-            // Long enough for the shell to have set its trap, else the signal ends it alone.
-            std::thread::sleep(Duration::from_millis(300));
+            let mut out = group.process().stdout.take().unwrap();
+            // The shell before it has set its trap by then, else the signal would end it alone.
+            out.read_exact(&mut [0; 6]).unwrap();
             // As if this program were killed: nothing is dropped.
             std::mem::forget(group);
             out

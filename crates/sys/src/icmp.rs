@@ -263,7 +263,7 @@ mod tests {
             let patience = Duration::from_millis(patience);
             Echo::open(Some(Ipv4Addr::LOCALHOST), to, id, patience)
         };
-        let echo = match open(0x1234, 5_000) {
+        let echo = match open(0x1234, 1_800_000) {
             Ok(echo) => echo,
             // It needs a privilege.
             Err(err) => {

@@ -122,14 +122,20 @@ mod tests {
         if !is_a_clock(&SysRoot::live()) {
             return;
         }
-        let start = Moment::now();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let middle = Moment::now();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let end = Moment::now();
-        let rates = [start.rate_to(&middle), middle.rate_to(&end)].map(Option::unwrap);
-        assert!((1e8..1e10).contains(&rates[0]), "{rates:?}");
-        assert!((rates[0] / rates[1] - 1.0).abs() < 0.01, "{rates:?}");
-        assert_eq!(start.rate_to(&start), None);
+        let rates = || {
+            let start = Moment::now();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let middle = Moment::now();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let end = Moment::now();
+            [start.rate_to(&middle), middle.rate_to(&end)].map(Option::unwrap)
+        };
+        // The CPU may be taken from all tries of a moment: one pair of moments that nobody disturbed is enough.
+        let is_steady = |rates: [f64; 2]| {
+            (1e8..1e10).contains(&rates[0]) && (rates[0] / rates[1] - 1.0).abs() < 0.01
+        };
+        assert!((0..200).any(|_| is_steady(rates())), "{:?}", rates());
+        let moment = Moment::now();
+        assert_eq!(moment.rate_to(&moment), None);
     }
 }

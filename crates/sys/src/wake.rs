@@ -117,7 +117,7 @@ mod tests {
             })
         };
         let until = |what: &dyn Fn() -> bool| {
-            let end = Instant::now() + Duration::from_secs(20);
+            let end = Instant::now() + Duration::from_secs(1_800);
             while !what() {
                 assert!(Instant::now() < end, "it does not arrive");
                 std::thread::sleep(Duration::from_micros(50));

@@ -171,21 +171,24 @@ impl Lookout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Barrier};
 
     #[test]
     fn a_thread_that_wants_to_run_is_seen_by_its_name() {
         let stop = Arc::new(AtomicBool::new(false));
+        let there = Arc::new(Barrier::new(3));
         let cpu = punctual_sys::sched::affinity()
             .unwrap()
             .iter()
             .next()
             .unwrap();
         let spin = |own: Arc<AtomicBool>| {
+            let there = Arc::clone(&there);
             let thread = std::thread::Builder::new().name("waits-here".to_owned());
             let busy = thread.spawn(move || {
                 punctual_sys::sched::set_affinity(&std::iter::once(cpu).collect()).unwrap();
+                there.wait();
                 while !own.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
@@ -195,8 +198,10 @@ mod tests {
         let busy = [spin(Arc::clone(&stop)), spin(Arc::clone(&stop))];
         let mut lookout = Lookout::new(vec![std::iter::once(cpu).collect()]);
         let sys = SysRoot::live();
+        there.wait();
+        // Woken from the barrier, both want to run until they are told to stop.
+        std::thread::sleep(Duration::from_millis(20));
         for _ in 0..3 {
-            std::thread::sleep(Duration::from_millis(20));
             lookout.next = Instant::now();
             lookout.look(&sys, &[Some(cpu)]);
         }

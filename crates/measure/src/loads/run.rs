@@ -549,7 +549,9 @@ mod tests {
             run.threads.push(thread);
         }
         let (mut deaths, mut work) = (Vec::new(), 0);
-        for _ in 0..40 {
+        let mut looks = 0;
+        // Until both are heard of, and somewhat longer: it is told once.
+        while looks < 20 || work == 0 || deaths.is_empty() {
             for report in run.reports() {
                 match report {
                     Report::Died { place, reason } => deaths.push((place, reason)),
@@ -558,6 +560,7 @@ mod tests {
                 }
             }
             std::thread::sleep(Duration::from_millis(10));
+            looks += 1;
         }
         assert_eq!(deaths, [(1, "the disk is full".to_owned())]);
         assert!(work > 0);

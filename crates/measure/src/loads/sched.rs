@@ -83,7 +83,12 @@ mod tests {
                     task(&mut shift).unwrap();
                 });
             }
-            std::thread::sleep(Duration::from_millis(100));
+            let (_, senders) = tallies.split_at(GROUP as usize);
+            let begun = |tally: &Tally| tally.steps.load(Ordering::Relaxed) > 0;
+            let ended = std::time::Instant::now() + Duration::from_secs(1_800);
+            while !senders.iter().any(begun) && std::time::Instant::now() < ended {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             stop.store(true, Ordering::Relaxed);
         });
         let sum = |part: &[Tally], of: fn(&Tally) -> u64| part.iter().map(of).sum::<u64>();

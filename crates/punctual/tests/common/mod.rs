@@ -7,10 +7,12 @@
 pub(crate) mod machine;
 
 use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -18,8 +20,12 @@ use tempfile::TempDir;
 
 use self::machine::Turn;
 
-/// A start of the program that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What takes longer than this hangs. No machine is so busy: nothing that a test asserts depends on how long it is.
+pub(crate) const HANG: Duration = Duration::from_secs(1_800);
+
+/// The duration of a measurement, load or command that ends before its time: longer than [`HANG`], so that a test that waits
+/// for its end cannot take the end of the time for it.
+pub(crate) const LONGER: &str = "3h";
 
 /// A quick measurement that needs no privilege and holds nothing.
 pub(crate) const QUICK: [&str; 8] = [
@@ -142,13 +148,8 @@ pub(crate) fn measure_args(args: &str) -> Vec<&str> {
 
 /// Runs `command` to its end.
 pub(crate) fn finish(command: Command) -> Answer {
-    finish_within(PATIENCE, command)
-}
-
-/// Runs a `command` that takes its time to its end.
-pub(crate) fn finish_within(patience: Duration, command: Command) -> Answer {
     let output = assert_cmd::Command::from_std(command)
-        .timeout(patience)
+        .timeout(HANG)
         .output()
         .unwrap();
     Answer::of(output)
@@ -268,13 +269,21 @@ impl Running {
 
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> Answer {
-        Answer::of(self.0.take().unwrap().wait_with_output().unwrap())
+        let child = self.0.take().unwrap();
+        let pid = child.id().to_string();
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || send.send(child.wait_with_output()));
+        let Ok(output) = receive.recv_timeout(HANG) else {
+            machine::signal("KILL", &pid);
+            panic!("it does not end");
+        };
+        Answer::of(output.unwrap())
     }
 
     /// Waits until its measuring threads are there.
     pub(crate) fn measuring(mut self) -> Self {
         let pid = self.id();
-        let there = wait_until(Duration::from_secs(40), || {
+        let there = wait_until(|| {
             if !self.is_alive() {
                 let said = self.0.take().map(Child::wait_with_output);
                 panic!("it ended before it measured: {said:?}");
@@ -286,6 +295,71 @@ impl Running {
     }
 }
 
+/// A started program that is heard line by line. Killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Saying {
+    running: Running,
+    lines: mpsc::Receiver<String>,
+    said: String,
+}
+
+impl Saying {
+    /// Starts `command`.
+    pub(crate) fn start(command: Command) -> Self {
+        let mut running = Running::start(command);
+        let output = running.0.as_mut().and_then(|child| child.stdout.take());
+        let (send, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(output.unwrap()).lines();
+            // Who hears nobody any more does not read on.
+            drop(
+                lines
+                    .map_while(Result::ok)
+                    .try_for_each(|line| send.send(line)),
+            );
+        });
+        Self {
+            running,
+            lines,
+            said: String::new(),
+        }
+    }
+
+    /// Waits until it has said `text`.
+    pub(crate) fn says(&mut self, text: &str) {
+        while !self.said.contains(text) {
+            let Ok(line) = self.lines.recv_timeout(HANG) else {
+                panic!("`{text}` is not in {}", self.said);
+            };
+            self.said += &line;
+            self.said.push('\n');
+        }
+    }
+
+    /// Kills it.
+    pub(crate) fn kill(self) {
+        self.running.signal("KILL");
+    }
+
+    /// Asks loads to end, and returns all that they said.
+    pub(crate) fn ends_when_asked(mut self) -> String {
+        self.running.signal("INT");
+        while let Ok(line) = self.lines.recv_timeout(HANG) {
+            self.said += &line;
+            self.said.push('\n');
+        }
+        let answer = self.running.wait();
+        assert!(worked(&answer), "{answer:#?}");
+        self.said
+    }
+}
+
+/// Whether loads alone did their work, or at worst were kept from it by others for a while, and said so.
+pub(crate) fn worked(answer: &Answer) -> bool {
+    let kept = ["no work for ", "it never reported"];
+    answer.code() == 0 || answer.code() == 1 && kept.iter().any(|why| answer.stderr.contains(why))
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
@@ -295,9 +369,9 @@ impl Drop for Running {
     }
 }
 
-/// Waits until `condition` holds; returns whether it does.
-pub(crate) fn wait_until(within: Duration, mut condition: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + within;
+/// Waits until `condition` holds; returns whether it does, which it never will after [`HANG`].
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + HANG;
     loop {
         if condition() {
             return true;

@@ -7,12 +7,8 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use crate::common::{Home, machine, program, wait_until};
-
-/// How long a picture may take to come: other tests use the CPUs too, and a guest takes its time to boot.
-const PATIENCE: Duration = Duration::from_secs(150);
 
 /// What the shell on the terminal says when all is over.
 const OVER: &str = "THE-END";
@@ -98,7 +94,7 @@ impl Pty {
 
     /// Waits until the screen shows `text`, and returns the screen.
     pub(crate) fn shows(&self, text: &str) -> String {
-        let there = wait_until(PATIENCE, || self.screen().contents().contains(text));
+        let there = wait_until(|| self.screen().contents().contains(text));
         let screen = self.screen().contents();
         assert!(there, "`{text}` is not in:\n{screen}");
         screen
@@ -106,7 +102,7 @@ impl Pty {
 
     /// Waits until the screen does not show `text` any more.
     pub(crate) fn hides(&self, text: &str) {
-        let gone = wait_until(PATIENCE, || !self.screen().contents().contains(text));
+        let gone = wait_until(|| !self.screen().contents().contains(text));
         assert!(gone, "`{text}` stays:\n{}", self.screen().contents());
     }
 
@@ -119,7 +115,7 @@ impl Pty {
             let terminal = of("fd/2").is_ok_and(|fd| fd.starts_with("/dev/pts"));
             of("exe").is_ok_and(|exe| exe == program()) && terminal
         };
-        let there = wait_until(PATIENCE, || {
+        let there = wait_until(|| {
             found = machine::processes_of(&self.store).into_iter().find(is_ours);
             found.is_some()
         });
@@ -144,7 +140,7 @@ impl Pty {
 
     /// Waits for the end of everything, and returns all that came out.
     pub(crate) fn over(&self) -> String {
-        let there = wait_until(PATIENCE, || self.said().contains(OVER));
+        let there = wait_until(|| self.said().contains(OVER));
         assert!(there, "it goes on: {}", self.said());
         self.said()
     }

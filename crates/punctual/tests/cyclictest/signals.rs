@@ -43,10 +43,7 @@ fn signals_ask_for_the_status() {
     running.signal("USR1");
     running.signal("USR2");
     let read = || machine::read(&file).unwrap_or_default();
-    assert!(wait_until(Duration::from_secs(10), || read()
-        .lines()
-        .count()
-        == 5));
+    assert!(wait_until(|| read().lines().count() == 5));
     let status = read();
     assert!(running.is_alive());
     running.signal("INT");
@@ -79,11 +76,11 @@ fn each_reader_of_the_pipe_gets_the_lines() {
     }
     let running = start(&home, "-q -p 80 -t 2 -F pipe");
     let pipe = home.dir().join("pipe");
-    assert!(wait_until(Duration::from_secs(10), || pipe.exists()));
+    assert!(wait_until(|| pipe.exists()));
     for _ in 0..2 {
         let mut text = String::new();
         // The first reader may come before the first look at the samples.
-        wait_until(Duration::from_secs(10), || {
+        wait_until(|| {
             text.clear();
             File::open(&pipe)
                 .unwrap()

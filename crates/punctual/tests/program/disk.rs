@@ -6,7 +6,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::common::machine::{self, Tmpfs};
 use crate::common::{Home, QUICK, assert_sound, wait_until};
@@ -86,7 +85,7 @@ fn a_disk_that_fills_up_ends_the_run_and_nothing_stays() {
         .hinted();
     assert_eq!(runs(&home.store()), Vec::<String>::new());
     let gone = || machine::processes_of(&home.store()).is_empty();
-    assert!(wait_until(Duration::from_secs(2), gone), "the load goes on");
+    assert!(wait_until(gone), "the load goes on");
 }
 
 #[test]

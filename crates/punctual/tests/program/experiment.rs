@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Answer, Home, finish_within};
+use crate::common::{Answer, Home, finish};
 use crate::schema::{assert_valid, schema};
 
 /// Kills of one experiment. More with `PUNCTUAL_TEST_KILLS`.
@@ -79,10 +79,8 @@ fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
     let text = FAST.replace("blocks = 3", &format!("blocks = {blocks}"));
     let whole = Home::new();
     let path = file(&whole, &text);
-    // A run takes 10 ms on an idle machine, and many times that beside compilers.
-    let patience = Duration::from_secs(60 + blocks * 6);
     let run = whole.command(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
-    finish_within(patience, run).fine();
+    finish(run).fine();
     let expected = status(&whole);
     let order = slots(&expected);
     assert_eq!(
@@ -126,7 +124,7 @@ fn killed_at_any_moment_and_resumed_the_experiment_is_the_same() {
     // Who names a number wants no fewer.
     assert!(asked.is_none_or(|asked| killed == asked), "{killed} kills");
     println!("{killed} kills, {} runs", order.len());
-    finish_within(patience, home.command(["experiment", "resume", "fast"])).fine();
+    finish(home.command(["experiment", "resume", "fast"])).fine();
     let resumed = status(&home);
     assert_eq!(resumed["plan"], expected["plan"]);
     assert_eq!(slots(&resumed), order, "after {killed} kills");

@@ -9,7 +9,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::{Home, wait_until};
-use crate::guests::{Images, PATIENCE, guests_of, images, run};
+use crate::guests::{Images, guests_of, images, run};
 
 /// Two kernels and two blocks: four boots.
 fn file(images: &Images) -> String {
@@ -59,7 +59,7 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
         let log = String::from_utf8(log.unwrap_or_default()).unwrap_or_default();
         log.contains("\"end\"") && log.lines().last().is_some_and(|l| l.contains("\"begin\""))
     };
-    assert!(wait_until(PATIENCE, in_flight));
+    assert!(wait_until(in_flight));
     let measuring = guests_of(running.id());
     running.signal("KILL");
     drop(running);
@@ -68,7 +68,7 @@ fn guest_experiment_that_is_killed_goes_on_with_its_seeds_and_says_that_time_is_
         let command = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         measuring.iter().all(|pid| command(pid).is_empty())
     };
-    assert!(wait_until(PATIENCE, gone), "{measuring:?}");
+    assert!(wait_until(gone), "{measuring:?}");
     let before = runs(&home);
     let done = before.iter().filter(|run| run["end"] == "valid").count();
     assert!((1..4).contains(&done), "{before:#?}");

@@ -12,12 +12,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::common::{Answer, Home, Running, finish_within, machine, wait_until};
+use crate::common::{Answer, HANG, Home, Running, finish, machine, wait_until};
 use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
-
-/// A boot takes some ten seconds, and several times that beside other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A kernel that takes its preemption model at the boot, and one with PREEMPT_RT.
 pub(crate) struct Images {
@@ -43,7 +40,7 @@ pub(crate) fn images() -> Option<Images> {
 }
 
 pub(crate) fn run(home: &Home, args: &[&str]) -> Answer {
-    finish_within(PATIENCE, home.command(args))
+    finish(home.command(args))
 }
 
 fn boot(home: &Home, image: &Path, args: &[&str]) -> Answer {
@@ -139,7 +136,7 @@ fn guest_ends_with_the_program_however_that_ends() {
         let args = ["kernel", "boot", image, "--virtual-time", "--fault=hang"];
         let running: Running = home.start(args);
         let program = running.id();
-        assert!(wait_until(PATIENCE, || !guests_of(program).is_empty()));
+        assert!(wait_until(|| !guests_of(program).is_empty()));
         let guests = guests_of(program);
         running.signal(signal);
         let gone = || {
@@ -152,10 +149,7 @@ fn guest_ends_with_the_program_however_that_ends() {
                         .is_empty()
                 })
         };
-        assert!(
-            wait_until(Duration::from_secs(20), gone),
-            "{signal}: {guests:?}"
-        );
+        assert!(wait_until(gone), "{signal}: {guests:?}");
         if signal == "TERM" {
             running.wait().error(1, &["interrupted"]);
         }
@@ -332,7 +326,7 @@ fn a_measurement_in_a_guest_shows_how_far_it_is_on_a_terminal_and_to_prometheus(
     };
     pty.shows("it boots, until its timers are of high resolution (virtual-time)");
     let mut page = String::new();
-    let answered = wait_until(PATIENCE, || {
+    let answered = wait_until(|| {
         page = scrape(address).unwrap_or_default();
         page.contains("step=\"it measures; its samples come at the end")
     });
@@ -396,7 +390,7 @@ fn latency_test_orders_the_models() {
         format!("--output={}", file.display()),
         format!("--junit={}", junit.display()),
     ];
-    let answer = finish_within(PATIENCE, home.command(args));
+    let answer = finish(home.command(args));
     assert_eq!(answer.code(), 3, "{answer:?}");
     assert!(
         answer.stdout.contains("virtual µs: instruction counts"),
@@ -467,13 +461,13 @@ fn latency_test_is_the_same_to_the_byte_whatever_disturbs_the_machine() {
         ];
         home.command(args)
     };
-    finish_within(PATIENCE, command("first")).fine();
+    finish(command("first")).fine();
     let mut disturbed = Running::start(command("second"));
     let begun = Instant::now();
     let mut signals = 0_u64;
     let load = home.start(["load", "cpu", "--duration=290s", "--quiet"]);
     while disturbed.is_alive() {
-        assert!(begun.elapsed() < PATIENCE, "it does not end");
+        assert!(begun.elapsed() < HANG, "it does not end");
         for guest in guests_of(disturbed.id()) {
             disturb(guest);
             signals += 1;
@@ -521,7 +515,7 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
         .error(1, &["read kernel image /no/such/image"]);
     let mut command = home.command(["kernel", "boot", image, "--virtual-time"]);
     command.env("PUNCTUAL_QEMU", "/no/such/qemu");
-    finish_within(PATIENCE, command)
+    finish(command)
         .error(5, &["start /no/such/qemu: not installed"])
         .hinted();
     let out = home.dir().join("initramfs");
@@ -545,7 +539,7 @@ fn the_initial_ram_file_system_of_a_guest_that_measures_is_below_3_mb() {
     let write = |option: &str| {
         let out = out.to_str().unwrap();
         let args = ["kernel", "initramfs", "--force", "-o", out, option];
-        let answer = finish_within(PATIENCE, home.command(args));
+        let answer = finish(home.command(args));
         let said = answer.fine().stdout.clone();
         let size = fs::metadata(out).unwrap().len();
         assert!(said.contains(&format!(" {size} bytes, agent ")), "{said}");

@@ -127,7 +127,7 @@ fn an_interrupted_run_ends_soon_whatever_its_receivers_wait_for() {
         "--json",
     ]);
     let pid = run.id();
-    let there = crate::common::wait_until(std::time::Duration::from_secs(20), || {
+    let there = crate::common::wait_until(|| {
         assert!(run.is_alive());
         machine::threads(pid)
             .iter()

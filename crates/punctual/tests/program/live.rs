@@ -87,9 +87,7 @@ fn keys_pause_the_view_set_a_threshold_choose_a_thread_and_help() {
     );
     pty.press("p");
     pty.hides("VIEW PAUSED");
-    let went_on = wait_until(Duration::from_secs(20), || {
-        line(&before) != line(&pty.screen().contents())
-    });
+    let went_on = wait_until(|| line(&before) != line(&pty.screen().contents()));
     assert!(went_on, "the run went on meanwhile");
     pty.press("t");
     pty.shows("threshold: _");
@@ -251,7 +249,7 @@ fn is_off_the_measured_cpu(pty: &Pty) {
     }
     let pid = pty.pid();
     let mut threads = Vec::new();
-    let aside = wait_until(Duration::from_secs(10), || {
+    let aside = wait_until(|| {
         threads = machine::threads(pid);
         threads.iter().any(|t| t.name == "view") && threads.iter().all(|t| !t.cpus.starts_with('0'))
     });

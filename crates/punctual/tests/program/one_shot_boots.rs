@@ -10,15 +10,13 @@ use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::common::{Home, Running, finish_within, machine, wait_until};
+use crate::common::{Home, Running, finish, machine, wait_until};
 use crate::one_shot::{GRUB_CONFIG, grubenv};
 
-/// All boots together; one takes ten seconds, and several times that beside other tests.
-const PATIENCE: Duration = Duration::from_secs(900);
 const SECTOR: usize = 512;
 /// Where the partition begins, in sectors: what a partition table says, and in bytes.
 const START: u32 = 2048;
@@ -122,7 +120,7 @@ fn initramfs(home: &Home, directory: &Path, boots: &[&[&str]]) -> PathBuf {
                 .arg(format!("{}={}", inside.display(), module.path().display()));
         }
     }
-    finish_within(PATIENCE, command).fine();
+    finish(command).fine();
     out
 }
 
@@ -216,7 +214,7 @@ fn live(home: &Home, disk: &Path) -> String {
         .args(["-device", "i6300esb", "-action", "watchdog=reset"]);
     let begun = Instant::now();
     let mut running = Running::start(qemu);
-    let ended = wait_until(PATIENCE, || !running.is_alive());
+    let ended = wait_until(|| !running.is_alive());
     let text = |path: &Path| {
         String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "")
     };

@@ -6,12 +6,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::common::{Home, finish, finish_within, machine};
-
-/// Four pages are opened four times each, looked at by axe, and used: half a minute where nothing else runs.
-const PATIENCE: Duration = Duration::from_secs(900);
+use crate::common::{Home, finish, machine};
 
 /// Puts `runs` copies of the last run into the store, under ids and names of their own.
 fn multiply(home: &Home, runs: u32, name: &str) {
@@ -299,7 +296,7 @@ fn the_page_works_in_a_browser() {
         .args(["runs.html", "compare.html"].map(|f| pages.join(f)))
         .arg("--look")
         .args(["many.html", "kinds.html"].map(|f| pages.join(f)));
-    let answer = finish_within(PATIENCE, command);
+    let answer = finish(command);
     println!("{}", answer.stdout);
     answer.fine();
 }

@@ -326,7 +326,7 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
         .arg(&pages)
         .arg("--site")
         .arg(format!("http://{}/", served.address));
-    let answer = crate::common::finish_within(Duration::from_secs(600), command);
+    let answer = crate::common::finish(command);
     println!("{}", answer.stdout);
     answer.fine();
 }
@@ -335,7 +335,7 @@ fn runs_are_chosen_overlaid_and_compared_in_a_browser() {
 fn page_with(address: &str, wanted: &[&str]) -> String {
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let mut page = String::new();
-    let there = wait_until(Duration::from_secs(60), || {
+    let there = wait_until(|| {
         page = ask(address, &request).1;
         wanted.iter().all(|text| page.contains(text))
     });
@@ -435,7 +435,7 @@ fn metrics_of_a_running_measurement_are_read_by_prometheus_own_parser() {
     let running = home.start(args);
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let mut page = String::new();
-    let there = wait_until(Duration::from_secs(40), || {
+    let there = wait_until(|| {
         page = ask(&address, &request).1;
         page.contains("punctual_latency_seconds_count") && page.contains("punctual_load_work_total")
     });

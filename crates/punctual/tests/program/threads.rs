@@ -238,7 +238,7 @@ fn the_bound_on_idle_latency_is_held_for_the_run_and_no_longer() {
         running.signal("TERM");
         running.wait().record();
         let back = || machine::dma_latency_is_back(before);
-        assert!(wait_until(Duration::from_secs(5), back), "{before:?}");
+        assert!(wait_until(back), "{before:?}");
     }
     let seen = look(&home, "--threads 1 --dma-latency off");
     assert!(!seen.holds_dma_latency);

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -196,7 +195,7 @@ fn an_interrupted_linpack_is_recorded_with_what_it_has() {
     ];
     let running = home.start(args);
     let pid = running.id();
-    let there = wait_until(Duration::from_secs(40), || {
+    let there = wait_until(|| {
         machine::threads(pid)
             .iter()
             .any(|t| t.name.starts_with("linpack/"))
@@ -296,14 +295,14 @@ fn a_killed_io_leaves_neither_fio_nor_a_file() {
     let running = home.start(args.into_iter().chain([place.as_str()]));
     let pid = running.id();
     let mut fio = None;
-    let there = wait_until(Duration::from_secs(40), || {
+    let there = wait_until(|| {
         fio = working_fio(pid);
         fio.is_some()
     });
     assert!(there, "fio does not run");
     running.signal("KILL");
     let fio = fio.unwrap();
-    let gone = wait_until(Duration::from_secs(2), || !is_running(fio));
+    let gone = wait_until(|| !is_running(fio));
     assert!(gone, "fio {fio} is left");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }

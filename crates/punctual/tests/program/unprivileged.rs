@@ -8,7 +8,6 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use crate::common::{Answer, Home, QUICK, Running, finish, machine, program, wait_until};
 
@@ -251,10 +250,6 @@ fn nothing_of_a_users_program_is_left_when_the_measurement_or_its_load_is_killed
         };
         machine::signal("KILL", &target.to_string());
         let gone = || rest(id).count() == 0;
-        assert!(
-            wait_until(Duration::from_secs(2), gone),
-            "{:?}",
-            rest(id).count()
-        );
+        assert!(wait_until(gone), "{:?}", rest(id).count());
     }
 }

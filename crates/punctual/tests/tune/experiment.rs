@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -126,9 +125,7 @@ fn a_cell_that_is_killed_is_reverted_before_the_next_one_and_done_again() {
     write(&live, &text);
     let before = live.dump();
     let running = Running::start(experiment(&live, "run", "knobs.toml"));
-    let met = wait_until(Duration::from_secs(60), || {
-        !measuring(&live).is_empty() && settings()[0] == "11"
-    });
+    let met = wait_until(|| !measuring(&live).is_empty() && settings()[0] == "11");
     assert!(met, "no cell tunes");
     for pid in measuring(&live) {
         machine::signal("KILL", &pid.to_string());
@@ -160,12 +157,12 @@ fn an_experiment_that_is_killed_leaves_the_machine_as_it_was_and_goes_on() {
             "knobs"
         };
         let running = Running::start(experiment(&live, round, what));
-        let met = wait_until(Duration::from_secs(60), || settings()[0] == "11");
+        let met = wait_until(|| settings()[0] == "11");
         assert!(met, "no cell tunes");
         running.signal("KILL");
         drop(running);
         let idle = || live.tune("status").stdout.contains("nothing is changed");
-        assert!(wait_until(Duration::from_secs(30), idle), "{round}");
+        assert!(wait_until(idle), "{round}");
         assert_same(&live.dump(), &before, round);
     }
     finish(experiment(&live, "resume", "knobs")).fine();

@@ -3,8 +3,6 @@
 
 //! Sessions that end by themselves: with a command, with time, with a kill.
 
-use std::time::Duration;
-
 use crate::common::{Running, finish, machine, wait_until};
 use crate::tree::Tree;
 
@@ -34,7 +32,7 @@ fn a_command_runs_in_the_tuned_machine_and_its_status_is_ours() {
     let answer = finish(tree.run(SET, "kill -9 $$"));
     assert_eq!(answer.code(), 137, "{answer:?}");
     assert_eq!(tree.dump(), before);
-    assert!(wait_until(Duration::from_secs(5), || keepers(&tree) == 0));
+    assert!(wait_until(|| keepers(&tree) == 0));
 }
 
 #[test]
@@ -53,10 +51,7 @@ fn ctrl_c_and_sigterm_end_the_command_and_put_everything_back() {
         let tree = Tree::new();
         let before = tree.dump();
         let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
-        assert!(wait_until(Duration::from_secs(20), || tree
-            .root()
-            .join("pid")
-            .exists()));
+        assert!(wait_until(|| tree.root().join("pid").exists()));
         assert_eq!(tree.read(SWAPPINESS), "10");
         running.signal(signal);
         let answer = running.wait();
@@ -72,18 +67,15 @@ fn killed_it_is_reverted_by_its_keeper_and_the_command_ends() {
     let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
     let pid = tree.root().join("pid");
     let started = || pid.exists() && !tree.read("pid").is_empty();
-    assert!(wait_until(Duration::from_secs(20), started));
+    assert!(wait_until(started));
     let command = tree.read("pid");
     running.signal("KILL");
     drop(running);
-    let back = wait_until(Duration::from_secs(10), || tree.dump() == before);
+    let back = wait_until(|| tree.dump() == before);
     assert!(back, "{}", tree.left_behind());
     let gone = || machine::status(format!("/proc/{command}/status"), "State").is_empty();
-    assert!(
-        wait_until(Duration::from_secs(10), gone),
-        "the command goes on"
-    );
-    assert!(wait_until(Duration::from_secs(10), || keepers(&tree) == 0));
+    assert!(wait_until(gone), "the command goes on");
+    assert!(wait_until(|| keepers(&tree) == 0));
     assert!(
         tree.tune("status")
             .fine()
@@ -96,10 +88,7 @@ fn killed_it_is_reverted_by_its_keeper_and_the_command_ends() {
 fn another_tuner_waits_its_turn() {
     let tree = Tree::new();
     let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 60"));
-    assert!(wait_until(Duration::from_secs(20), || tree
-        .root()
-        .join("pid")
-        .exists()));
+    assert!(wait_until(|| tree.root().join("pid").exists()));
     tree.tune("apply --set vm.stat_interval=7")
         .error(1, &["another tuner is at work: process", "(run)"]);
     let status = tree.tune("status").fine().stdout.clone();
@@ -122,8 +111,8 @@ fn time_reverts_also_when_the_terminal_is_gone() {
     assert_eq!(keepers(&tree), 1);
     let status = tree.tune("status").fine().stdout.clone();
     assert!(status.contains(", until "), "{status}");
-    assert!(wait_until(Duration::from_secs(20), || tree.dump() == before));
-    assert!(wait_until(Duration::from_secs(10), || keepers(&tree) == 0));
+    assert!(wait_until(|| tree.dump() == before));
+    assert!(wait_until(|| keepers(&tree) == 0));
     assert!(
         tree.tune("revert")
             .fine()
@@ -141,7 +130,7 @@ fn time_reverts_also_where_the_journal_is_named_from_here() {
     finish(command).fine();
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "10");
     let back = || tree.read("proc/sys/vm/swappiness") == "60";
-    assert!(wait_until(Duration::from_secs(20), back));
+    assert!(wait_until(back));
 }
 
 #[test]
@@ -168,6 +157,6 @@ fn a_keeper_with_a_time_limit_reverts_when_it_is_asked_to_end() {
         .unwrap();
     let record: serde_json::Value = serde_json::from_str(line).unwrap();
     machine::signal("TERM", &record["pid"].to_string());
-    let back = wait_until(Duration::from_secs(10), || tree.dump() == before);
+    let back = wait_until(|| tree.dump() == before);
     assert!(back, "{}", tree.left_behind());
 }

@@ -128,10 +128,7 @@ fn after_a_kill_of_a_run_its_keeper_brings_everything_back() {
         drop(running);
         let journal = live.state().join("journal");
         let done = || !journal.exists() || !begun(&journal);
-        assert!(
-            wait_until(Duration::from_secs(20), done),
-            "kill {kill} after {moment} us"
-        );
+        assert!(wait_until(done), "kill {kill} after {moment} us");
         live.tune("revert").fine();
         assert_same(
             &live.dump(),

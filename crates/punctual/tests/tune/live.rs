@@ -9,7 +9,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -238,14 +237,14 @@ fn a_cpu_goes_offline_and_comes_back_with_what_was_bound_to_it() {
     let mut bound = sleeper("taskset", &["-c", "1", "sh", "-c", waking]);
     let status = format!("/proc/{}/status", bound.id());
     let cpus = || machine::status(&status, "Cpus_allowed_list");
-    assert!(wait_until(Duration::from_secs(5), || cpus() == "1"));
+    assert!(wait_until(|| cpus() == "1"));
     let before = live.dump();
     let report = live
         .tune("apply --set cpu.online@1=off --json")
         .fine()
         .json();
     let now = read(online);
-    let moved = wait_until(Duration::from_millis(500), || cpus() != "1");
+    let moved = wait_until(|| cpus() != "1");
     live.tune("revert").fine();
     assert_eq!((now.as_str(), read(online).as_str()), ("0", "1"));
     assert!(moved, "the kernel moved it");
@@ -360,7 +359,7 @@ fn threads_move_and_what_they_start_meanwhile_moves_back_with_them() {
     assert_eq!(cpus(&pid), "0");
     fs::write(format!("{}.go", started.display()), "").unwrap();
     let child = || read(started.to_str().unwrap());
-    assert!(wait_until(Duration::from_secs(10), || !child().is_empty()));
+    assert!(wait_until(|| !child().is_empty()));
     let child = child();
     assert_eq!(cpus(&child), "0", "inherited");
     let report = live.tune("revert --json").fine().json();
@@ -453,7 +452,7 @@ fn a_journal_in_another_directory_is_no_second_tuner() {
     let running =
         Running::start(live.command(["run", "--set", "vm.swappiness=11", "--", "sleep", "60"]));
     let is = || read("/proc/sys/vm/swappiness") == "11";
-    assert!(wait_until(Duration::from_secs(20), is));
+    assert!(wait_until(is));
     let elsewhere = live.home.dir().join("elsewhere");
     let mut command = live.command(["apply", "--set", "vm.stat_interval=2"]);
     command.env("PUNCTUAL_TUNE_STATE", elsewhere);

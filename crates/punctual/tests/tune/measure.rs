@@ -3,8 +3,6 @@
 
 //! Measurements in a tuned machine.
 
-use std::time::Duration;
-
 use crate::common::{QUICK, Running, finish, machine, wait_until};
 use crate::live::{Live, assert_same};
 
@@ -88,9 +86,9 @@ fn a_measurement_that_is_killed_is_reverted_by_its_keeper() {
             None => drop(running),
         }
         let back = || swappiness() == before["/proc/sys/vm/swappiness"].trim();
-        assert!(wait_until(Duration::from_secs(20), back), "{signal}");
+        assert!(wait_until(back), "{signal}");
         let idle = || live.tune("status").stdout.contains("nothing is changed");
-        assert!(wait_until(Duration::from_secs(20), idle), "{signal}");
+        assert!(wait_until(idle), "{signal}");
         assert_same(&live.dump(), &before, signal);
     }
 }

@@ -10,11 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Running, finish, finish_within, wait_until};
+use crate::common::{Running, finish, wait_until};
 use crate::live::{Live, assert_same};
-
-/// All studies at the scale quick, beside whatever else goes on.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Short enough for a test: what is tested is not latency.
 const STUDIES: [(&str, &[&str]); 5] = [
@@ -67,14 +64,14 @@ fn killed_and_gone_on_with(study: &str, parameters: &[&str]) {
     let Some(live) = Live::new() else { return };
     let before = live.dump();
     let running = Running::start(command(&live, study, parameters));
-    assert!(wait_until(Duration::from_secs(30), || is_at_work(&live)));
+    assert!(wait_until(|| is_at_work(&live)));
     // Into the run, where it is tuned.
     std::thread::sleep(Duration::from_millis(300));
     running.signal("KILL");
     drop(running);
     // What the keeper has done meanwhile, revert has not to do.
     live.tune("revert");
-    assert!(wait_until(Duration::from_secs(30), || live.dump() == before));
+    assert!(wait_until(|| live.dump() == before));
     assert_same(&live.dump(), &before, study);
 
     let answer = finish(command(&live, study, parameters));
@@ -198,7 +195,7 @@ fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was
     let before = live.dump();
     let mut command = live.program(["study", "run", "all", "--quick", "--quiet"]);
     command.current_dir(live.dir());
-    let answer = finish_within(PATIENCE, command);
+    let answer = finish(command);
     let page = answer.fine().stdout.clone();
     assert_same(&live.dump(), &before, "all studies");
     live.tune("status").fine();

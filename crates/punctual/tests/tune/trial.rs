@@ -3,8 +3,6 @@
 
 //! Trials on this machine: their bookkeeping, not their latencies.
 
-use std::time::Duration;
-
 use crate::common::{Running, finish, machine, wait_until};
 use crate::files::assert_valid;
 use crate::live::{Live, assert_same};
@@ -84,7 +82,7 @@ fn a_trial_that_is_ended_shows_its_whole_blocks_and_one_that_is_killed_is_revert
     let args = format!("{TRIED} --blocks 1000 --json");
     for signal in ["INT", "KILL"] {
         let running = Running::start(live.command(args.split_whitespace()));
-        assert!(wait_until(Duration::from_secs(40), is_on), "{signal}");
+        assert!(wait_until(is_on), "{signal}");
         running.signal(signal);
         if signal == "INT" {
             let answer = running.wait();
@@ -97,7 +95,7 @@ fn a_trial_that_is_ended_shows_its_whole_blocks_and_one_that_is_killed_is_revert
             drop(running);
         }
         let idle = || live.tune("status").stdout.contains("nothing is changed");
-        assert!(wait_until(Duration::from_secs(20), idle), "{signal}");
+        assert!(wait_until(idle), "{signal}");
         assert_same(&live.dump(), &before, signal);
     }
 }
