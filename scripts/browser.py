@@ -17,6 +17,9 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 
+# In milliseconds: what takes longer hangs, however busy the machine is.
+HANG = 1_800_000
+
 # One of these is in the labels of each chart, or in the sentence above it.
 UNITS = (" in ", "µs", "ms", "GFLOPS", "MB/s", "%", "ratio", "Ratio", "Share", "Samples")
 
@@ -35,6 +38,7 @@ def coloured(pixels):
 
 def open_page(browser, path, width, theme, faults):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
+    page.set_default_timeout(HANG)
     page.on("console", lambda m: faults.append(f"console: {m.text}"))
     page.on("pageerror", lambda e: faults.append(f"script: {e}"))
     page.on("request", lambda r: r.url != path.as_uri() and not r.url.startswith(("blob:", "data:"))
@@ -189,6 +193,7 @@ def site(browser, url, out):
     """Filters, overlays and compares runs a-1, a-2 (tag kind=rt), b-1 and b-2 as somebody would."""
     faults = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(HANG)
     page.on("console", lambda m: faults.append(f"console: {m.text}"))
     page.on("pageerror", lambda e: faults.append(f"script: {e}"))
     page.on("request", lambda r: r.url.startswith((url, "blob:", "data:")) or faults.append(f"request: {r.url}"))

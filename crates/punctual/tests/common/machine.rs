@@ -45,6 +45,15 @@ pub(crate) fn has_tool(name: &str) -> bool {
     found
 }
 
+/// The signals that ask for an end. Below nohup(1) a hang-up does not, as whoever uses that wants it.
+pub(crate) fn ends() -> &'static [&'static str] {
+    let ignored = u64::from_str_radix(&status("/proc/self/status", "SigIgn"), 16).unwrap();
+    match ignored & 1 {
+        0 => &["INT", "TERM", "HUP"],
+        _ => &["INT", "TERM"],
+    }
+}
+
 /// Returns a Python with scipy, pandas and pyarrow; if there is none, says that the test is skipped.
 pub(crate) fn python() -> Option<PathBuf> {
     let python = std::env::var_os("PUNCTUAL_PYTHON").map(PathBuf::from);
@@ -63,8 +72,12 @@ pub(crate) struct Turn {
     _held: Arc<Held>,
 }
 
+/// Whoever changes what the whole machine shares, and so is root, holds this.
+const OF_ALL: &str = "/run/punctual-tests.lock";
+
 #[derive(Debug)]
 struct Held {
+    _machine: Option<File>,
     _lock: File,
     alone: bool,
 }
@@ -111,7 +124,17 @@ impl Turn {
         } else {
             lock.lock_shared().unwrap();
         }
-        let held = Arc::new(Held { _lock: lock, alone });
+        // Nor does the same test of another clone run, which has a turn of its own.
+        let of_all = || File::options().create(true).append(true).open(OF_ALL);
+        let machine = alone.then(of_all).and_then(Result::ok);
+        if let Some(machine) = &machine {
+            machine.lock().unwrap();
+        }
+        let held = Arc::new(Held {
+            _machine: machine,
+            _lock: lock,
+            alone,
+        });
         HELD.set(Arc::downgrade(&held));
         Self { _held: held }
     }

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 pub(crate) mod machine;
+pub(crate) mod stored;
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};

@@ -3,6 +3,7 @@
 
 //! The program on a pseudo-terminal of script(1), and what a terminal would show of it.
 
+use std::cell::RefCell;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,7 +15,6 @@ use crate::common::{Home, machine, program, wait_until};
 const OVER: &str = "THE-END";
 
 /// The program on a terminal.
-#[derive(Debug)]
 pub(crate) struct Pty {
     script: Child,
     keys: ChildStdin,
@@ -23,6 +23,22 @@ pub(crate) struct Pty {
     size: (u16, u16),
     /// Bytes that were drawn for another size.
     old: usize,
+    /// The screen up to where a picture was found last, and the bytes up to there.
+    found: RefCell<(vt100::Parser, usize)>,
+}
+
+/// What ends each picture: the cursor is hidden again.
+const HIDDEN: &[u8] = b"\x1b[?25l";
+
+/// Returns how much of these bytes is the next picture: nothing while it is not whole.
+fn picture(bytes: &[u8]) -> usize {
+    let end = bytes.windows(HIDDEN.len()).position(|part| part == HIDDEN);
+    let over = String::from_utf8_lossy(bytes).contains(OVER);
+    end.map_or(if over { bytes.len() } else { 0 }, |at| at + HIDDEN.len())
+}
+
+fn blank((columns, rows): (u16, u16)) -> vt100::Parser {
+    vt100::Parser::new(rows, columns, 2_000)
 }
 
 impl Pty {
@@ -71,6 +87,7 @@ impl Pty {
             store: home.store(),
             size,
             old: 0,
+            found: RefCell::new((blank(size), 0)),
         })
     }
 
@@ -87,23 +104,45 @@ impl Pty {
 
     /// Returns what a terminal of the size at the start would show.
     pub(crate) fn screen(&self) -> vt100::Screen {
-        let mut parser = vt100::Parser::new(self.size.1, self.size.0, 2_000);
+        let mut parser = blank(self.size);
         parser.process(&self.said.lock().unwrap()[self.old..]);
         parser.screen().clone()
     }
 
-    /// Waits until the screen shows `text`, and returns the screen.
+    /// Waits until the screen shows `text`, and returns the screen. It is looked at picture by picture from the one on that
+    /// was found before, so that none is missed, however late this test comes to look.
     pub(crate) fn shows(&self, text: &str) -> String {
-        let there = wait_until(|| self.screen().contents().contains(text));
-        let screen = self.screen().contents();
+        let (parser, at) = &mut *self.found.borrow_mut();
+        let there = wait_until(|| {
+            loop {
+                if parser.screen().contents().contains(text) {
+                    return true;
+                }
+                let said = self.said.lock().unwrap();
+                let new = &said[*at..];
+                let next = picture(new);
+                if next == 0 {
+                    return false;
+                }
+                parser.process(&new[..next]);
+                *at += next;
+            }
+        });
+        let screen = parser.screen().contents();
         assert!(there, "`{text}` is not in:\n{screen}");
         screen
     }
 
     /// Waits until the screen does not show `text` any more.
     pub(crate) fn hides(&self, text: &str) {
-        let gone = wait_until(|| !self.screen().contents().contains(text));
-        assert!(gone, "`{text}` stays:\n{}", self.screen().contents());
+        let (parser, at) = &mut *self.found.borrow_mut();
+        let gone = wait_until(|| {
+            let said = self.said.lock().unwrap();
+            parser.process(&said[*at..]);
+            *at = said.len();
+            !parser.screen().contents().contains(text)
+        });
+        assert!(gone, "`{text}` stays:\n{}", parser.screen().contents());
     }
 
     /// Returns the process of the program.
@@ -136,6 +175,7 @@ impl Pty {
         // What came before is drawn for the other size.
         self.old = self.said.lock().unwrap().len();
         self.size = (columns.parse().unwrap(), rows.parse().unwrap());
+        *self.found.borrow_mut() = (blank(self.size), self.old);
     }
 
     /// Waits for the end of everything, and returns all that came out.

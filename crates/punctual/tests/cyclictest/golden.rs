@@ -73,6 +73,8 @@ fn ours_prints_what_the_recorded_commands_printed() {
         if (line.contains("-S") || line.contains("-a0-1")) && machine_cpus() != 2 {
             continue;
         }
+        // On any machine, and not only where some sample is above 5 µs.
+        let line = line.replace("-b 5 ", "-b 1 ");
         let answer = ours(&home, &line);
         let status = read(&directory("2.4").join(format!("{case}.rc")));
         assert_eq!(

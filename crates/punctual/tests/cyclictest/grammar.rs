@@ -270,9 +270,16 @@ fn places_are_as_wide_as_they_say() {
     assert!(!matches("   12", "{05}"));
 }
 
-/// Returns the lines but those of single buckets, with whole numbers and strings as one mark: blanks,
+/// Returns the lines but those of histograms, which may be empty, with whole numbers and strings as one mark: blanks,
 /// the order of the keys, and the two decimals of a mean are the same.
 pub(super) fn json_lines(text: &str) -> Vec<String> {
+    const BEGIN: &str = "\"histogram\": {";
+    let mut parts = text.split(BEGIN);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, rest) = part.split_once('}').unwrap();
+        text = text + BEGIN + "}" + rest;
+    }
     let shape = |line: &str| {
         let (key, value) = line.split_once("\": ").unwrap_or((line, ""));
         let (value, comma) = match value.strip_suffix(',') {
@@ -285,14 +292,9 @@ pub(super) fn json_lines(text: &str) -> Vec<String> {
             Some((_, decimals)) => format!("{} decimals", decimals.len()),
             // 2.6 and ours write -1 where 2.4 writes the number of the thread.
             None if number.starts_with(|c: char| c.is_ascii_digit()) => "number".to_owned(),
-            // An empty histogram has blanks within its braces.
-            None => value.chars().filter(|c| !"{ }".contains(*c)).collect(),
+            None => value.to_owned(),
         };
         format!("{key}: {kind}{comma}")
     };
-    let bucket = |line: &&str| line.starts_with("        \"");
-    text.lines()
-        .filter(|line| !bucket(line))
-        .map(shape)
-        .collect()
+    text.lines().map(shape).collect()
 }

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use super::common::{Home, machine};
+use super::common::{Home, machine, wait_until};
 use super::{command, link, ours};
 
 /// Every state of every CPU: file and value.
@@ -47,16 +46,8 @@ impl Found {
 
     /// Waits until the states are `expected`.
     fn becomes(&self, what: &str, expected: impl Fn(&States) -> bool) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while !expected(&states()) {
-            assert!(
-                Instant::now() < until,
-                "{what}: {:#?}, was {:#?}",
-                states(),
-                self.0
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let there = wait_until(|| expected(&states()));
+        assert!(there, "{what}: {:#?}, was {:#?}", states(), self.0);
     }
 }
 
@@ -117,16 +108,16 @@ fn idle_states_are_on_again_however_the_run_ends() {
     let Some(found) = Found::on_this_machine() else {
         return;
     };
-    for ends in ["-INT", "-TERM", "-HUP", "-KILL"] {
-        let mut child = start(&home, "-q -p 80 -D 60 --deepest-idle-state=0");
+    for ends in machine::ends().iter().copied().chain(["KILL"]) {
+        let mut child = start(&home, "-q -p 80 -D 10800 --deepest-idle-state=0");
         found.becomes("off", |states| off(states, 1, |_| true));
-        if ends == "-KILL" {
+        if ends == "KILL" {
             // Whoever is left to do it does not mind being asked to end.
             signal(child_of(child.id()), "-TERM");
         }
-        signal(child.id(), ends);
+        signal(child.id(), &format!("-{ends}"));
         let status = child.wait().unwrap();
-        assert_eq!(status.success(), ends != "-KILL", "{ends}");
+        assert_eq!(status.success(), ends != "KILL", "{ends}");
         found.becomes(ends, |states| *states == found.0);
     }
     // By itself, and then nothing has to be waited for.
@@ -148,7 +139,7 @@ fn only_the_cpus_in_use_are_changed_and_what_was_off_stays_off() {
     std::fs::write(&odd, "1").unwrap();
     let mut before = found.0.clone();
     before.insert(odd, "1".to_owned());
-    let mut child = start(&home, "-q -p 80 -a 0 -D 60 --deepest-idle-state=-1");
+    let mut child = start(&home, "-q -p 80 -a 0 -D 10800 --deepest-idle-state=-1");
     found.becomes("off", |states| off(states, 0, |cpu| cpu == "0"));
     let others = |states: &States| -> States {
         let other = |file: &PathBuf| !file.starts_with("/sys/devices/system/cpu/cpu0");

@@ -31,7 +31,7 @@ fn the_maximum_is_cut_out_of_the_histogram() {
     if !machine::root() {
         return;
     }
-    let script = "cyclictest -l200 -m -Sp90 -i200 -h400 -q >output
+    let script = "cyclictest -l200 -m -Sp90 -i200 -h40000 -q >output
         max=`grep 'Max Latencies' output | tr ' ' '\\n' | sort -n | tail -1 | sed s/^0*//`
         grep -v -e '^#' -e '^$' output | tr ' ' '\\t' >histogram
         cores=`grep -c '^# Thread ' output`
@@ -47,7 +47,7 @@ fn the_maximum_is_cut_out_of_the_histogram() {
         .collect();
     let cores = std::thread::available_parallelism().unwrap().get() as u64;
     assert!(numbers[0] > 0);
-    assert_eq!(numbers[1..], [cores, 400, 1]);
+    assert_eq!(numbers[1..], [cores, 40_000, 1]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_json_and_the_histogram_say_the_same() {
     if !machine::root() || machine::python().is_none() {
         return;
     }
-    let script = r#"cyclictest -q -p 80 -t 2 -l 100 -h 500 --json='it"s.json' >output
+    let script = r#"cyclictest -q -p 80 -t 2 -l 100 -h 50000 --json='it"s.json' >output
 "$PUNCTUAL_PYTHON" - <<'END'
 import json
 document = json.load(open('it"s.json'))
@@ -89,7 +89,7 @@ for thread, figures in document["thread"].items():
     assert min(buckets) == figures["min"]
 print(document["num_threads"], len(rows))
 END"#;
-    assert_eq!(shell(&home, script), "2 500\n");
+    assert_eq!(shell(&home, script), "2 50000\n");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn gnuplot_draws_the_histogram_of_every_core() {
         return;
     }
     // Cut into a file a core and drawn with a logarithmic axis; what gnuplot counted is printed.
-    let script = r#"cyclictest -q -m -Sp90 -i500 -l200 -h400 >output
+    let script = r#"cyclictest -q -m -Sp90 -i500 -l200 -h20000 >output
 cores=`grep -c '^# Thread ' output`
 grep -v -e '^#' -e '^$' output | tr ' ' '\t' >histogram
 printf '%s\n' 'set terminal svg' 'set output "plot.svg"' 'set logscale y' 'set xrange [0:400]' \
@@ -161,7 +161,7 @@ grep '^# Histogram Overflows' output | cut -d ' ' -f 4"#;
     let total: f64 = total.parse().unwrap();
     let above: f64 = above.parse().unwrap();
     assert_eq!(total + above, 200.0, "{said}");
-    assert_eq!(counted, format!("400 {total:.1}"), "{said}");
+    assert_eq!(counted, format!("20000 {total:.1}"), "{said}");
     let cores = std::thread::available_parallelism().unwrap();
     assert_eq!(curves, format!("{cores} {cores}"), "{said}");
 }

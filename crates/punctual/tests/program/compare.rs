@@ -12,7 +12,7 @@ use punctual_model::{RunRecord, Sample};
 use punctual_store::{Raw, Store};
 use serde_json::{Value, json};
 
-use crate::common::{Answer, Home};
+use crate::common::{Answer, Home, stored};
 use crate::schema::{assert_valid, schema};
 
 /// A run that was made up.
@@ -49,12 +49,10 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let home = Home::new();
-        let record = home.quick(&["--deadline=100us"]);
-        fs::remove_dir_all(home.runs_dir()).unwrap();
-        fs::create_dir(home.runs_dir()).unwrap();
+        fs::create_dir_all(home.runs_dir()).unwrap();
         Self {
             home,
-            record,
+            record: stored::record(),
             made: 0.into(),
         }
     }

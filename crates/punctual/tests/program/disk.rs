@@ -74,8 +74,9 @@ fn a_disk_that_fills_up_ends_the_run_and_nothing_stays() {
         return;
     }
     let home = Home::new();
-    let disk = Tmpfs::mount(&home.store(), "2m");
-    let args = "measure wakeup --raw --interval 20us --duration 1400ms --quiet --json \
+    // Room for all of it, until others take that.
+    let disk = Tmpfs::mount(&home.store(), "64m");
+    let args = "measure wakeup --raw --interval 100us --duration 3m --quiet --json \
                 --priority o --threads 2 --dma-latency off --load cpu:1";
     let running = home.start(args.split_whitespace()).measuring();
     disk.fill();

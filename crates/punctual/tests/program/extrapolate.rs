@@ -8,13 +8,13 @@ use punctual_stats::Source;
 use punctual_store::{Raw, Store};
 use serde_json::json;
 
-use crate::common::{Answer, Home};
+use crate::common::{Answer, Home, stored};
 use crate::schema::{assert_valid, schema};
 
 /// Writes a run of 15 minutes at 1 kHz with these latencies in ns, and extrapolates from it.
 fn extrapolate(home: &Home, latency_ns: impl FnMut(u64) -> u64, more: &[&str]) -> Answer {
     let samples = 900_000;
-    let mut record = home.quick(&[]);
+    let mut record = stored::record();
     record["id"] = json!("01900000-0000-7000-8000-000000000001");
     record["duration_ns"] = json!(samples * 1_000_000_u64);
     let record: RunRecord = serde_json::from_value(record).unwrap();

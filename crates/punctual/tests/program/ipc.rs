@@ -54,10 +54,15 @@ fn each_way_wakes_on_one_cpu_and_across_two_without_privilege() {
         .flat_map(|way| placements.iter().map(move |place| format!("{way}-{place}")))
         .collect();
     assert_eq!(contexts(&record), expected, "{missing:?}");
-    // Turns of 21 intervals: each pair has at least one in three seconds.
+    // Turns of 21 intervals: each pair has at least one in three seconds. One that a stall leaves without a sample makes the
+    // run invalid.
+    let checks = record["checks"].as_array().unwrap();
+    let samples = checks.iter().find(|check| check["id"] == "samples");
+    let complete = samples.unwrap()["status"] == "pass";
+    assert!(complete || record["valid"] == false, "{record:#}");
     for series in record["series"].as_array().unwrap() {
         let count = |key: &str| series[key].as_u64().unwrap();
-        assert!(count("count") > 0, "{series:#}");
+        assert!(count("count") > 0 || !complete, "{series:#}");
         assert_eq!((count("lost"), count("clamped")), (0, 0));
     }
     let sum: u64 = record["series"]

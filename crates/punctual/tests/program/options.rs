@@ -94,18 +94,23 @@ fn a_duration_has_as_many_deadlines_as_intervals() {
 #[test]
 fn the_warm_up_is_counted_and_in_no_figure() {
     let home = Home::new();
-    let record = home.measure(&format!(
-        "{ORDINARY} --threads 1 --warm-up 200ms --samples 50 --raw"
-    ));
-    let thread = &series(&record)[0];
-    assert_eq!(thread["count"], 50);
-    let warm_up = int(&thread["warm_up_samples"]);
-    assert!((1..=200).contains(&warm_up), "{warm_up}");
-    let samples = home.samples();
-    assert_eq!(samples.len(), 50);
-    let first_deadline = samples[0][2] - samples[0][3];
-    assert!(first_deadline > 200_000_000, "{first_deadline}");
-    assert_eq!(first_deadline % 1_000_000, 0, "off the grid");
+    // A stall may be as long as all of it: one run with samples in it is enough.
+    let counted = (0..20).any(|_| {
+        let record = home.measure(&format!(
+            "{ORDINARY} --threads 1 --warm-up 200ms --samples 50 --raw"
+        ));
+        let thread = &series(&record)[0];
+        assert_eq!(thread["count"], 50);
+        let warm_up = int(&thread["warm_up_samples"]);
+        assert!(warm_up <= 200, "{warm_up}");
+        let samples = home.samples();
+        assert_eq!(samples.len(), 50);
+        let first_deadline = samples[0][2] - samples[0][3];
+        assert!(first_deadline > 200_000_000, "{first_deadline}");
+        assert_eq!(first_deadline % 1_000_000, 0, "off the grid");
+        warm_up > 0
+    });
+    assert!(counted);
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn overruns_are_counted_where_the_interval_is_too_short() {
 #[test]
 fn a_sample_above_the_threshold_ends_the_run_with_those_around_it() {
     let home = Home::new();
-    let args = format!("{ORDINARY} --threads 2 --on-threshold 1ns --duration 10s");
+    let args = format!("{ORDINARY} --threads 2 --on-threshold 1ns --duration 3h");
     let record = home.measure(&args);
     assert_eq!(record["ended"], "threshold");
     let hit = &record["threshold"];
@@ -173,10 +178,9 @@ fn a_sample_above_the_threshold_ends_the_run_with_those_around_it() {
 #[test]
 fn a_run_ends_as_soon_as_it_is_precise_enough() {
     let home = Home::new();
-    let args = format!("{ORDINARY} --threads 2 --interval 200us --until p50:50% --duration 20s");
+    let args = format!("{ORDINARY} --threads 2 --interval 200us --until p50:50% --duration 3h");
     let record = home.measure(&args);
     assert_eq!(record["ended"], "precision");
-    assert!(int(&record["duration_ns"]) < 20_000_000_000);
     let states = record["precision"].as_array().unwrap();
     assert_eq!(states.len(), 2);
     for state in states {
@@ -251,25 +255,37 @@ fn the_list_is_filtered_as_asked() {
 #[test]
 fn loads_run_beside_the_measurement_and_are_proven() {
     let home = Home::new();
-    let record = home.measure(&format!(
-        "{ORDINARY} --duration 400ms --load cpu:1,memory:1M --load cpu:2"
-    ));
-    let loads = record["spec"]["loads"].as_array().unwrap();
-    assert_eq!(loads[..], ["cpu:1", "memory:1M", "cpu:2"]);
-    let checks = record["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
-    assert_eq!(check["status"], "pass", "{check:#}");
-    let detail = check["detail"].as_str().unwrap();
-    let did = record["loads"].as_array().unwrap();
-    assert_eq!(did.len(), 3, "{did:#?}");
-    for (load, did) in ["cpu:1", "memory:1M", "cpu:2"].iter().zip(did) {
-        assert!(detail.contains(&format!("{load} did ")), "{detail}");
-        assert_eq!(did["load"], *load);
-        assert!(did["work"].as_f64().unwrap() > 0.0, "{did:#}");
-        assert!(did["per_second"].as_f64().unwrap() > 0.0, "{did:#}");
-        assert!(did["fault"].is_null(), "{did:#}");
-    }
-    assert!(machine::processes_of(&home.store()).is_empty());
+    let loads = ["cpu:1", "memory:1M", "cpu:2"];
+    // Longer, where others keep one of them from its work.
+    let proven = ["400ms", "2s", "10s", "50s", "250s"]
+        .iter()
+        .any(|duration| {
+            let record = home.measure(&format!(
+                "{ORDINARY} --duration {duration} --load cpu:1,memory:1M --load cpu:2"
+            ));
+            assert_eq!(record["spec"]["loads"].as_array().unwrap()[..], loads);
+            assert!(machine::processes_of(&home.store()).is_empty());
+            let checks = record["checks"].as_array().unwrap();
+            let check = checks.iter().find(|check| check["id"] == "loads").unwrap();
+            let detail = check["detail"].as_str().unwrap();
+            let did = record["loads"].as_array().unwrap();
+            assert_eq!(did.len(), 3, "{did:#?}");
+            let passed = check["status"] == "pass";
+            for (load, did) in loads.iter().zip(did) {
+                assert_eq!(did["load"], *load);
+                if passed {
+                    assert!(detail.contains(&format!("{load} did ")), "{detail}");
+                    assert!(did["work"].as_f64().unwrap() > 0.0, "{did:#}");
+                    assert!(did["per_second"].as_f64().unwrap() > 0.0, "{did:#}");
+                    assert!(did["fault"].is_null(), "{did:#}");
+                }
+            }
+            let kept = ["no work for ", "it never reported"];
+            let only_kept = kept.iter().any(|why| detail.contains(why));
+            assert!(passed || only_kept && record["valid"] == false, "{detail}");
+            passed
+        });
+    assert!(proven);
 }
 
 #[test]

@@ -23,7 +23,14 @@ fn a_protocol_bounds_the_wait_that_is_unbounded_without() {
         .run(["measure", "pi", "--duration=6s", "--quiet", "--json"])
         .json();
     // By the order of events, which a slow machine does not change: the thread in between came first
-    // in nearly every cycle without a protocol, in none with one.
+    // in nearly every cycle without a protocol, in none with one. Where the machine stalls so much that hardly a cycle goes
+    // as arranged, that is said.
+    let checks = record["checks"].as_array().unwrap();
+    let arranged = checks.iter().find(|c| c["id"] == "arranged").unwrap();
+    if arranged["status"] != "pass" {
+        assert_eq!(record["valid"], false, "{record:#}");
+        return;
+    }
     let inverted = |protocol| {
         figure(&record, "inverted", protocol)["value"]
             .as_f64()
@@ -31,11 +38,10 @@ fn a_protocol_bounds_the_wait_that_is_unbounded_without() {
     };
     assert!(inverted("none") > 0.5, "{record:#}");
     assert_eq!(inverted("inherit"), 0.0);
-    let growth = |protocol| figure(&record, "wait_per_work_between", protocol);
-    assert!(
-        growth("none")["value"].as_f64().unwrap() > 0.5,
-        "{record:#}"
-    );
+    // By times, which others change as well.
+    let growth = figure(&record, "wait_per_work_between", "none");
+    let grows = growth["value"].as_f64() > Some(0.5);
+    assert!(grows || record["valid"] == false, "{record:#}");
     let ids: Vec<&str> = record["findings"]
         .as_array()
         .unwrap()

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::common::{Home, finish, machine};
+use crate::common::{Home, finish, machine, stored};
 
 /// Puts `runs` copies of the last run into the store, under ids and names of their own.
 fn multiply(home: &Home, runs: u32, name: &str) {
@@ -281,12 +281,15 @@ fn the_page_works_in_a_browser() {
         finish(command).fine();
     };
     // The last of them, which no path can name.
+    stored::vouch_for(&home.store());
     make("runs.html", &["a-1", "b-1", "last"]);
     make("compare.html", &["--compare", "a-*", "b-*"]);
     other_kinds(&home);
+    stored::vouch_for(&home.store());
     make("kinds.html", &["tag:of=kinds", "sweep"]);
     // A hundred curves at one place, and maxima of a single moment.
     four_threads(&home);
+    stored::vouch_for(&home.store());
     multiply(&home, 100, "many");
     make("many.html", &["many-*"]);
     let mut command = Command::new(python);

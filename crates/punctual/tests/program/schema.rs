@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::common::machine;
-use crate::common::{Home, QUICK, assert_sound};
+use crate::common::{Home, QUICK, assert_sound, worked};
 
 pub(crate) fn schema(name: &str) -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -33,7 +33,7 @@ fn records(home: &Home) -> Vec<Value> {
     let mut records: Vec<Value> = [
         "--samples 1 --threads 1",
         "--samples 2000 --raw --name n --note r --deadline 50us",
-        "--duration 5s --on-threshold 1ns --threads 2",
+        "--duration 3h --on-threshold 1ns --threads 2",
         "--duration 5s --until p50:20% --until mean:50%",
         "--duration 100ms --pin none --load cpu:1 --warm-up 20ms --mlock off",
     ]
@@ -72,14 +72,16 @@ fn records_are_sound_stored_as_printed_and_as_their_schema_says() {
 fn what_loads_did_is_as_its_schema_says() {
     let home = Home::new();
     let answer = home.run(["load", "cpu:1,memory:1M", "--json", "--duration", "1300ms"]);
-    let report = answer.fine().json();
+    assert!(worked(&answer), "{answer:#?}");
+    let report = answer.json();
     assert_valid(&schema("loads.schema.json"), &report);
-    assert_eq!(report["valid"], true);
+    assert_eq!(report["valid"], answer.code() == 0);
     let loads = report["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
     for load in loads {
         let seconds = load["seconds"].as_array().unwrap();
-        assert!(!seconds.is_empty(), "{load:#}");
+        // Others may have kept it from its work.
+        assert!(!seconds.is_empty() || answer.code() == 1, "{load:#}");
         let sum: f64 = seconds.iter().map(|s| s.as_f64().unwrap()).sum();
         assert!(sum <= load["work"].as_f64().unwrap(), "{load:#}");
     }

@@ -30,6 +30,14 @@ fn passed(record: &Value, id: &str) -> bool {
     check["status"] == "pass"
 }
 
+/// Whether the threads of a program were seen as asked. Where the machine leaves no time to look, that is said.
+fn threads_were_as_asked(record: &Value) -> bool {
+    let checks = record["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["id"] == "program-threads");
+    let status = &check.unwrap()["status"];
+    status == "pass" || status == "unknown" && record["valid"] == false
+}
+
 /// Whether there is fio; if not, says that the test is skipped.
 fn fio() -> bool {
     let found = std::process::Command::new("fio").arg("--version").output();
@@ -118,9 +126,8 @@ fn openblas_solves_the_same_systems() {
     }
     let record = answer.record();
     assert_eq!(figure(&record, "gflops")["count"], 2);
-    for id in ["residual", "program-threads"] {
-        assert!(passed(&record, id), "{id}: {record:#}");
-    }
+    assert!(passed(&record, "residual"), "{record:#}");
+    assert!(threads_were_as_asked(&record), "{record:#}");
     let options = &record["setup"]["options"];
     assert!(
         options["library"].as_str().unwrap().contains("openblas"),
@@ -271,7 +278,7 @@ fn io_is_measured_and_leaves_no_file() {
             ]
         );
     }
-    assert!(passed(&record, "program-threads"), "{record:#}");
+    assert!(threads_were_as_asked(&record), "{record:#}");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
 
@@ -289,7 +296,7 @@ fn a_killed_io_leaves_neither_fio_nor_a_file() {
         "io",
         "--buffered",
         "--size=1M",
-        "--runtime=60s",
+        "--runtime=3h",
         "--quiet",
     ];
     let running = home.start(args.into_iter().chain([place.as_str()]));

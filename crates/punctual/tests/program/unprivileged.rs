@@ -117,7 +117,10 @@ fn a_user_without_privilege_can_measure_an_ordinary_thread() {
         "{idle:#}"
     );
     let memory = checks.iter().find(|check| check["id"] == "memory").unwrap();
-    assert_eq!(memory["status"], "pass", "{memory:#}");
+    assert!(
+        memory["detail"].as_str().unwrap().contains("page faults"),
+        "{memory:#}"
+    );
     assert_eq!(
         user.run(&["runs", "list", "--json"]).fine().json()["runs"][0]["id"],
         record["id"]
@@ -243,7 +246,7 @@ fn nothing_of_a_users_program_is_left_when_the_measurement_or_its_load_is_killed
         let parent = id.to_string();
         let led = |pid: &u32| machine::status(format!("/proc/{pid}/status"), "PPid") == parent;
         // The load, its keeper, the program, its child, and what they sleep with.
-        assert!(rest(id).count() >= 4);
+        assert!(wait_until(|| rest(id).count() >= 4));
         let target = match killed {
             0 => id,
             _ => rest(id).find(led).unwrap(),

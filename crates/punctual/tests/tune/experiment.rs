@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -117,6 +118,21 @@ fn every_cell_is_measured_under_its_settings_and_none_stays() {
     assert_cells(&live);
 }
 
+/// Kills a run, if it is measuring.
+fn is_killed_at_work(pid: u32) -> bool {
+    let send = |signal: &str| {
+        let pid = pid.to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).output();
+        sent.unwrap().status.success()
+    };
+    if !send("STOP") {
+        return false;
+    }
+    let is_measuring = |thread: &machine::Thread| thread.name.starts_with("measure/");
+    let at_work = machine::threads(pid).iter().any(is_measuring);
+    send(if at_work { "KILL" } else { "CONT" }) && at_work
+}
+
 #[test]
 fn a_cell_that_is_killed_is_reverted_before_the_next_one_and_done_again() {
     let Some(live) = Live::new() else { return };
@@ -124,12 +140,13 @@ fn a_cell_that_is_killed_is_reverted_before_the_next_one_and_done_again() {
     let text = FILE.replace("samples = 40", "samples = 200");
     write(&live, &text);
     let before = live.dump();
-    let running = Running::start(experiment(&live, "run", "knobs.toml"));
-    let met = wait_until(|| !measuring(&live).is_empty() && settings()[0] == "11");
+    let mut running = Running::start(experiment(&live, "run", "knobs.toml"));
+    // Stopped, so that it cannot end between the look and the kill; who comes too late meets the next one.
+    let met = wait_until(|| {
+        assert!(running.is_alive(), "no cell was met");
+        measuring(&live).into_iter().any(is_killed_at_work)
+    });
     assert!(met, "no cell tunes");
-    for pid in measuring(&live) {
-        machine::signal("KILL", &pid.to_string());
-    }
     let answer = running.wait();
     assert_eq!(answer.code(), 0, "{answer:?}");
     assert_same(&live.dump(), &before, "after a kill");
