@@ -120,7 +120,7 @@ fn the_phases_add_up_to_the_latency_of_the_same_sample() {
         let own = format!("0,{phase},");
         let last = csv.fine().stdout.lines().rfind(|row| row.starts_with(&own));
         // A phase without a sample has no distribution.
-        let whole = last.map_or(count(&record, phase) == 0, |row| row.ends_with(",1"));
+        let whole = last.map_or_else(|| count(&record, phase) == 0, |row| row.ends_with(",1"));
         assert!(whole, "{phase}: {last:?}");
     }
     // A format that has one histogram a thread cannot hold them.
