@@ -105,10 +105,9 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
         works.push((post.clone(), move || {
             let found = calibrate(deadline.work, deadline.due, &stop);
             let found = *calibrated.get_or_init(|| found);
-            let period = deadline.duty.period_of(found.undisturbed);
             let iterations = Iterations {
                 additions: found.additions,
-                period: (!deadline.duty.is_full()).then_some(period),
+                period: deadline.interval_of(found.undisturbed),
                 origin,
                 duration,
                 pinned_to,
@@ -226,7 +225,7 @@ fn refuse_to_hang(
     let setup = frame.setup();
     let all = frame.original_cpus().len();
     let limited = budgets.tightest().is_some_and(|budget| !budget.is_open());
-    if !setup.priority.is_real_time() || !deadline.duty.is_full() || limited || posts.len() < all {
+    if !setup.priority.is_real_time() || deadline.rests() || limited || posts.len() < all {
         return Ok(());
     }
     Err(MeasureError::Spec {

@@ -4,7 +4,9 @@
 //! How long an iteration takes when nothing disturbs it.
 //!
 //! The thread calibrates itself, with its policy and on its CPU, just before it measures: first how
-//! many additions make an iteration of the wanted length, then what so many iterations take. An
+//! many additions make an iteration of the wanted length, then what so many iterations take. Where that
+//! is not the length that was asked for, because the first reading met the CPU at another speed, the
+//! number is corrected by what was found and tried again. An
 //! iteration is undisturbed if the kernel switched to nobody else during it (`ru_nivcsw` of
 //! getrusage(2)); the median of those is what is taken. Between the iterations the thread pauses for
 //! half as long, so that calibrating does not use up what real-time threads may use of a period.
@@ -35,6 +37,12 @@ const SPEEDS: u32 = 20;
 /// Part of the undisturbed iterations that may be later than the deadline.
 const LATE_LIMIT: f64 = 0.1;
 
+/// Part of the length that was asked for by which an undisturbed iteration may differ from it.
+pub(crate) const LENGTH_LIMIT: f64 = 0.1;
+
+/// How often iterations are tried for the length that was asked for.
+const ROUNDS: u32 = 4;
+
 /// What calibrating found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Calibrated {
@@ -59,6 +67,13 @@ pub(crate) struct Calibrated {
 }
 
 impl Calibrated {
+    /// Whether an undisturbed iteration has the length that was asked for.
+    #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+    pub(crate) fn is_length(&self, asked: Nanos) -> bool {
+        let (is, asked) = (self.undisturbed.get() as f64, asked.get() as f64);
+        (is - asked).abs() <= LENGTH_LIMIT * asked
+    }
+
     /// Says why the calibration is not to be trusted, if it is not.
     #[expect(clippy::cast_precision_loss, reason = "counts below a hundred")]
     pub(crate) fn disturbance(&self) -> Option<String> {
@@ -87,10 +102,28 @@ struct Turn {
 
 /// Calibrates on the calling thread.
 pub(crate) fn calibrate(work: Work, due: Due, stop: &AtomicBool) -> Calibrated {
-    let additions = match work {
-        Work::Additions(additions) => additions,
-        Work::Time(time) => additions_in(time),
+    let time = match work {
+        Work::Additions(additions) => return tried(additions, due, stop),
+        Work::Time(time) => time,
     };
+    let mut found = tried(additions_in(time), due, stop);
+    for _ in 1..ROUNDS {
+        if found.is_length(time) || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        found = tried(scaled(found.additions, time, found.undisturbed), due, stop);
+    }
+    found
+}
+
+/// Returns how many additions take `wanted` if `additions` take `took`.
+fn scaled(additions: u64, wanted: Nanos, took: Nanos) -> u64 {
+    let scaled = u128::from(additions) * u128::from(wanted.get()) / u128::from(took.get().max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
+}
+
+/// Tries iterations of so many additions.
+fn tried(additions: u64, due: Due, stop: &AtomicBool) -> Calibrated {
     let first = turn(additions);
     let each = first.wall.get().saturating_mul(3) / 2;
     let wanted = (SPAN.get() / each.max(1)).clamp(LEAST, MOST);
@@ -112,9 +145,8 @@ fn additions_in(time: Nanos) -> u64 {
         black_box(adding::add(adding::INNER_LOOP));
         (clock::monotonic() - before).get()
     });
-    let fastest = tries.min().unwrap_or(1).max(1);
-    let additions = u128::from(time.get()) * u128::from(adding::INNER_LOOP) / u128::from(fastest);
-    u64::try_from(additions).unwrap_or(u64::MAX).max(1)
+    let fastest = Nanos::new(tries.min().unwrap_or(1));
+    scaled(adding::INNER_LOOP, time, fastest)
 }
 
 fn turn(additions: u64) -> Turn {
@@ -188,6 +220,14 @@ mod tests {
         assert_eq!((found.tried, found.quiet, found.late), (5, 4, 0));
         assert_eq!(found.max, Nanos::from_micros(1_020));
         assert_eq!(found.disturbance(), None);
+    }
+
+    #[test]
+    fn additions_follow_from_what_they_took() {
+        let us = Nanos::from_micros;
+        assert_eq!(scaled(1_000_000, us(800), us(1_600)), 500_000);
+        assert_eq!(scaled(5, us(1), us(800)), 1, "an iteration adds");
+        assert_eq!(scaled(u64::MAX, Nanos::MAX, Nanos::ZERO), u64::MAX);
     }
 
     #[test]

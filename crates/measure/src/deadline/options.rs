@@ -21,8 +21,34 @@ pub struct Deadline {
     pub work: Work,
     /// When an iteration is late.
     pub due: Due,
-    /// Part of the time that is worked.
+    /// Time between releases, where it was given.
+    pub interval: Option<Nanos>,
+    /// Part of the time that is worked, where no interval was given.
     pub duty: Duty,
+}
+
+impl Deadline {
+    /// Whether the thread sleeps between iterations.
+    pub fn rests(&self) -> bool {
+        self.interval.is_some() || !self.duty.is_full()
+    }
+
+    /// Returns the time between releases as far as it follows from what was asked for: with a duty it is that
+    /// of the length of an iteration that was given, whatever the calibration finds.
+    pub fn asked_interval(&self) -> Option<Nanos> {
+        match (self.interval, self.work) {
+            (Some(interval), _) => Some(interval),
+            (None, Work::Time(time)) if self.rests() => Some(self.duty.period_of(time)),
+            _ => None,
+        }
+    }
+
+    /// Returns the time between releases of iterations that take `undisturbed`. None: each is released by the
+    /// end of the one before.
+    pub(crate) fn interval_of(&self, undisturbed: Nanos) -> Option<Nanos> {
+        let of_calibrated = || self.rests().then(|| self.duty.period_of(undisturbed));
+        self.asked_interval().or_else(of_calibrated)
+    }
 }
 
 /// How long an iteration is.
@@ -113,6 +139,32 @@ pub struct ParseDueError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_is_the_one_asked_for_whatever_the_calibration_finds() {
+        let ms = Nanos::from_millis;
+        let asked = |work, interval, duty: &str| Deadline {
+            threads: 1,
+            pin: Pin::Each,
+            work,
+            due: Due::Auto(1.05),
+            interval,
+            duty: duty.parse().unwrap(),
+        };
+        let slow = Nanos::from_micros(1_600);
+        let eighty = asked(Work::Time(Nanos::from_micros(800)), None, "80%");
+        assert_eq!(eighty.interval_of(slow), Some(ms(1)));
+        let given = asked(Work::Time(ms(1)), Some(ms(3)), "100%");
+        assert_eq!(given.interval_of(slow), Some(ms(3)));
+        assert!(given.rests());
+        // Only a number of additions has no length before it is calibrated.
+        let counted = asked(Work::Additions(5), None, "80%");
+        assert_eq!(counted.asked_interval(), None);
+        assert_eq!(counted.interval_of(slow), Some(ms(2)));
+        let full = asked(Work::Time(ms(1)), None, "100%");
+        assert_eq!(full.interval_of(slow), None);
+        assert!(!full.rests());
+    }
 
     #[test]
     fn deadlines_round_trip() {

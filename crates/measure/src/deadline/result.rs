@@ -5,9 +5,9 @@
 
 use punctual_model::{Better, Check, Figure, Finding, Nanos, Series};
 
-use super::calibrate::Calibrated;
+use super::calibrate::{self, Calibrated};
 use super::neighbours::Waiting;
-use super::options::{Deadline, Due};
+use super::options::{Deadline, Due, Work};
 use super::pattern::{self, Evidence};
 use super::status::{CpuTime, Moment};
 use super::{Done, Watched, kernel};
@@ -54,8 +54,9 @@ pub(crate) fn found(
         report.narrow_to(done.after.usage.since(&done.before.usage));
         found
             .figures
-            .extend(figures(thread, &done, watched, &report));
+            .extend(figures(deadline, thread, &done, watched, &report));
         found.findings.push(cpus_allowed(thread, &done, frame));
+        found.findings.extend(hopeless(thread, &done.calibrated));
         let (stalls, dropped) = done.stalls.found();
         found.findings.extend(pattern::findings(&Evidence {
             thread,
@@ -80,6 +81,7 @@ pub(crate) fn found(
     }
     summed_up(&mut found, watched);
     found.checks.push(calibration(deadline, &disturbed));
+    found.checks.push(work(deadline.work, &disturbed));
     Ok(found)
 }
 
@@ -111,8 +113,7 @@ fn summed_up(found: &mut Found, watched: &[Watched]) {
 
 /// Returns the series of the responses, and that of the lateness of those that were late.
 fn series(deadline: Deadline, calibrated: &Calibrated, watched: &Watched) -> [Series; 2] {
-    let period =
-        (!deadline.duty.is_full()).then(|| deadline.duty.period_of(calibrated.undisturbed));
+    let period = deadline.interval_of(calibrated.undisturbed);
     let mut response = watched.stream.series(Some(RESPONSE));
     response.interval_ns = period;
     response.warm_up_samples = None;
@@ -131,7 +132,13 @@ fn series(deadline: Deadline, calibrated: &Calibrated, watched: &Watched) -> [Se
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures")]
-fn figures(thread: u32, done: &Done, watched: &Watched, report: &ThreadReport) -> Vec<Figure> {
+fn figures(
+    deadline: Deadline,
+    thread: u32,
+    done: &Done,
+    watched: &Watched,
+    report: &ThreadReport,
+) -> Vec<Figure> {
     let calibrated = &done.calibrated;
     let own = |name: &str, unit: &str, better, value: f64| {
         Figure::single(name, unit, better, value).at("thread", thread)
@@ -182,6 +189,8 @@ fn figures(thread: u32, done: &Done, watched: &Watched, report: &ThreadReport) -
             ..own("cpu_share", "1", Better::Neither, 0.0)
         },
     ];
+    let interval = deadline.interval_of(calibrated.undisturbed);
+    figures.extend(interval.map(|time| own("interval", "ns", Better::Neither, time.get() as f64)));
     for (when, moment) in [("before", &done.before), ("after", &done.after)] {
         for (name, count) in switches(moment) {
             figures.extend(
@@ -216,6 +225,20 @@ fn cpus_allowed(thread: u32, done: &Done, frame: &Frame<'_>) -> Finding {
             frame.original_cpus()
         ),
     )
+}
+
+/// Says if no iteration can be in time: its work takes longer than the deadline.
+fn hopeless(thread: u32, calibrated: &Calibrated) -> Option<Finding> {
+    (calibrated.deadline < calibrated.undisturbed).then(|| {
+        Finding::observed(
+            "deadline-shorter-than-work",
+            format!(
+                "thread {thread}: the deadline of {} is shorter than the work of an undisturbed iteration, {}: \
+                 iterations are late whatever the machine does",
+                calibrated.deadline, calibrated.undisturbed
+            ),
+        )
+    })
 }
 
 /// Says if iterations of the run took another time than those of the calibration, and why: `ran` is the CPU
@@ -293,9 +316,71 @@ fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
     }
 }
 
+/// The work must be that which was asked for: a loop of another length is another loop.
+fn work(asked: Work, threads: &[(u32, Calibrated)]) -> Check {
+    const ID: &str = "work";
+    let Work::Time(asked) = asked else {
+        return Check::pass(ID, "a number of additions was asked for, and no length");
+    };
+    let tell = |(thread, c): &(u32, Calibrated)| format!("{} on thread {thread}", c.undisturbed);
+    let (met, other): (Vec<_>, Vec<_>) = threads.iter().partition(|(_, c)| c.is_length(asked));
+    let limit = calibrate::LENGTH_LIMIT * 100.0;
+    if other.is_empty() {
+        let told: Vec<String> = met.into_iter().map(tell).collect();
+        let text = format!(
+            "iterations of {asked} were asked for, and undisturbed they take {}",
+            told.join(", ")
+        );
+        return Check::pass(ID, text);
+    }
+    let told: Vec<String> = other.into_iter().map(tell).collect();
+    Check::fail(
+        ID,
+        format!(
+            "iterations of {asked} were asked for, but undisturbed they take {}, which is more than {limit:.0} % \
+             off: the speed of the CPU changes too much to calibrate; fix the work with --additions",
+            told.join(", ")
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::cause;
+    use super::*;
+
+    #[test]
+    fn work_of_another_length_than_asked_for_fails_and_says_both() {
+        let took = |us: u64| Calibrated {
+            undisturbed: Nanos::from_micros(us),
+            ..Calibrated::default()
+        };
+        let asked = Work::Time(Nanos::from_micros(800));
+        let check = work(asked, &[(0, took(810)), (1, took(1_600))]);
+        assert!(!check.passed());
+        for part in ["800 µs were asked for", "1.6 ms on thread 1"] {
+            assert!(check.detail.contains(part), "{}", check.detail);
+        }
+        assert!(!check.detail.contains("thread 0"), "{}", check.detail);
+        let check = work(asked, &[(0, took(810)), (1, took(760))]);
+        assert!(check.passed(), "{}", check.detail);
+        assert!(work(Work::Additions(7), &[(0, took(1_600))]).passed());
+        assert!(!work(asked, &[(0, took(700))]).passed());
+    }
+
+    #[test]
+    fn a_deadline_that_no_iteration_can_meet_is_told() {
+        let calibrated = |deadline: u64| Calibrated {
+            undisturbed: Nanos::from_millis(10),
+            deadline: Nanos::from_millis(deadline),
+            ..Calibrated::default()
+        };
+        assert_eq!(hopeless(0, &calibrated(10)), None);
+        let finding = hopeless(3, &calibrated(1)).unwrap();
+        assert!(
+            finding.detail.contains("1 ms is shorter than the work"),
+            "{finding:?}"
+        );
+    }
 
     #[test]
     fn a_drift_has_the_cause_that_explains_half_of_it() {

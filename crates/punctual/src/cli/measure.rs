@@ -205,7 +205,7 @@ pub struct WakeupArgs {
     )]
     pub on_threshold: Option<Nanos>,
 
-    /// Count the samples later than TIME exactly (can be repeated)
+    /// Count the samples later than TIME exactly, and exit 3 if there are any (can be repeated)
     #[arg(
         long,
         value_name = "TIME",
@@ -381,7 +381,8 @@ pub struct DeadlineArgs {
           value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
     pub additions: Option<u64>,
 
-    /// Deadline of an iteration after its release: a time, or auto:FACTOR times an undisturbed iteration
+    /// Deadline of an iteration after its release: a time, and exit 3 if it is missed, or auto:FACTOR
+    /// times an undisturbed iteration, whose misses are only counted
     #[arg(
         long,
         value_name = "TIME|auto:FACTOR",
@@ -390,7 +391,20 @@ pub struct DeadlineArgs {
     )]
     pub deadline: Due,
 
-    /// Part of the time that is worked; below 100% the thread sleeps to its next release
+    /// Time between the releases of a thread, which sleeps in between [default: each iteration follows the one
+    /// before]
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "duty",
+        help_heading = "Work"
+    )]
+    pub interval: Option<Nanos>,
+
+    /// The same by the part of the time that is worked: 80% of --iteration 800us is --interval 1ms; with
+    /// --additions it follows the calibration
     #[arg(
         long,
         value_name = "PERCENT",

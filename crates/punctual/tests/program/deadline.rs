@@ -74,6 +74,61 @@ fn a_lower_duty_leaves_time_and_counts_what_it_skips() {
 }
 
 #[test]
+fn the_interval_that_was_asked_for_is_held_and_shown() {
+    let home = Home::new();
+    for asked in ["--interval 2ms", "--duty 50%"] {
+        let record = quick(&home, &format!("{asked} --deadline 2ms --name loop"));
+        let response = series(&record, "response");
+        // Whatever the calibration found: 150 releases in 300 ms.
+        assert_eq!(response["interval_ns"], 2_000_000, "{asked}");
+        let served = response["count"].as_u64().unwrap();
+        let skipped = response["overruns"].as_u64().unwrap();
+        assert_eq!(served + skipped, 150, "{asked}");
+        assert_eq!(figure(&record, "interval")["value"], 2e6);
+        let shown = home.run(["runs", "show", "loop"]);
+        let text = &shown.fine().stdout;
+        assert!(text.contains("interval 2 ms"), "{text}");
+    }
+}
+
+#[test]
+fn work_that_is_not_what_was_asked_for_makes_the_run_invalid() {
+    let home = Home::new();
+    let record = quick(&home, "--interval 2ms --deadline 2ms");
+    let took = figure(&record, "undisturbed_iteration");
+    let checks = record["checks"].as_array().unwrap();
+    let check = checks.iter().find(|c| c["id"] == "work").unwrap();
+    // Where no iteration of the calibration was undisturbed there is no figure.
+    if let Some(took) = took["value"].as_f64() {
+        let met = (took - 1e6).abs() <= 1e5;
+        assert_eq!(check["status"] == "pass", met, "{took}: {check}");
+    }
+    let detail = check["detail"].as_str().unwrap();
+    assert!(detail.contains("of 1 ms were asked for"), "{detail}");
+    assert!(check["status"] == "pass" || record["valid"] == false);
+}
+
+#[test]
+fn a_deadline_shorter_than_the_work_is_told_before_and_after() {
+    let home = Home::new();
+    let line = format!("{QUICK} --deadline 100us");
+    let ran = home.run(line.split_whitespace());
+    assert!(
+        ran.stderr
+            .contains("Warning: --deadline 100 µs is shorter than --iteration 1 ms"),
+        "{ran:#?}"
+    );
+    let record = ran.record();
+    let findings = record["findings"].as_array().unwrap();
+    assert!(
+        findings
+            .iter()
+            .any(|f| f["id"] == "deadline-shorter-than-work"),
+        "{findings:#?}"
+    );
+}
+
+#[test]
 fn the_length_of_an_iteration_is_given_or_found() {
     let home = Home::new();
     let record = quick(&home, "--deadline 1h");
@@ -130,6 +185,23 @@ fn a_wrong_option_is_named() {
             &["--additions", "--iteration"],
         ),
         ("--additions 0", &["--additions"]),
+        (
+            "--deadline 1ms",
+            &["--deadline 1 ms", "10 ms by default", "--iteration 500us"],
+        ),
+        ("--interval 1ms", &["--interval 1 ms", "10 ms by default"]),
+        (
+            "--iteration 2ms --interval 2ms",
+            &["--interval 2 ms", "--iteration 2 ms"],
+        ),
+        (
+            "--interval 20ms --duty 50%",
+            &["--interval", "--duty", "cannot be used with"],
+        ),
+        (
+            "--interval 2s --duration 1s",
+            &["--duration 1 s", "no sample"],
+        ),
         ("--threads 0", &["--threads"]),
         ("--cpus 0 --pin none", &["--cpus 0", "--pin set"]),
         ("--cpus 99", &["--cpus 99", "not online"]),

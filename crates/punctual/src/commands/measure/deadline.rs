@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use punctual_measure::deadline::{self, Deadline, Work};
+use punctual_measure::deadline::{self, Deadline, Due, Work};
 use punctual_model::{Nanos, Pin};
 
 use super::instrument::{self, Asked, Kind, Measured};
 use crate::cli::DeadlineArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::remark;
 
 /// Length of an iteration when nothing is said: many of them in a stall of the kernel's own.
 const ITERATION: Nanos = Nanos::from_millis(10);
@@ -36,8 +37,15 @@ pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliE
     }
     .option("threads", args.threads)
     .option("pin", args.pin)
-    .option("deadline", args.deadline)
-    .option("duty", args.duty);
+    .option("deadline", args.deadline);
+    let asked = match args.interval {
+        Some(_) => asked,
+        None => asked.option("duty", args.duty),
+    };
+    let asked = match deadline.asked_interval() {
+        Some(interval) => asked.option("interval", interval),
+        None => asked,
+    };
     let asked = match deadline.work {
         Work::Additions(additions) => asked.option("additions", additions),
         Work::Time(time) => asked.option("iteration", time),
@@ -65,6 +73,14 @@ fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
                 args.duration
             )));
         }
+        check_interval(args, time)?;
+        check_deadline(args, time)?;
+    }
+    if let Some(interval) = args.interval.filter(|interval| *interval > args.duration) {
+        return Err(CliError::usage(format!(
+            "--duration {}: shorter than --interval {interval}, so there would be no sample",
+            args.duration
+        )));
     }
     if let (Pin::None, Some(cpus)) = (args.pin, &args.common.cpus) {
         return Err(CliError::usage(format!(
@@ -77,6 +93,47 @@ fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
         pin: args.pin,
         work,
         due: args.deadline,
+        interval: args.interval,
         duty: args.duty,
     })
+}
+
+/// Refuses an interval that the work does not fit in.
+fn check_interval(args: &DeadlineArgs, work: Nanos) -> Result<(), CliError> {
+    match args.interval {
+        Some(interval) if interval <= work => Err(CliError::usage(format!(
+            "--interval {interval}: must be longer than the work of an iteration, {}",
+            worked(args, work)
+        ))
+        .hint("shorten the work with --iteration, or leave --interval out: then each iteration follows the one before")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a deadline that the default work cannot meet; of a work that was asked for it is only remarked.
+fn check_deadline(args: &DeadlineArgs, work: Nanos) -> Result<(), CliError> {
+    match args.deadline {
+        Due::Time(deadline) if deadline < work && args.iteration.is_none() => {
+            Err(CliError::usage(format!(
+                "--deadline {deadline}: shorter than the work of an iteration, {}, so every one would be late",
+                worked(args, work)
+            ))
+            .hint("say how long your loop works, such as --iteration 500us, and how often, such as --interval 1ms"))
+        }
+        Due::Time(deadline) if deadline < work => {
+            remark(&format!(
+                "Warning: --deadline {deadline} is shorter than --iteration {work}, so every iteration will be late."
+            ));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says how long the work is, and if nobody asked for it.
+fn worked(args: &DeadlineArgs, work: Nanos) -> String {
+    match args.iteration {
+        Some(_) => format!("--iteration {work}"),
+        None => format!("{work} by default (--iteration)"),
+    }
 }
