@@ -147,6 +147,11 @@ pub struct Ipc {
 }
 
 impl Ipc {
+    /// Returns the shortest time in which each pair has its turn: in less some have no sample.
+    pub fn shortest(&self) -> Nanos {
+        Turns::new(self.ways.len() * self.placements.len(), self.interval).until_all()
+    }
+
     /// Returns the policy that a sender runs with: one priority below the receiver's, which then runs
     /// at once on the same CPU too. `None` if there is no lower one.
     pub fn sender_policy(receiver: Policy) -> Option<Policy> {

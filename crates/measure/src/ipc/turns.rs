@@ -36,6 +36,17 @@ impl Turns {
         }
     }
 
+    /// Returns the time after which every pair has had a deadline.
+    pub(super) const fn until_all(self) -> Nanos {
+        let before = self.length.times(self.pairs.saturating_sub(1));
+        // The receiver of the last needs some of the interval behind its first deadline.
+        Nanos::new(
+            before
+                .get()
+                .saturating_add(self.interval.get().saturating_mul(2)),
+        )
+    }
+
     /// Returns how long before a deadline the receiver is made ready for it.
     pub(super) const fn lead(self) -> Nanos {
         Nanos::new(self.interval.get() / 2)
@@ -121,6 +132,20 @@ mod tests {
                     .all(|pair| pair[1] - pair[0] >= Nanos::from_millis(10))
             );
         }
+    }
+
+    #[test]
+    fn every_pair_has_a_deadline_in_the_time_for_all() {
+        for (pairs, ms) in [(1, 10), (3, 10), (14, 500)] {
+            let turns = Turns::new(pairs, Nanos::from_millis(ms));
+            let firsts = (0..pairs).map(|n| turns.next(u32::try_from(n).unwrap(), Nanos::ZERO));
+            let last = firsts.max().unwrap();
+            let margin = turns.until_all() - last;
+            assert_eq!(margin, turns.interval, "{pairs} pairs");
+        }
+        // What cannot be said is longer than anything that is asked for.
+        let never = Turns::new(14, Nanos::from_secs(1 << 32));
+        assert!(never.until_all() > Nanos::from_secs(1 << 33));
     }
 
     #[test]

@@ -108,6 +108,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     }
     rounds(what, frame, &mut bench, &mut who, &mut log)?;
     found.checks.push(log.residual_check());
+    found.checks.push(log.peak_check());
     if let Who::Library(mut solver) = who {
         let setup = frame.setup();
         let check = solver.check(frame.sys(), setup.priority, &setup.cpus);
@@ -218,8 +219,41 @@ impl Log {
         figures
     }
 
+    fn peak_check(&self) -> Check {
+        peak_check(self.orders.values().flat_map(|o| &o.shares).copied())
+    }
+
     fn residual_check(&self) -> Check {
         residual_check(self.orders.values().flat_map(|o| &o.residuals).copied())
+    }
+}
+
+/// Nothing is solved faster than the processor can calculate: where it seems so, what disturbs the machine has met the
+/// peak, and shares of it say nothing.
+fn peak_check(shares: impl Iterator<Item = f64>) -> Check {
+    const ID: &str = "peak";
+    let (mut count, mut beyond, mut largest) = (0_u32, 0_u32, 0.0_f64);
+    for share in shares {
+        count += 1;
+        // One that is no number is not below.
+        beyond += u32::from(!(share <= 1.0));
+        largest = largest.max(share);
+    }
+    match (count, beyond) {
+        (0, _) => Check::unknown(ID, "no system was solved"),
+        (_, 0) => Check::pass(
+            ID,
+            format!(
+                "{count} solutions, none faster than the peak measured before it (largest share {largest:.3})"
+            ),
+        ),
+        _ => Check::fail(
+            ID,
+            format!(
+                "{beyond} of {count} solutions were faster than the peak measured before them (largest share \
+                 {largest:.3}), which cannot be: the peak was disturbed; measure on a quieter machine"
+            ),
+        ),
     }
 }
 
@@ -295,6 +329,26 @@ mod tests {
         assert_eq!(found.figures[0].count, 6);
         let check = found.checks.iter().find(|c| c.id == "residual").unwrap();
         assert!(check.passed(), "{check:?}");
+    }
+
+    #[test]
+    fn a_solution_faster_than_the_peak_makes_the_run_invalid() {
+        assert!(peak_check([0.62, 0.71, 1.0].into_iter()).passed());
+        let check = peak_check([0.62, 1.25, 0.7].into_iter());
+        assert!(!check.passed());
+        for part in ["1 of 3", "1.250", "cannot be"] {
+            assert!(check.detail.contains(part), "{}", check.detail);
+        }
+        assert!(!peak_check([f64::NAN].into_iter()).passed());
+        assert!(!peak_check([].into_iter()).passed());
+        let mut log = Log::default();
+        let solved = Solved {
+            order: 1_000,
+            seconds: 0.01,
+            residual: 0.1,
+        };
+        log.note(solved.gflops() / 1.25, &solved, None);
+        assert!(!log.peak_check().passed(), "as the figure says");
     }
 
     #[test]

@@ -102,14 +102,24 @@ fn plan(args: &IpcArgs, cpus: &Cpus) -> Result<Ipc, CliError> {
             .copied()
             .collect(),
     };
-    Ok(Ipc {
+    let ipc = Ipc {
         ways: Way::ALL.iter().filter(|way| asked(way)).copied().collect(),
         insist: !all,
         placements,
         sender: cross.unwrap_or(receiver),
         receiver,
         interval: args.interval,
-    })
+    };
+    let shortest = ipc.shortest();
+    if args.duration < shortest {
+        let pairs = ipc.ways.len() * ipc.placements.len();
+        return Err(CliError::usage(format!(
+            "--duration {}: too short for the turns of {pairs} pairs at --interval {}, which take {shortest}",
+            args.duration, args.interval
+        ))
+        .hint("measure longer, wake more often, or take fewer pairs with --path and --placement"));
+    }
+    Ok(ipc)
 }
 
 /// Returns the first CPU of `cpus` that is not `other`.
