@@ -354,7 +354,10 @@ pub fn run(
         origin,
         next_progress: Nanos::ZERO,
     };
-    let threads = u32::try_from(frame.setup.cpus.len()).unwrap_or(u32::MAX);
+    let asked = frame.setup.options.get("threads");
+    let threads = asked.and_then(|threads| threads.parse().ok());
+    let threads =
+        threads.unwrap_or_else(|| u32::try_from(frame.setup.cpus.len()).unwrap_or(u32::MAX));
     frame.say(&Event::Started {
         id: control.id.clone(),
         threads,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use punctual_model::{Check, CpuSet, Policy, Progress};
 use punctual_sys::child::{Bounds, TiedChild};
+use punctual_sys::thread::is_users_own_right;
 use punctual_sys::{SysRoot, sched};
 
 use crate::error::MeasureError;
@@ -29,6 +30,10 @@ const KEPT_BYTES: usize = 4_096;
 /// Time between two looks at a program's threads.
 const THREADS_EVERY: Duration = Duration::from_secs(1);
 
+/// Looks at a program's threads before they become rare: a program starts its threads one after the other, and one
+/// that runs for less than [`THREADS_EVERY`] has them too.
+const FIRST_LOOKS: u32 = 20;
+
 /// What the kernel said of a program's threads, each time it was asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads {
@@ -36,6 +41,10 @@ pub(crate) struct Threads {
     looks: u32,
     /// The most that were seen at once.
     most: usize,
+    /// The fewest that must have been seen at once, where that is known.
+    expected: usize,
+    /// The most of the start in which the fewest were seen, where that is not enough.
+    missing: Option<usize>,
     /// Those that ran otherwise than they should, all looks together.
     wrong: usize,
     policies: BTreeSet<String>,
@@ -70,13 +79,20 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`MeasureError::Unsupported`] with `hint` when there is no such program.
+    /// [`MeasureError::Unsupported`] with `hint` when there is no such program, and where the policy is a privilege of
+    /// our file and not of who runs it.
     pub(crate) fn start(
         name: &str,
         command: &mut Command,
         bounds: &Bounds,
         hint: &str,
     ) -> Result<Self, MeasureError> {
+        if let Some(policy) = bounds.policy.filter(|policy| !is_users_own_right(*policy)) {
+            return Err(MeasureError::Unsupported {
+                what: format!("{name}: {}", not_lent(policy)),
+                hint: None,
+            });
+        }
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -149,9 +165,16 @@ impl Program {
         self.threads.most = self.threads.most.max(seen);
     }
 
+    /// Says how many threads the program must have at some time.
+    pub(crate) const fn expect_threads(&mut self, expected: usize) {
+        self.threads.expected = expected;
+    }
+
     /// Returns what was seen of its threads.
     pub(crate) fn threads(&self) -> Threads {
-        self.threads.clone()
+        let mut threads = self.threads.clone();
+        threads.missing = (threads.most < threads.expected).then_some(threads.most);
+        threads
     }
 
     /// Writes a line to the program. One that it does not take is told by its end.
@@ -183,7 +206,7 @@ impl Program {
             if frame.is_stopped() {
                 return Answer::Stopped;
             }
-            if self.threads.looks == 0 || self.looked.elapsed() >= THREADS_EVERY {
+            if self.threads.looks < FIRST_LOOKS || self.looked.elapsed() >= THREADS_EVERY {
                 self.look_at_threads(frame.sys());
             }
         }
@@ -254,6 +277,11 @@ impl Threads {
     pub(crate) fn add(&mut self, other: &Self) {
         self.looks += other.looks;
         self.most = self.most.max(other.most);
+        self.expected = self.expected.max(other.expected);
+        self.missing = match (self.missing, other.missing) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
         self.wrong += other.wrong;
         self.policies.extend(other.policies.iter().cloned());
     }
@@ -266,9 +294,18 @@ impl Threads {
         if looks == 0 {
             return Check::unknown(ID, format!("the threads of {program} were not seen"));
         }
+        if let Some(missing) = self.missing.filter(|_| self.wrong == 0) {
+            let expected = self.expected;
+            return Check::unknown(
+                ID,
+                format!(
+                    "only {missing} of at least {expected} threads of {program} were seen at once, all {asked}"
+                ),
+            );
+        }
         if self.wrong == 0 {
             let detail = format!(
-                "in {looks} looks up to {most} threads of {program} were seen, all {asked}"
+                "threads of {program} seen at once: {most}, in each of {looks} looks all {asked}"
             );
             return Check::pass(ID, detail);
         }
@@ -277,11 +314,21 @@ impl Threads {
         Check::fail(
             ID,
             format!(
-                "in {looks} looks {wrong} times a thread of {program} ran otherwise than {asked}; policies seen: {}",
+                "threads of {program} seen at once: {most}; {wrong} times one ran otherwise than {asked} (looks: {looks}); policies seen: {}",
                 policies.join(", ")
             ),
         )
     }
+}
+
+/// Says why a program that somebody names does not get `policy`: a privilege that comes from our file is everybody's
+/// who may run the file, so it is only for what we do ourselves.
+pub(crate) fn not_lent(policy: Policy) -> String {
+    format!(
+        "{} ({policy}) is refused to programs of your choice, because only the capability of punctual's own file allows \
+         it; run it with sudo, or raise your own limit (ulimit -r, limits.conf(5))",
+        policy.kernel_name()
+    )
 }
 
 /// Says how a program ended.
@@ -395,9 +442,28 @@ mod tests {
         program.policy = Some(Policy::Fifo { priority: 1 });
         program.look_at_threads(&sys);
         let check = program.threads().check("sleep", Policy::Batch, &one);
-        assert!(check.detail.contains("1 times a thread"), "{check:?}");
+        assert!(check.detail.contains("1 times one ran"), "{check:?}");
         let none = Threads::default().check("sleep", Policy::Batch, &one);
         assert_eq!(none.status, punctual_model::CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn threads_that_were_not_seen_are_not_vouched_for() {
+        let one: CpuSet = sched::affinity().unwrap();
+        let mut program = shell("exec sleep 600");
+        let mut all = Threads::default();
+        for (expected, passed) in [(1, true), (3, false), (1, false)] {
+            program.expect_threads(expected);
+            program.look_at_threads(&SysRoot::live());
+            all.add(&program.threads());
+            let check = all.check("sleep", Policy::Other { nice: 0 }, &one);
+            assert_eq!(check.passed(), passed, "{check:?}");
+        }
+        let check = all.check("sleep", Policy::Other { nice: 0 }, &one);
+        assert!(
+            check.detail.contains("only 1 of at least 3 threads"),
+            "{check:?}"
+        );
     }
 
     #[test]

@@ -167,6 +167,33 @@ pub(crate) fn hear_of_parents_end(parent: u32, signal: rustix::process::Signal) 
     }
 }
 
+/// Whether the kernel would let this process's user have `policy` without what the program's file gives: a file
+/// capability or a set-user-ID bit, which is everybody's who may run the file.
+pub fn is_users_own_right(policy: punctual_model::Policy) -> bool {
+    use punctual_model::Policy;
+    use rustix::process::Resource;
+
+    // SAFETY: the function takes a number, and reads what the kernel has put beside the program's arguments.
+    let from_file = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    if !from_file {
+        return true;
+    }
+    let limit = |resource| rustix::process::getrlimit(resource).current;
+    let within = |resource, wanted: u64| limit(resource).is_none_or(|limit| wanted <= limit);
+    match policy {
+        Policy::Fifo { priority } | Policy::RoundRobin { priority } => {
+            within(Resource::Rtprio, priority.into())
+        }
+        Policy::Deadline { .. } => false,
+        // The limit counts from 1 for niceness 19 to 40 for -20 (getrlimit(2)).
+        Policy::Other { nice } if nice < 0 => within(
+            Resource::Nice,
+            (20 + u64::from(nice.unsigned_abs())).min(40),
+        ),
+        Policy::Other { .. } | Policy::Batch | Policy::Idle => true,
+    }
+}
+
 /// Asks another process to end, as Ctrl-C does. A process that is gone is none to ask.
 pub fn ask_to_end(process: u32) {
     let pid = i32::try_from(process).ok();

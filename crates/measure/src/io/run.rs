@@ -156,6 +156,8 @@ fn rounds(what: &Io, frame: &mut Frame<'_>, path: &str, log: &mut Log) -> Result
         let doing = format!("{}, round {round} of {}", what.pattern.name(), what.repeats);
         let part = f64::from(round - 1) / f64::from(what.repeats);
         let mut program = Program::start("fio", &mut what.command(path), &bounds, "")?;
+        // One a job, beside the first.
+        program.expect_threads(1 + what.jobs as usize);
         let Some(lines) = program.all(frame, || Progress::of(doing.clone(), part)) else {
             return Ok(());
         };

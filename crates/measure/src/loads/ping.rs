@@ -20,6 +20,7 @@ use punctual_sys::SysRoot;
 use punctual_sys::icmp::{Echo, is_own_address};
 
 use super::shift::{Shift, Task};
+use super::spec::{LoadKind, LoadSpec};
 
 /// What goes to another machine, at most, in requests a second.
 const FOREIGN_RATE: u32 = 1_000;
@@ -96,6 +97,28 @@ impl Ping {
             ),
         ))
     }
+}
+
+/// Requires that all `loads` together ping others at no more than the rate that one may: the limit is this program's,
+/// however many loads it has.
+pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
+    let pings = loads.iter().filter_map(|load| match &load.kind {
+        LoadKind::Ping(ping) => Some(ping),
+        _ => None,
+    });
+    let foreign = pings.filter(|ping| !is_this_machine(sys, ping.to.unwrap_or(FAR)));
+    let rates = foreign.filter_map(|ping| ping.rate);
+    let sum = rates.fold(0_u32, u32::saturating_add);
+    if sum <= FOREIGN_RATE {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!(
+            "ping: the loads would send {sum} requests a second to other machines, and all of them together may send \
+             {FOREIGN_RATE}: lower their rate=N"
+        ),
+    ))
 }
 
 impl fmt::Display for Ping {
@@ -270,6 +293,24 @@ mod tests {
                 "{err}"
             );
         }
+    }
+
+    #[test]
+    fn the_limit_on_pings_to_others_is_that_of_all_loads_together() {
+        let sys = SysRoot::live();
+        let check = |loads: &[&str]| {
+            let loads: Vec<LoadSpec> = loads.iter().map(|load| load.parse().unwrap()).collect();
+            check_all(&sys, &loads)
+        };
+        // Reserved for documentation (RFC 5737); nothing is sent.
+        let (some, rest) = (
+            "ping@to=203.0.113.1@rate=600",
+            "ping@to=203.0.113.2@rate=400",
+        );
+        check(&[some, rest, "cpu", "ping@to=127.0.0.1@rate=900000"]).unwrap();
+        let err = check(&[some, rest, "ping@to=203.0.113.3@rate=1"]).unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
+        assert!(err.to_string().contains("1001 requests a second"), "{err}");
     }
 
     #[test]

@@ -10,8 +10,9 @@ use std::sync::{Arc, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use punctual_model::{Bytes, CpuSet};
+use punctual_model::{Bytes, CpuSet, Policy};
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
+use punctual_sys::thread::is_users_own_right;
 use punctual_sys::{SysError, SysRoot, dense};
 
 use super::available::available;
@@ -20,7 +21,8 @@ use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
 use super::spec::{LoadKind, LoadSpec};
-use super::{REPORT_EVERY, compute, own, program, sched, tmpfs};
+use super::{REPORT_EVERY, compute, own, ping, program, sched, tmpfs};
+use crate::program::not_lent;
 
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
@@ -123,6 +125,8 @@ impl LoadRun {
     fn start(sys: &SysRoot, loads: &[LoadSpec], cpus: u32, stop: &AtomicBool) -> io::Result<Self> {
         let allowed = affinity()?;
         check_cpus(loads, &allowed)?;
+        check_right(loads, is_users_own_right)?;
+        ping::check_all(sys, loads)?;
         check_real_time(sys, loads, &allowed)?;
         check_memory(sys, loads, cpus)?;
         let site = Site { sys, allowed, cpus };
@@ -350,6 +354,20 @@ fn check_cpus(loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
     Ok(())
 }
 
+/// A privilege that comes from our file is for what we do, and not for programs that somebody names: whoever may run
+/// the file could run anything with it.
+fn check_right(loads: &[LoadSpec], is_own_right: impl Fn(Policy) -> bool) -> io::Result<()> {
+    for load in loads.iter().filter(|load| load.is_foreign_program()) {
+        if let Some(policy) = load.settings.policy.filter(|policy| !is_own_right(*policy)) {
+            return Err(of(
+                load,
+                &io::Error::new(io::ErrorKind::Unsupported, not_lent(policy)),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Real-time loads on every CPU leave the machine to nobody where the kernel does not stop them
 /// now and then.
 fn check_real_time(sys: &SysRoot, loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
@@ -448,6 +466,30 @@ mod tests {
             assert_eq!(*at, place);
             assert!(*done > 0 && *rounds >= 1, "{report}");
         }
+    }
+
+    #[test]
+    fn a_privilege_of_our_file_is_not_lent_to_programs_that_somebody_names() {
+        let no_real_time = |policy: Policy| !policy.is_real_time();
+        for lent in [
+            "cmd:true@policy=f:1",
+            "stress-ng:--cpu 1@policy=r:1",
+            "io@policy=f:1",
+        ] {
+            let err = check_right(&loads(&["cpu", lent]), no_real_time).unwrap_err();
+            assert_eq!(err.kind(), io::ErrorKind::Unsupported);
+            for part in ["file", "sudo", "ulimit -r"] {
+                assert!(err.to_string().contains(part), "{err}");
+            }
+        }
+        let own = [
+            "cpu@policy=f:1",
+            "fork@policy=f:1",
+            "cmd:true",
+            "cmd:true@nice=5",
+        ];
+        check_right(&loads(&own), no_real_time).unwrap();
+        check_right(&loads(&["cmd:true@policy=f:1"]), |_| true).unwrap();
     }
 
     #[test]

@@ -129,6 +129,14 @@ impl LoadSpec {
         )
     }
 
+    /// Whether it is a program of somebody else: whatever the user's `PATH` or command line names.
+    pub(super) const fn is_foreign_program(&self) -> bool {
+        matches!(
+            self.kind,
+            LoadKind::Io(_) | LoadKind::StressNg { .. } | LoadKind::Cmd { .. }
+        )
+    }
+
     /// Returns how many threads it has, where it says, if the program may use `cpus` CPUs.
     pub(super) fn threads(&self, cpus: u32) -> u32 {
         let cpus = self.settings.cpu_count(cpus);

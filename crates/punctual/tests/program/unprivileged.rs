@@ -256,3 +256,97 @@ fn nothing_of_a_users_program_is_left_when_the_measurement_or_its_load_is_killed
         assert!(wait_until(gone), "{:?}", rest(id).count());
     }
 }
+
+#[test]
+fn nothing_of_a_users_program_is_left_when_all_that_watch_it_are_killed_at_once() {
+    let Some(user) = User::nobody() else { return };
+    // Children in the keeper's group, and one that has left it for a session of its own.
+    let script = "--load=cmd:(sleep 1000 & sleep 1000 & wait) & \
+                  (setsid sh -c 'while :; do sleep 0.01; done' >/dev/null 2>&1 &); \
+                  while :; do sleep 0.005; done";
+    let mut command = user.command(&["measure", "wakeup", "--quiet", "--priority=o:19", script]);
+    command.env("PATH", "/usr/bin:/bin");
+    let running = Running::start(command).measuring();
+    let store = user.home.store();
+    let ours = |pid: &u32| machine::status(format!("/proc/{pid}/status"), "Name") == "punctual";
+    // Two looks of the keeper after the program has made its session.
+    std::thread::sleep(Duration::from_secs(1));
+    let all = machine::processes_of(&store);
+    let watchers: Vec<String> = all
+        .iter()
+        .filter(|pid| ours(pid))
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(watchers.len(), 3, "the measurement, its load, the keeper");
+    assert!(all.len() >= 7, "and what is kept: {all:?}");
+    let kill = [
+        &["-s", "KILL", "--"][..],
+        &watchers.iter().map(String::as_str).collect::<Vec<_>>(),
+    ];
+    assert!(
+        Command::new("kill")
+            .args(kill.concat())
+            .status()
+            .unwrap()
+            .success()
+    );
+    let gone = || machine::processes_of(&store).len() <= 1;
+    assert!(
+        wait_until(Duration::from_secs(2), gone),
+        "{:?}",
+        machine::processes_of(&store)
+    );
+    drop(running);
+}
+
+#[test]
+fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
+    let Some(user) = User::nobody() else { return };
+    let granted = Command::new("setcap")
+        .arg("cap_sys_nice+ep")
+        .arg(&user.program)
+        .status();
+    if !granted.is_ok_and(|status| status.success()) {
+        machine::skip("setcap", "setcap cannot be used here");
+        return;
+    }
+    let path = |args: &[&str]| {
+        let mut command = user.command(args);
+        command.env("PATH", "/usr/bin:/bin");
+        finish(command)
+    };
+    for load in [
+        "cmd:id@policy=f:1",
+        "cmd:id@nice=-5",
+        "stress-ng:--cpu 1@policy=r:1",
+    ] {
+        path(&["load", load, "--duration", "1s"])
+            .error(5, &["is refused to programs of your choice", "ulimit -r"]);
+        let measure = [&QUICK[..], &["--load", load]].concat();
+        path(&measure).error(5, &["is refused to programs of your choice"]);
+    }
+    // What the program does itself it may do, and an ordinary program too.
+    path(&[
+        "load",
+        "cpu:1@policy=f:1",
+        "cmd:sleep 60",
+        "--duration",
+        "300ms",
+    ])
+    .fine();
+    // Who may have it without the file may lend it.
+    let mut limited = Command::new("prlimit");
+    limited
+        .args([
+            "--rtprio=10",
+            "--",
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+        ])
+        .arg(&user.program)
+        .args(["load", "cmd:sleep 60@policy=f:1", "--duration", "300ms"])
+        .env("PUNCTUAL_HOME", user.home.store());
+    finish(limited).fine();
+}
