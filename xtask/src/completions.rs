@@ -2,6 +2,9 @@
 // Copyright (c) The Punctual developers
 
 //! Shell completions, named as each shell looks for them.
+//!
+//! clap knows the options, and only the program knows the runs: each script asks it (`runs list --names`) where a run is
+//! wanted.
 
 use clap::Command;
 use clap_complete::{Shell, generate};
@@ -21,14 +24,141 @@ pub(crate) fn files(command: &Command) -> Vec<Generated> {
         .map(|(shell, name)| {
             let mut content = Vec::new();
             generate(shell, &mut command.clone(), &program, &mut content);
-            Generated { name, content }
+            Generated {
+                name,
+                content: with_runs(shell, &program, content),
+            }
         })
         .collect()
+}
+
+/// The verbs whose arguments are runs: the verb, and below it the actions, if it has any.
+const WANT_RUNS: [(&str, &[&str]); 3] = [
+    ("runs", &["show", "export", "extrapolate", "rm"]),
+    ("report", &[]),
+    ("compare", &[]),
+];
+
+/// How clap's script for zsh begins the arguments that are runs.
+const RUNS_IN_ZSH: [&str; 5] = [
+    "':run -- ",
+    "'::run -- ",
+    "'*::runs -- ",
+    "'*::what -- Runs",
+    "'*::groups -- ",
+];
+
+/// Adds what offers the runs to what clap has made.
+fn with_runs(shell: Shell, program: &str, content: Vec<u8>) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&content).into_owned();
+    match shell {
+        Shell::Bash => text + &in_bash(program),
+        Shell::Fish => text + &in_fish(program),
+        Shell::Zsh => in_zsh(program, &text),
+        _ => text,
+    }
+    .into_bytes()
+}
+
+fn in_bash(program: &str) -> String {
+    let patterns: Vec<String> = WANT_RUNS
+        .iter()
+        .flat_map(|(verb, actions)| match actions.is_empty() {
+            true => vec![format!("*\" {verb} \"*")],
+            false => actions
+                .iter()
+                .map(|action| format!("*\" {verb} {action} \"*"))
+                .collect(),
+        })
+        .collect();
+    format!(
+        r#"
+# The runs of the store, where one is wanted.
+_{program}_stored() {{
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" name
+    _{program} "$@"
+    [[ "${{cur}}" == -* || "${{COMP_WORDS[COMP_CWORD-1]}}" == -* ]] && return
+    case " ${{COMP_WORDS[*]:1:COMP_CWORD-1}} " in
+        {})
+            COMPREPLY=()
+            # Not by compgen, which would expand what is in a name.
+            while IFS= read -r name; do
+                [[ "${{name}}" == "${{cur}}"* ]] && COMPREPLY+=( "$(printf '%q' "${{name}}")" )
+            done < <("$1" runs list --names 2>/dev/null)
+            ;;
+    esac
+}}
+if [[ "${{BASH_VERSINFO[0]}}" -eq 4 && "${{BASH_VERSINFO[1]}}" -ge 4 || "${{BASH_VERSINFO[0]}}" -gt 4 ]]; then
+    complete -F _{program}_stored -o nosort -o bashdefault -o default {program}
+else
+    complete -F _{program}_stored -o bashdefault -o default {program}
+fi
+"#,
+        patterns.join(" | ")
+    )
+}
+
+fn in_fish(program: &str) -> String {
+    let mut lines = "\n# The runs of the store, where one is wanted.\n".to_owned();
+    for (verb, actions) in WANT_RUNS {
+        let below = match actions.is_empty() {
+            true => String::new(),
+            false => format!("; and __fish_seen_subcommand_from {}", actions.join(" ")),
+        };
+        lines += &format!(
+            "complete -c {program} -n \"__fish_{program}_using_subcommand {verb}{below}\" \
+             -a \"({program} runs list --names 2>/dev/null)\" -d 'Run'\n"
+        );
+    }
+    lines
+}
+
+fn in_zsh(program: &str, text: &str) -> String {
+    let function = format!(
+        r#"# The runs of the store, where one is wanted.
+(( $+functions[_{program}_runs] )) ||
+_{program}_runs() {{
+    local -a names
+    names=( "${{(@f)$({program} runs list --names 2>/dev/null)}}" )
+    compadd -a names
+    _default
+}}
+
+"#
+    );
+    let wants = |line: &str| RUNS_IN_ZSH.iter().any(|begin| line.starts_with(begin));
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| match wants(line) {
+            true => line.replace(":_default'", &format!(":_{program}_runs'")),
+            false => line.to_owned(),
+        })
+        .collect();
+    let text = lines.join("\n") + "\n";
+    let begin = format!("if [ \"$funcstack[1]\" = \"_{program}\" ]; then");
+    text.replacen(&begin, &format!("{function}{begin}"), 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_shell_asks_for_the_runs() {
+        let run = || clap::Arg::new("run").help("The run: an id");
+        let toy = Command::new("toy")
+            .subcommand(Command::new("runs").subcommand(Command::new("show").arg(run())));
+        for file in &files(&toy) {
+            let text = String::from_utf8(file.content.clone()).unwrap();
+            assert!(text.contains("runs list --names"), "{}", file.name);
+            if file.name == "_toy" {
+                assert!(
+                    text.contains("'::run -- The run\\: an id:_toy_runs'"),
+                    "{text}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn each_shell_gets_the_subcommands() {

@@ -12,7 +12,8 @@ use crate::units::{Nanos, ParseNanosError};
 
 /// A scheduling policy and its parameters.
 ///
-/// Read and written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`.
+/// Written as rtla does: `f:80`, `r:10`, `o`, `o:-5` (nice), `b`, `i`, `d:500us:1ms`. Read are also the kernel's
+/// names, `fifo:80` or `SCHED_FIFO:80`, and a bare priority as cyclictest's `-p 80`, which is FIFO.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -112,7 +113,13 @@ impl FromStr for Policy {
         let mut parts = s.trim().split(':');
         let kind = parts.next().unwrap_or_default();
         let rest: Vec<&str> = parts.collect();
-        match (kind.to_ascii_lowercase().as_str(), rest.as_slice()) {
+        if rest.is_empty() && !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_digit()) {
+            return priority(kind)
+                .map(|priority| Self::Fifo { priority })
+                .ok_or_else(|| fail(PolicyFault::Priority));
+        }
+        let kind = kind.to_ascii_lowercase();
+        match (letter(&kind), rest.as_slice()) {
             ("o", []) => Ok(Self::Other { nice: 0 }),
             ("o", [nice]) => match nice.parse::<i8>() {
                 Ok(nice @ -20..=19) => Ok(Self::Other { nice }),
@@ -141,6 +148,19 @@ impl FromStr for Policy {
             ("f" | "r" | "d" | "b" | "i", _) => Err(fail(PolicyFault::Shape)),
             _ => Err(fail(PolicyFault::Unknown)),
         }
+    }
+}
+
+/// Returns rtla's letter for a policy that is named as the kernel does.
+fn letter(kind: &str) -> &str {
+    match kind.strip_prefix("sched_").unwrap_or(kind) {
+        "other" | "normal" => "o",
+        "batch" => "b",
+        "idle" => "i",
+        "fifo" => "f",
+        "rr" => "r",
+        "deadline" => "d",
+        other => other,
     }
 }
 
@@ -175,10 +195,12 @@ pub struct ParsePolicyError {
 #[non_exhaustive]
 pub enum PolicyFault {
     /// The letter is not one of ours.
-    #[error("not a policy; use f:PRIO, r:PRIO, o, b, i or d:RUNTIME:PERIOD")]
+    #[error("not a policy; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i or d:RUNTIME:PERIOD")]
     Unknown,
     /// Too many or too few parts.
-    #[error("wrong number of parts; use f:PRIO, r:PRIO, o, b, i or d:RUNTIME:PERIOD")]
+    #[error(
+        "wrong number of parts; use f:PRIO (FIFO), r:PRIO (round robin), o, b, i or d:RUNTIME:PERIOD"
+    )]
     Shape,
     /// The priority is out of range.
     #[error("the priority must be a number from 1 to 99")]
@@ -206,10 +228,33 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_priority_and_the_kernels_names_are_understood() {
+        for (text, same) in [
+            ("80", "f:80"),
+            ("fifo:80", "f:80"),
+            ("FIFO:1", "f:1"),
+            ("SCHED_RR:7", "r:7"),
+            ("rr:7", "r:7"),
+            ("other", "o"),
+            ("normal", "o"),
+            ("other:-5", "o:-5"),
+            ("batch", "b"),
+            ("idle", "i"),
+            ("deadline:1ms:2ms", "d:1000000ns:2000000ns"),
+        ] {
+            assert_eq!(text.parse::<Policy>().unwrap().to_string(), same, "{text}");
+        }
+    }
+
+    #[test]
     fn bad_policies_name_the_reason() {
         for (text, part) in [
             ("f:100", "1 to 99"),
             ("f:0", "1 to 99"),
+            ("0", "1 to 99"),
+            ("100", "1 to 99"),
+            ("fifo", "wrong number of parts"),
+            ("fifo:high", "1 to 99"),
             ("f", "wrong number of parts"),
             ("x:1", "not a policy"),
             ("", "not a policy"),

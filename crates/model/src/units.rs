@@ -223,7 +223,9 @@ pub enum ParseNanosError {
         text: String,
     },
     /// The number has no unit.
-    #[error("`{text}` has no unit; write ns, us, ms, s, m, h or d after it, such as {text}us")]
+    #[error(
+        "`{text}` has no unit; write ns, us, ms, s, m, h or d after it: {text}s are seconds, {text}us microseconds"
+    )]
     NoUnit {
         /// What was given.
         text: String,

@@ -146,6 +146,43 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
     drop(io::stderr().write_all(text.as_bytes()));
 }
 
+/// Returns the error of a `measure` that got options of an instrument, and no instrument: clap only knows that the
+/// option is none of `measure`.
+#[cfg(feature = "workbench")]
+pub(crate) fn without_instrument(err: &clap::Error, args: &[OsString]) -> Option<CliError> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+    let rest = args.iter().position(|arg| arg == "measure")?;
+    let rest = args.get(rest + 1..)?;
+    let command = crate::cli::command();
+    let measure = command.find_subcommand("measure")?;
+    let names: Vec<&str> = measure
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .filter(|name| *name != "help")
+        .collect();
+    let is_instrument = |arg: &OsString| names.iter().any(|name| arg == name);
+    if err.kind() != ErrorKind::UnknownArgument || rest.iter().any(is_instrument) {
+        return None;
+    }
+    let Some(ContextValue::String(option)) = err.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut line: Vec<&str> = rest.iter().filter_map(|arg| arg.to_str()).collect();
+    let at = line.iter().position(|arg| arg.starts_with(option.as_str()));
+    line.insert(at.unwrap_or_default(), "wakeup");
+    Some(
+        CliError::usage(format!(
+            "measure: {option} is an option of an instrument, and none is named"
+        ))
+        .hint(format!(
+            "wake-up latency: `punctual measure {}`; instruments: {}",
+            line.join(" "),
+            names.join(", ")
+        )),
+    )
+}
+
 /// Returns the first argument that is no text and would have to be: a path need not.
 fn not_text(args: &[OsString]) -> Option<String> {
     const PATHS: [&str; 4] = ["--home", "--output", "-o", "--root"];

@@ -14,7 +14,7 @@ pub enum Exit {
     Failed,
     /// The command line is wrong: 2.
     Usage,
-    /// A threshold was passed, or a requirement or comparison was not met: 3.
+    /// A deadline was missed, a threshold was passed, or a requirement or comparison was not met: 3.
     Verdict,
     /// The machine could not be put back completely: 4.
     NotRestored,

@@ -19,16 +19,19 @@ const DATA: &str = ".local/share";
 /// The store of root.
 const ROOTS: &str = "/var/lib/punctual";
 
-/// Returns the store's directory: as given, else `$XDG_DATA_HOME/punctual` or
+/// Returns the store's directory: as given, else `$PUNCTUAL_HOME`, else `$XDG_DATA_HOME/punctual` or
 /// `~/.local/share/punctual`, for root `/var/lib/punctual`.
 pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
-    if let Some(home) = given {
+    // Not an `env` of the option: clap would show `--home <DIR>` in the usage of every error, as if it were
+    // required.
+    let from_environment = || env::var_os("PUNCTUAL_HOME").map(PathBuf::from);
+    if let Some(home) = given.map(Path::to_owned).or_else(from_environment) {
         if home.as_os_str().is_empty() {
             return Err(CliError::usage("--home (or PUNCTUAL_HOME) is empty")
                 .hint("name a directory, or unset PUNCTUAL_HOME for the default"));
         }
         // Programs that work in other directories, such as make, are told of it too.
-        return std::path::absolute(home)
+        return std::path::absolute(&home)
             .map_err(|err| CliError::failed_to("find the current directory").because(err));
     }
     if is_root() {

@@ -79,6 +79,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 drop(err.print());
                 return Exit::Fine.into();
             }
+            #[cfg(feature = "workbench")]
+            if let Some(err) = error::without_instrument(&err, &args) {
+                err.print();
+                return err.exit().into();
+            }
             error::print_usage(&err, &args);
             return Exit::Usage.into();
         }

@@ -15,7 +15,7 @@ use super::{Instrument, LoadArgs};
 #[command(name = "punctual")]
 pub struct Cli {
     /// Directory of the store
-    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME",
+    #[arg(long, global = true, value_name = "DIR",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub home: Option<PathBuf>,
 

@@ -52,8 +52,9 @@ const EXIT_STATUS: &str = "\
 Exit status:
   0  fine
   1  failed, or the run is invalid: a validity check did not pass
-  2  wrong command line
-  3  a threshold was passed, or a requirement or comparison was not met
+  2  wrong command line, or no such run, experiment or study
+  3  a deadline that was given as a time was missed, a threshold was passed, or a requirement or
+     comparison was not met; of an invalid run nothing is claimed: 1
   4  the machine could not be put back completely
   5  this kernel, privilege or hardware cannot do it
 
@@ -67,8 +68,9 @@ read is no finding; it is listed.";
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, propagate_version = true, after_help = EXIT_STATUS)]
 pub struct Cli {
-    /// Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]
-    #[arg(long, global = true, value_name = "DIR", env = "PUNCTUAL_HOME",
+    /// Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else
+    /// ~/.local/share/punctual, for root /var/lib/punctual]
+    #[arg(long, global = true, value_name = "DIR",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub home: Option<PathBuf>,
 
@@ -263,6 +265,10 @@ pub enum RunsAction {
         /// Only the newest N
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
+
+        /// Print only what `runs show` takes: names, ids and `last`, one a line
+        #[arg(long, conflicts_with = "json")]
+        names: bool,
 
         /// Print as JSON
         #[arg(long)]

@@ -131,11 +131,27 @@ pub(crate) fn exit_of(record: &RunRecord) -> Exit {
         Exit::Verdict
     } else if !record.valid {
         Exit::Failed
-    } else if record.requirements.iter().all(is_met) {
+    } else if record.requirements.iter().all(is_met) && !is_missed(record) {
         Exit::Fine
     } else {
         Exit::Verdict
     }
+}
+
+/// Whether a deadline that was given was missed. What a requirement names the requirement judges, and the
+/// deadline `auto` of `measure deadline` is calibrated: it is nobody's demand.
+fn is_missed(record: &RunRecord) -> bool {
+    let asked = record
+        .setup
+        .as_ref()
+        .and_then(|s| s.options.get("deadline"));
+    if asked.is_some_and(|deadline| deadline.starts_with("auto")) {
+        return false;
+    }
+    let judged = |limit| record.requirements.iter().any(|r| r.limit_ns == limit);
+    let counted = record.series.iter().chain([&record.total]);
+    let mut misses = counted.flat_map(|series| &series.misses);
+    misses.any(|misses| misses.all() > 0 && !judged(misses.deadline_ns))
 }
 
 /// A requirement that cannot be claimed is not met: a gate must not open for want of samples.

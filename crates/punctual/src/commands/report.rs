@@ -66,10 +66,11 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
         (Some(path), _) => Ok(Some(path.clone())),
         (None, ReportFormat::Md) => Ok(Some(PathBuf::from("-"))),
         (None, ReportFormat::Html) if pictures => Ok(None),
-        (None, ReportFormat::Html) => Err(CliError::usage(
-            "report: nothing says where it goes",
-        )
-        .hint("-o report.html writes the page, --svg DIR and --png DIR the charts; --format md prints Markdown")),
+        (None, ReportFormat::Html) => Err(CliError::usage(format!(
+            "report {}: name the file to write, such as -o report.html",
+            args.what.join(" ")
+        ))
+        .hint("--format md prints Markdown to the terminal; --svg DIR and --png DIR write only the charts")),
     }
 }
 

@@ -9,6 +9,7 @@ mod extrapolate;
 mod import;
 mod replay;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
@@ -32,6 +33,7 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
             valid,
             invalid,
             limit,
+            names,
             json,
         } => {
             let valid = (valid || invalid).then_some(valid);
@@ -41,7 +43,10 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
                 valid,
                 limit,
             };
-            list(&home, &filter, json)
+            match names {
+                true => list_names(&home, &filter),
+                false => list(&home, &filter, json),
+            }
         }
         RunsAction::Show {
             run,
@@ -109,6 +114,31 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
 
 fn sentence(home: &Path) -> String {
     format!("Nothing was found in {}", home.display())
+}
+
+/// Prints what selects a run: `last`, each name once, each id; for the completions of shells, which ask often, so
+/// nothing is written.
+fn list_names(home: &Path, filter: &Filter) -> Result<Exit, CliError> {
+    let failed = |err| CliError::failed_to("list the runs").because(err);
+    let index = Store::open_existing(home)?.index().map_err(failed)?;
+    let rows = index.list(filter).map_err(failed)?;
+    let named = rows
+        .iter()
+        .filter_map(|row| row.figures.as_ref().ok()?.name.clone());
+    // A name from elsewhere may have several lines; it is chosen by its id.
+    let names: BTreeSet<String> = named
+        .filter(|name| !name.contains(char::is_control))
+        .collect();
+    let last = rows.first().map(|_| "last".to_owned());
+    let ids = rows.iter().map(|row| row.id.to_string());
+    let lines: Vec<String> = last.into_iter().chain(names).chain(ids).collect();
+    print(
+        &lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>(),
+    )?;
+    Ok(Exit::Fine)
 }
 
 /// Makes what a list says of each run.
@@ -214,11 +244,17 @@ pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError>
             ),
             _ => None,
         };
+        // As of an experiment or a study that is not there, the command line is wrong.
+        let exit = match &err {
+            FindError::NotFound { .. } | FindError::Ambiguous { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        };
         let error = CliError::failed_to(format!(
             "find a run in store {}",
             store.home().display()
         ))
-        .because(err);
+        .because(err)
+        .exiting(exit);
         match hint {
             Some(hint) => error.hint(hint),
             None => error,

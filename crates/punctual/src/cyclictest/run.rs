@@ -173,9 +173,7 @@ fn measure(
     beside: &mut Beside<Live>,
 ) -> Result<(), Failed> {
     if options.record {
-        let home = start.home.map(Path::to_owned);
-        let home = home.or_else(|| std::env::var_os("PUNCTUAL_HOME").map(Into::into));
-        let store = Store::open(home::find(home.as_deref())?).map_err(CliError::from)?;
+        let store = Store::open(home::find(start.home)?).map_err(CliError::from)?;
         let job = Job {
             spec,
             name: None,

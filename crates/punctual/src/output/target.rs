@@ -28,8 +28,7 @@ impl Target {
             CliError::failed_to(format!("write {}", output.display())).because(err)
         };
         if output.exists() && !force {
-            return Err(failed(io::ErrorKind::AlreadyExists.into())
-                .hint("name another file, or overwrite it with --force"));
+            return Err(failed(exists()).hint("name another file, or overwrite it with --force"));
         }
         let Some(file_name) = output.file_name() else {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -64,6 +63,12 @@ impl Target {
             CliError::failed_to(format!("write {}", output.display())).because(err)
         })
     }
+}
+
+/// What is wrong with a file that is there: the kernel's words for it are "File exists", the library's "entity
+/// already exists".
+pub(crate) fn exists() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "this file is there already")
 }
 
 impl Drop for Target {

@@ -26,9 +26,10 @@ impl Lines {
     /// Returns the line for an event, if it is time for one.
     pub(super) fn line(&mut self, event: &Event) -> Option<String> {
         let text = match event {
-            Event::Started { threads, .. } => {
-                format!("measuring with {threads} threads")
-            }
+            Event::Started { threads, .. } => match threads {
+                1 => "measuring with 1 thread".to_owned(),
+                _ => format!("measuring with {threads} threads"),
+            },
             Event::Progress(progress) => {
                 let next = [1, 2, 5, 10]
                     .map(Nanos::from_secs)

@@ -41,6 +41,7 @@ mod release;
 mod report;
 mod schema;
 mod serve;
+mod statuses;
 mod study;
 mod system;
 mod threads;

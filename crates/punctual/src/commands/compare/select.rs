@@ -18,6 +18,7 @@ use punctual_store::{Filter, Store, StoredRun, decode};
 
 use crate::commands::runs::{content, find};
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// A record has at most this.
 pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
@@ -414,6 +415,7 @@ fn listed(
             "find the runs `{selector}` in store {}: there are none",
             store.home().display()
         ))
+        .exiting(Exit::Usage)
         .hint("`punctual runs list` lists the runs of the store"));
     }
     Ok(runs)

@@ -148,7 +148,7 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
             "a file is the JSON that measure, compare, experiment results, study report, assess or doctor print with \
-             --json;              what other tools wrote is first imported with `punctual runs import`",
+             --json; what other tools wrote is first imported with `punctual runs import`",
         )
     })?;
     match head.format.as_deref() {
