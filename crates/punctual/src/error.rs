@@ -140,6 +140,10 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
     };
     let text = match not_text(args).filter(|_| err.kind() == clap::error::ErrorKind::InvalidUtf8) {
         Some(what) => format!("Error: {what}: not valid UTF-8\n"),
+        // What there is to choose from, and behind it, where it is read, that one must be chosen.
+        None if err.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("{text}\nError: no subcommand was given\n")
+        }
         None => text.replacen("error:", "Error:", 1),
     };
     // Nobody is left to tell when even this cannot be printed.

@@ -68,7 +68,7 @@ impl Target {
 /// What is wrong with a file that is there: the kernel's words for it are "File exists", the library's "entity
 /// already exists".
 pub(crate) fn exists() -> io::Error {
-    io::Error::new(io::ErrorKind::AlreadyExists, "this file is there already")
+    io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")
 }
 
 impl Drop for Target {

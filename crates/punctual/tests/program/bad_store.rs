@@ -280,21 +280,21 @@ fn what_is_no_run_is_left_alone_and_named() {
 #[test]
 fn a_selector_means_one_run_or_is_an_error() {
     let home = Home::new();
-    home.run(["runs", "show"]).error(1, &["no runs"]);
+    home.run(["runs", "show"]).error(2, &["no runs"]);
     let one = home.quick(&["--name=twin"]);
     let two = home.quick(&["--name=twin"]);
     let (first, second) = (one["id"].as_str().unwrap(), two["id"].as_str().unwrap());
     home.run(["runs", "show", "sundial"])
-        .error(1, &["sundial", &home.store().display().to_string()])
+        .error(2, &["sundial", &home.store().display().to_string()])
         .hinted();
     for ambiguous in ["twin", &first[..4]] {
         home.run(["runs", "show", ambiguous])
-            .error(1, &[ambiguous, first, second])
+            .error(2, &[ambiguous, first, second])
             .hinted();
     }
     // A mistake in a list removes nothing.
     home.run(["runs", "rm", first, "sundial"])
-        .error(1, &["sundial"]);
+        .error(2, &["sundial"]);
     assert_eq!(home.list().len(), 2);
     for selector in ["last", second, &second.to_uppercase()] {
         let shown = home.run(["runs", "show", selector, "--json"]);

@@ -453,18 +453,18 @@ fn groups_are_named_by_tag_pattern_and_id() {
             .run(["compare"].iter().chain(&args))
             .error(2, parts);
     }
-    for (args, part) in [
-        (["before-1", "nobody-*"], "there are none"),
-        (["before-1", "tag:kernel=xyz"], "there are none"),
-        (["before-1", "./nowhere"], "nowhere"),
+    for (args, code, part) in [
+        (["before-1", "nobody-*"], 2, "there are none"),
+        (["before-1", "tag:kernel=xyz"], 2, "there are none"),
+        (["before-1", "./nowhere"], 1, "nowhere"),
     ] {
         bench
             .home
             .run(["compare"].iter().chain(&args))
-            .error(1, &[part]);
+            .error(code, &[part]);
     }
     let tag = ["compare", "-g", "kernel=stock", "-g", "b=after-1"];
-    bench.home.run(tag).error(1, &["--group tag=kernel=stock"]);
+    bench.home.run(tag).error(2, &["--group tag=kernel=stock"]);
     let none = ["compare", "before-1", "after-1", "--metric=gflops"];
     bench.home.run(none).error(1, &["gflops"]).hinted();
 }

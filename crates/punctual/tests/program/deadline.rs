@@ -77,7 +77,7 @@ fn a_lower_duty_leaves_time_and_counts_what_it_skips() {
 fn the_interval_that_was_asked_for_is_held_and_shown() {
     let home = Home::new();
     for asked in ["--interval 2ms", "--duty 50%"] {
-        let record = quick(&home, &format!("{asked} --deadline 2ms --name loop"));
+        let record = quick(&home, &format!("{asked} --deadline 2ms"));
         let response = series(&record, "response");
         // Whatever the calibration found: 150 releases in 300 ms.
         assert_eq!(response["interval_ns"], 2_000_000, "{asked}");
@@ -85,7 +85,7 @@ fn the_interval_that_was_asked_for_is_held_and_shown() {
         let skipped = response["overruns"].as_u64().unwrap();
         assert_eq!(served + skipped, 150, "{asked}");
         assert_eq!(figure(&record, "interval")["value"], 2e6);
-        let shown = home.run(["runs", "show", "loop"]);
+        let shown = home.run(["runs", "show", "last"]);
         let text = &shown.fine().stdout;
         assert!(text.contains("interval 2 ms"), "{text}");
     }

@@ -53,7 +53,7 @@ fn progress_is_plain_lines_where_there_is_no_terminal() {
     let home = Home::new();
     let answer = home.run(SHORT.split_whitespace());
     assert!(
-        answer.stderr.contains("measuring with 1 threads"),
+        answer.stderr.contains("measuring with 1 thread\n"),
         "{answer:#?}"
     );
     // After a second, or some more where the machine stalls.

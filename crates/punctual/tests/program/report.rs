@@ -102,14 +102,14 @@ fn what_cannot_be_reported_is_one_error() {
     home.quick(&["--name=a"]);
     home.run(["report"]).error(2, &["WHAT"]);
     home.run(["report", "a"])
-        .error(2, &["nothing says where it goes"])
+        .error(2, &["report a: name the file to write"])
         .hinted();
     home.run(["report", "", "-o", "-"]).error(2, &["empty"]);
     home.run(["report", "nobody", "-o", "-"])
-        .error(1, &["nobody"])
+        .error(2, &["nobody"])
         .hinted();
     home.run(["report", "no-*", "-o", "-"])
-        .error(1, &["no-*"])
+        .error(2, &["no-*"])
         .hinted();
     home.run(["report", "tag:x", "-o", "-"])
         .error(2, &["tag:KEY=VALUE"]);
@@ -131,7 +131,7 @@ fn what_cannot_be_reported_is_one_error() {
         finish(command).error(1, &["other.json", says]);
     }
     let empty = Home::new();
-    empty.run(["report", "last", "-o", "-"]).error(1, &[]);
+    empty.run(["report", "last", "-o", "-"]).error(2, &[]);
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn a_file_that_is_there_is_called_that() {
     fs::write(&file, "mine").unwrap();
     let file = file.to_str().unwrap();
     let answer = home.run(["runs", "export", "last", "-f", "csv", "-o", file]);
-    answer.error(1, &[file, "this file is there already", "--force"]);
+    answer.error(1, &[file, "the file exists already", "--force"]);
     assert!(!answer.stderr.contains("entity"), "{answer:#?}");
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
@@ -115,7 +115,7 @@ fn a_deadline_that_was_given_and_missed_exits_3() {
     judged(status(&["--deadline=1h"]), 0);
     judged(status(&["--deadline=1h", "--deadline=1ns"]), 3);
     // What a requirement names the requirement judges.
-    judged(status(&["--require=p50 <= 1h", "--deadline=1h"]), 0);
+    judged(status(&["--require=p50 <= 1s", "--deadline=1h"]), 0);
     let help = home.run(["--help"]).fine().stdout.clone();
     assert!(help.contains("a deadline that was given as a time was missed"));
 }
@@ -133,10 +133,8 @@ fn the_place_of_the_store_is_not_shown_as_if_it_had_to_be_given() {
 #[test]
 fn one_thread_is_one_thread() {
     let home = Home::new();
-    let args = QUICK
-        .into_iter()
-        .filter(|arg| *arg != "--quiet" && *arg != "-q");
-    let answer = home.run(args.chain(["--threads=1"]));
+    let args = QUICK.into_iter().filter(|arg| *arg != "--quiet");
+    let answer = home.run(args);
     assert!(
         answer.stderr.contains("measuring with 1 thread\n"),
         "{answer:#?}"
