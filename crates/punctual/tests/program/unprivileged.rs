@@ -270,16 +270,25 @@ fn nothing_of_a_users_program_is_left_when_all_that_watch_it_are_killed_at_once(
     let store = user.home.store();
     let ours =
         |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == user.program);
-    // Two looks of the keeper after the program has made its session.
-    std::thread::sleep(Duration::from_secs(1));
-    let all = machine::processes_of(&store);
-    let watchers: Vec<String> = all
-        .iter()
-        .filter(|pid| ours(pid))
-        .map(ToString::to_string)
-        .collect();
+    // The three that watch, the program, its shell with two children, and the session.
+    assert!(wait_until(|| machine::processes_of(&store).len() >= 8));
+    let watchers = || -> Vec<u32> {
+        let mut all = machine::processes_of(&store);
+        all.retain(ours);
+        all
+    };
+    let keeper = watchers().into_iter().max().unwrap();
+    let slept = || -> u64 {
+        let status = format!("/proc/{keeper}/status");
+        machine::status(status, "voluntary_ctxt_switches")
+            .parse()
+            .unwrap()
+    };
+    // The keeper sleeps between its looks: some of them came after the program had made its session.
+    let before = slept();
+    assert!(wait_until(|| slept() >= before + 3));
+    let watchers: Vec<String> = watchers().iter().map(ToString::to_string).collect();
     assert_eq!(watchers.len(), 3, "the measurement, its load, the keeper");
-    assert!(all.len() >= 7, "and what is kept: {all:?}");
     let kill = [
         &["-s", "KILL", "--"][..],
         &watchers.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -292,11 +301,7 @@ fn nothing_of_a_users_program_is_left_when_all_that_watch_it_are_killed_at_once(
             .success()
     );
     let gone = || machine::processes_of(&store).len() <= 1;
-    assert!(
-        wait_until(Duration::from_secs(2), gone),
-        "{:?}",
-        machine::processes_of(&store)
-    );
+    assert!(wait_until(gone), "{:?}", machine::processes_of(&store));
     drop(running);
 }
 
