@@ -8,7 +8,7 @@ mod revert;
 
 use punctual_model::{Codec, CpuSet, PlanStep, StepOutcome, Target};
 
-use crate::journal::{Journal, JournalError, Record, agree};
+use crate::journal::{Entry, Journal, JournalError, Progress, Record, agree};
 use crate::knob::{Access, AccessError, Fault};
 
 pub use revert::{Reverted, revert};
@@ -65,19 +65,45 @@ pub fn apply(journal: &mut Journal, hand: &Hand<'_>) -> Result<Applied, JournalE
     if ended != Applied::Complete {
         return Ok(ended);
     }
-    let guards: Vec<(usize, Target, Codec)> = journal
+    let all: Vec<(usize, Entry, Progress)> = journal
         .entries()
         .iter()
         .enumerate()
-        .filter(|(_, (entry, _))| entry.new.is_none() && !entry.is_lost())
-        .map(|(seq, (entry, _))| (seq, entry.target.clone(), entry.codec))
+        .filter(|(_, (entry, _))| !entry.is_lost())
+        // A thread may have moved itself: that is no doing of the kernel's.
+        .filter(|(_, (entry, _))| entry.new.is_none() || entry.target.thread().is_none())
+        .map(|(seq, (entry, progress))| (seq, entry.clone(), progress.clone()))
         .collect();
-    for (seq, target, codec) in guards {
-        let value = value(hand.access, &target, codec).ok();
-        journal.note(Record::After { seq, value })?;
+    for (seq, entry, progress) in &all {
+        let value = value(hand.access, &entry.target, entry.codec).ok();
+        if entry.new.is_none() {
+            journal.note(Record::After { seq: *seq, value })?;
+            continue;
+        }
+        // A later step may have moved it: the kernel makes another value of it after all.
+        let last = |(_, other, _): &&(usize, Entry, Progress)| other.target == entry.target;
+        let is_last = all.iter().rev().find(last).map(|(seq, ..)| seq) == Some(seq);
+        let Some(value) = value.filter(|_| is_last) else {
+            continue;
+        };
+        if let Some(given) = given(entry, progress)
+            && !agree(&entry.target, entry.codec, &value, &given, hand.online)
+        {
+            let outcome = StepOutcome::Normalised { value };
+            journal.note(Record::Done { seq: *seq, outcome })?;
+        }
     }
     journal.note(Record::Complete)?;
     Ok(Applied::Complete)
+}
+
+/// Returns the value that a step has given its setting, if it has.
+fn given(entry: &Entry, progress: &Progress) -> Option<String> {
+    match progress.outcome.as_ref()? {
+        StepOutcome::Applied => entry.new.clone(),
+        StepOutcome::Normalised { value } => Some(value.clone()),
+        _ => None,
+    }
 }
 
 /// Makes further writes in the same session.
@@ -179,16 +205,12 @@ fn gone_or_hung(err: AccessError) -> StepOutcome {
 
 /// Lists the settings that were applied and now read differently.
 pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet) -> Vec<String> {
-    let applied = journal.entries().iter().filter_map(|(entry, progress)| {
-        let given = match progress.outcome.as_ref()? {
-            StepOutcome::Applied => entry.new.clone()?,
-            StepOutcome::Normalised { value } => value.clone(),
-            _ => return None,
-        };
-        Some((entry, given))
-    });
+    let applied = journal
+        .entries()
+        .iter()
+        .filter_map(|(entry, progress)| Some((entry, given(entry, progress)?)));
     // The last step of a setting that has several is the one that counts.
-    let mut last: Vec<(&crate::journal::Entry, String)> = Vec::new();
+    let mut last: Vec<(&Entry, String)> = Vec::new();
     for (entry, given) in applied {
         last.retain(|(other, _)| other.target != entry.target);
         last.push((entry, given));

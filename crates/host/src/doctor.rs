@@ -6,7 +6,7 @@
 //! [`diagnose`] is a pure function of a [`Machine`]: each rule looks at files that were read before
 //! and answers found, fine, unknown or not applicable, with the files that it rests on. Severities
 //! are what the documentation says a thing can cost; what it costs here is for a measurement to
-//! say.
+//! say. [`advise`] adds what `tune` can do about the findings on this machine.
 
 mod case;
 mod parse;
@@ -21,6 +21,7 @@ use punctual_model::{
 use self::case::{Case, Entry};
 use crate::machine::{Machine, numbered};
 
+pub use self::tunable::{advice_scope, advise};
 pub(crate) use parse::{Process, SERVICES, cpu_group, cpuset_files};
 
 /// Judges a machine, and on it the CPUs that are `asked` for, or else those that the kernel
@@ -62,12 +63,14 @@ fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
             outcome: outcome.outcome,
             says: outcome.says,
             evidence: folded(outcome.evidence),
+            tune: None,
         },
         Err(unknown) => Verdict {
             rule,
             outcome: RuleOutcome::Unknown,
             says: "what this rests on could not be read".to_owned(),
             evidence: folded(unknown.0),
+            tune: None,
         },
     }
 }

@@ -25,6 +25,9 @@ const ACTIVE: &str = "journal";
 /// The file of the last session, for whoever wants to know.
 const LAST: &str = "journal.last";
 
+/// The file of a session whose journal could not be read.
+const DAMAGED: &str = "journal.damaged";
+
 /// Bytes that the further lines of one setting may take.
 const FURTHER_BYTES: u64 = 400;
 
@@ -84,6 +87,8 @@ pub struct Progress {
     pub outcome: Option<StepOutcome>,
     /// What a guarded setting read after all was applied; inner none: it was gone.
     pub after: Option<Option<String>>,
+    /// Whether somebody else had set a guarded setting before it was taken back.
+    pub theirs: bool,
     /// What became of taking it back.
     pub undone: Option<Undone>,
 }
@@ -91,14 +96,55 @@ pub struct Progress {
 /// A journal.
 #[derive(Debug)]
 pub struct Journal {
-    dir: PrivateDir,
-    file: File,
+    /// The files that hold it. Each is enough to undo the session.
+    copies: Vec<Copy>,
     header: Header,
     entries: Vec<(Entry, Progress)>,
     keeper: Option<Keeper>,
     complete: bool,
+    reverting: bool,
     damaged_lines: Vec<usize>,
+    torn: bool,
+    remarks: Vec<String>,
+}
+
+/// One of the files that hold a journal.
+#[derive(Debug)]
+struct Copy {
+    dir: PrivateDir,
+    /// None where the file is damaged: nothing is appended to it.
+    file: Option<File>,
+    /// Where a line that was cut off begins.
     torn_at: Option<u64>,
+}
+
+impl Copy {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        // The next line must not continue a torn one.
+        let cut = self.torn_at.map_or(Ok(()), |at| file.set_len(at));
+        // One write(2): a process that is killed has written the line or not.
+        cut.and_then(|()| file.write_all(bytes))
+            .map_err(|err| self.failed(err))?;
+        self.torn_at = None;
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), JournalError> {
+        match &self.file {
+            Some(file) => file.sync_all().map_err(|err| self.failed(err)),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> JournalError {
+        JournalError::Append {
+            place: self.dir.path().display().to_string(),
+            source,
+        }
+    }
 }
 
 /// What there is in a directory.
@@ -113,12 +159,13 @@ pub enum Found {
 }
 
 impl Journal {
-    /// Begins a session: writes all that undoes `plan`, and waits until it is on disk.
+    /// Begins a session: writes all that undoes `plan` to each of `dirs`, and waits until it is on
+    /// disk.
     ///
     /// # Errors
     ///
     /// Fails where it cannot be written. Then nothing is there, and nothing may be changed.
-    pub fn begin(dir: PrivateDir, header: Header, plan: &Plan) -> Result<Self, JournalError> {
+    pub fn begin(dirs: Vec<PrivateDir>, header: Header, plan: &Plan) -> Result<Self, JournalError> {
         let guards = plan.guards.iter().map(Entry::of_guard);
         let steps = plan.steps.iter().map(Entry::of_step);
         let entries: Vec<(Entry, Progress)> = guards
@@ -135,16 +182,33 @@ impl Journal {
             .write(&mut bytes);
         }
         let reserve = FURTHER_BYTES * (entries.len() as u64 + 4);
-        let file = dir.write(ACTIVE, &bytes, reserve)?;
+        let mut copies: Vec<Copy> = Vec::new();
+        for dir in dirs {
+            match dir.write(ACTIVE, &bytes, reserve) {
+                Ok(file) => copies.push(Copy {
+                    dir,
+                    file: Some(file),
+                    torn_at: None,
+                }),
+                Err(err) => {
+                    for copy in copies {
+                        // What stays of a session that changed nothing is no hindrance.
+                        drop(copy.dir.remove(ACTIVE));
+                    }
+                    return Err(err.into());
+                }
+            }
+        }
         Ok(Self {
-            dir,
-            file,
+            copies,
             header,
             entries,
             keeper: None,
             complete: false,
+            reverting: false,
             damaged_lines: Vec::new(),
-            torn_at: None,
+            torn: false,
+            remarks: Vec::new(),
         })
     }
 
@@ -188,14 +252,19 @@ impl Journal {
                 .next()
                 .map_or(0, <[u8]>::len);
         let mut journal = Self {
-            dir,
-            file,
+            copies: vec![Copy {
+                dir,
+                file: Some(file),
+                torn_at: lines.torn.then_some(whole as u64),
+            }],
             header: lines.header,
             entries: Vec::new(),
             keeper: None,
             complete: false,
+            reverting: false,
             damaged_lines: lines.damaged,
-            torn_at: lines.torn.then_some(whole as u64),
+            torn: lines.torn,
+            remarks: Vec::new(),
         };
         for record in lines.records {
             journal.replay(record);
@@ -220,6 +289,12 @@ impl Journal {
             Record::Undone { seq, undone } => self.progress(seq, |p| p.undone = Some(undone)),
             Record::Keeper(keeper) => self.keeper = Some(keeper),
             Record::Complete => self.complete = true,
+            Record::Revert { theirs } => {
+                self.reverting = true;
+                for seq in theirs {
+                    self.progress(seq, |p| p.theirs = true);
+                }
+            }
         }
     }
 
@@ -248,7 +323,7 @@ impl Journal {
         }
         let synced = self
             .append_bytes(&bytes)
-            .and_then(|()| self.file.sync_all().map_err(|err| self.append_failed(err)));
+            .and_then(|()| self.copies.iter().try_for_each(Copy::sync));
         if synced.is_err() {
             self.entries.truncate(first);
         }
@@ -269,29 +344,65 @@ impl Journal {
     }
 
     fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        // The next line must not continue a torn one.
-        let cut = self.torn_at.map_or(Ok(()), |at| self.file.set_len(at));
-        // One write(2): a process that is killed has written the line or not.
-        cut.and_then(|()| self.file.write_all(bytes))
-            .map_err(|err| self.append_failed(err))?;
-        self.torn_at = None;
-        Ok(())
+        // Each copy gets the line, also where another one cannot be written.
+        let results: Vec<_> = self
+            .copies
+            .iter_mut()
+            .map(|copy| copy.append(bytes))
+            .collect();
+        self.torn = false;
+        results.into_iter().collect()
     }
 
-    fn append_failed(&self, source: io::Error) -> JournalError {
-        JournalError::Append {
-            place: self.dir.path().display().to_string(),
-            source,
-        }
+    /// Takes another file of the same session along: what is noted goes to both, and it ends with
+    /// this one. Of two files the one that knows more counts.
+    #[must_use]
+    pub(crate) fn joined(self: Box<Self>, other: Self) -> Self {
+        // A line is written to one after the other: a kill in between leaves one of them behind.
+        let knows = |journal: &Self| {
+            let done = |(_, progress): &(Entry, Progress)| {
+                usize::from(progress.begun)
+                    + usize::from(progress.outcome.is_some())
+                    + usize::from(progress.after.is_some())
+                    + usize::from(progress.undone.is_some())
+            };
+            (
+                std::cmp::Reverse(journal.damaged_lines.len()),
+                journal.entries.len(),
+                journal.entries.iter().map(done).sum::<usize>(),
+                usize::from(journal.complete) + usize::from(journal.keeper.is_some()),
+            )
+        };
+        let (mut more, mut less) = if knows(&other) > knows(self.as_ref()) {
+            (other, *self)
+        } else {
+            (*self, other)
+        };
+        more.copies.append(&mut less.copies);
+        more
     }
 
-    /// Ends the session: its file becomes the last one's.
+    /// Takes a damaged file of the same session along, which ends with this one.
+    pub(crate) fn join_damaged(&mut self, dir: PrivateDir) {
+        self.copies.push(Copy {
+            dir,
+            file: None,
+            torn_at: None,
+        });
+    }
+
+    /// Ends the session: its files become the last one's.
     ///
     /// # Errors
     ///
     /// Fails as `rename(2)` does.
     pub fn close(self) -> Result<(), JournalError> {
-        Ok(self.dir.rename(ACTIVE, LAST)?)
+        let results: Vec<_> = self
+            .copies
+            .iter()
+            .map(|copy| copy.dir.rename(ACTIVE, LAST))
+            .collect();
+        Ok(results.into_iter().collect::<Result<(), _>>()?)
     }
 
     /// Returns what is known of the session.
@@ -326,7 +437,22 @@ impl Journal {
 
     /// Whether the last line was cut off: its writer was interrupted, before what it announced.
     pub const fn is_torn(&self) -> bool {
-        self.torn_at.is_some()
+        self.torn
+    }
+
+    /// Whether a revert has begun.
+    pub const fn is_reverting(&self) -> bool {
+        self.reverting
+    }
+
+    /// Adds what one should know of where this journal is from.
+    pub(crate) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// Returns what one should know of where this journal is from.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Reports every setting as the journal has it.
@@ -346,6 +472,11 @@ impl Journal {
 /// Fails as `unlink(2)` does.
 pub fn discard_empty(dir: &PrivateDir) -> Result<(), JournalError> {
     Ok(dir.remove(ACTIVE)?)
+}
+
+/// Moves a journal that cannot be read out of the way, for whoever wants to look at it.
+pub(crate) fn set_aside(dir: &PrivateDir) -> Result<(), JournalError> {
+    Ok(dir.rename(ACTIVE, DAMAGED)?)
 }
 
 /// Whether two values of a setting are the same.

@@ -21,6 +21,6 @@ mod preemption;
 #[cfg(test)]
 mod testing;
 
-pub use doctor::{diagnose, rules};
+pub use doctor::{advice_scope, advise, diagnose, rules};
 pub use inspect::inspect;
 pub use machine::{Archive, ArchiveError, Machine, Reading, Scope, Unread};

@@ -85,7 +85,13 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
     planner.threads(&profile.wants);
     planner.partition(&profile.wants);
     planner.frequency_order();
-    planner.plan.steps.sort_by_key(phase);
+    let leads: Vec<String> = planner.plan.steps.iter().map(|s| s.knob.clone()).collect();
+    let led = |step: &PlanStep| leads.iter().any(|lead| guards::follows(&step.knob, lead));
+    // What follows another setting is set after it: else it would not stay.
+    planner
+        .plan
+        .steps
+        .sort_by_key(|step| (phase(step), led(step)));
     planner.guards();
     planner.safety();
     planner.notes();

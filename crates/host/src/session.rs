@@ -9,6 +9,10 @@
 //! Session::keep()    or Session::revert()  locks dropped, changes stay; or all taken back
 //! Tuner::revert()                          what an earlier session left
 //! ```
+//!
+//! What is changed is known in two places, see [`places`].
+
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,14 +53,31 @@ pub enum SessionError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Changes of an earlier session are still there.
-    #[error("the changes of profile {profile} ({purpose}, {started}) are not reverted", profile = .0.profile, purpose = .0.purpose, started = .0.started)]
-    Unreverted(Box<KeptSession>),
+    #[error(
+        "the changes of profile {} ({}, {}) are not reverted{}",
+        session.profile, session.purpose, session.started, journal_of(state.as_deref())
+    )]
+    Unreverted {
+        /// The session.
+        session: Box<KeptSession>,
+        /// The directory of its journal, if that is another one.
+        state: Option<PathBuf>,
+    },
+    /// The machine-wide record cannot be read, and nothing else says what is changed.
+    #[error("read the machine-wide record of what is tuned")]
+    Record(#[source] Box<SessionError>),
     /// The machine's files.
     #[error(transparent)]
     Machine(#[from] punctual_sys::SysError),
     /// The kernel does not tell its boot id, so a journal could not be told from an earlier boot's.
     #[error("read /proc/sys/kernel/random/boot_id")]
     NoBootId,
+}
+
+fn journal_of(state: Option<&Path>) -> String {
+    state.map_or_else(String::new, |state| {
+        format!("; their journal is in {}", state.display())
+    })
 }
 
 /// What an earlier session has left.
@@ -126,12 +147,9 @@ impl Tuner {
     ///
     /// Fails where the journal cannot be read.
     pub fn left(&self) -> Result<Left, SessionError> {
-        let Some(dir) = PrivateDir::open(&self.dir)? else {
-            return Ok(Left::Nothing);
-        };
-        Ok(match Journal::find(dir)? {
+        Ok(match self.known()? {
             Found::Nothing | Found::Empty(_) => Left::Nothing,
-            Found::Session(journal) if journal.session().boot_id == self.boot_id => {
+            Found::Session(journal) if self.is_current(&journal) => {
                 // Killed before it did anything, and nobody will.
                 if is_untouched(&journal) && self.at_work()?.is_none() {
                     Left::Nothing
@@ -149,10 +167,20 @@ impl Tuner {
     ///
     /// Fails where the lock cannot be looked at.
     pub fn at_work(&self) -> Result<Option<String>, SessionError> {
-        match PrivateDir::open(&self.dir)? {
+        if let Some(dir) = PrivateDir::open(&self.dir)?
+            && let Some(holder) = dir.holder()?
+        {
+            return Ok(Some(holder));
+        }
+        match self.record()? {
             Some(dir) => Ok(dir.holder()?),
             None => Ok(None),
         }
+    }
+
+    /// Whether a journal is of this boot.
+    fn is_current(&self, journal: &Journal) -> bool {
+        journal.session().boot_id == self.boot_id
     }
 
     /// Begins a session: takes the locks, and writes the journal. The machine is not changed yet.
@@ -163,19 +191,25 @@ impl Tuner {
     /// and when the journal cannot be written.
     pub fn begin(&self, plan: Plan, purpose: Purpose) -> Result<Session, SessionError> {
         let dir = PrivateDir::create(&self.dir)?;
+        let record = self.made_record()?;
         let pid = std::process::id();
-        let locks = self.locks(&dir, &format!("process {pid} ({})", purpose.name))?;
-        match Journal::find(PrivateDir::create(&self.dir)?)? {
+        let who = format!("process {pid} ({})", purpose.name);
+        let mut locks = vec![dir.lock(&who, Duration::ZERO)?];
+        if let Some(record) = &record {
+            locks.push(record.lock(&who, Duration::ZERO)?);
+        }
+        match self.known()? {
             Found::Nothing => {}
             Found::Empty(dir) => discard_empty(&dir)?,
-            Found::Session(journal)
-                if journal.session().boot_id != self.boot_id || is_untouched(&journal) =>
-            {
+            Found::Session(journal) if !self.is_current(&journal) || is_untouched(&journal) => {
                 journal.close()?;
             }
             Found::Session(journal) => {
-                let session = Box::new(journal.session().clone());
-                return Err(SessionError::Unreverted(session));
+                let state = journal.header().state.clone();
+                return Err(SessionError::Unreverted {
+                    session: Box::new(journal.session().clone()),
+                    state: state.filter(|state| *state != self.dir),
+                });
             }
         }
         let header = Header {
@@ -192,8 +226,10 @@ impl Tuner {
             },
             started_ticks: ticks_now(&self.sys),
             held: plan.held.clone(),
+            state: Some(self.dir.clone()),
         };
-        let journal = Journal::begin(dir, header, &plan)?;
+        let places = [dir].into_iter().chain(record).collect();
+        let journal = Journal::begin(places, header, &plan)?;
         Ok(Session {
             tuner: self.clone(),
             access: self.access(),
@@ -214,23 +250,27 @@ impl Tuner {
         id: Option<&str>,
         patience: Duration,
     ) -> Result<Option<TuningReport>, SessionError> {
-        let Some(dir) = PrivateDir::open(&self.dir)? else {
-            return Ok(None);
-        };
         let pid = std::process::id();
-        let _locks = self.lock_within(&dir, &format!("process {pid} (revert)"), patience)?;
-        let journal = match Journal::find(dir)? {
-            Found::Nothing => return Ok(None),
-            Found::Empty(dir) => {
+        let _locks = match self.locks_to_revert(&format!("process {pid} (revert)"), patience)? {
+            locks if locks.is_empty() => return Ok(None),
+            locks => locks,
+        };
+        let journal = match self.known() {
+            Ok(Found::Nothing) => return Ok(None),
+            Ok(Found::Empty(dir)) => {
                 discard_empty(&dir)?;
                 return Ok(None);
             }
-            Found::Session(journal) => *journal,
+            Ok(Found::Session(journal)) => *journal,
+            Err(SessionError::Record(err)) if id.is_none() => {
+                return self.without_record(*err).map(Some);
+            }
+            Err(err) => return Err(err),
         };
         if id.is_some_and(|id| id != journal.session().id) {
             return Ok(None);
         }
-        if journal.session().boot_id != self.boot_id {
+        if !self.is_current(&journal) {
             let mut report = report(&journal, TuningAction::Revert);
             report.remarks.push(
                 "these changes were made before the machine was booted: they went with it, nothing \
@@ -282,26 +322,6 @@ impl Tuner {
 
     fn access(&self) -> Patient<Live> {
         Patient::new(Live::new(self.sys.clone()), PATIENCE)
-    }
-
-    fn locks(&self, dir: &PrivateDir, who: &str) -> Result<Vec<Lock>, SessionError> {
-        self.lock_within(dir, who, Duration::ZERO)
-    }
-
-    /// Takes the lock of the journal's directory, and that of the machine: there may be two
-    /// directories, but there is one machine.
-    fn lock_within(
-        &self,
-        dir: &PrivateDir,
-        who: &str,
-        patience: Duration,
-    ) -> Result<Vec<Lock>, SessionError> {
-        let mut locks = vec![dir.lock(who, patience)?];
-        if self.sys.exists("/run") {
-            let path = self.sys.within("/run/punctual-tune.lock")?;
-            locks.push(Lock::of_machine(&path, who, patience)?);
-        }
-        Ok(locks)
     }
 }
 
@@ -460,7 +480,7 @@ fn online(sys: &SysRoot) -> CpuSet {
 
 /// Reports a journal as it is.
 pub fn report(journal: &Journal, action: TuningAction) -> TuningReport {
-    let mut remarks = Vec::new();
+    let mut remarks = journal.remarks().to_vec();
     if journal.is_torn() {
         remarks.push(
             "the last line of the journal was cut off: its writer was interrupted before what it \

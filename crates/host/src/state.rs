@@ -124,10 +124,6 @@ impl PrivateDir {
     }
 
     fn check(&self) -> Result<(), StateError> {
-        let not_safe = |path: &Path, reason: &str| StateError::Unsafe {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-        };
         let stat = rustix::fs::fstat(&self.dir)
             .map_err(|err| failed("examine", &self.path, err.into()))?;
         let own = rustix::process::geteuid().as_raw();
@@ -140,17 +136,7 @@ impl PrivateDir {
         }
         let whole =
             fs::canonicalize(&self.path).map_err(|err| failed("examine", &self.path, err))?;
-        for above in whole.ancestors().skip(1) {
-            let meta = fs::metadata(above).map_err(|err| failed("examine", above, err))?;
-            if meta.uid() != own && meta.uid() != 0 {
-                return Err(not_safe(above, "it belongs to another user"));
-            }
-            let mode = meta.permissions().mode();
-            if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-                return Err(not_safe(above, "others may rename what is in it"));
-            }
-        }
-        Ok(())
+        check_above(&whole, &[0, own])
     }
 
     fn full(&self, name: &str) -> PathBuf {
@@ -281,28 +267,78 @@ impl PrivateDir {
         };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
-            Err(_) => Ok(Some(name_in(&file))),
+            Err(_) => Ok(Some(holder_of(&file))),
         }
     }
+}
+
+fn not_safe(path: &Path, reason: &str) -> StateError {
+    StateError::Unsafe {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Checks that nobody but `owners` can put something else in the place of `whole`, a path without
+/// links.
+fn check_above(whole: &Path, owners: &[u32]) -> Result<(), StateError> {
+    for above in whole.ancestors().skip(1) {
+        let meta = fs::metadata(above).map_err(|err| failed("examine", above, err))?;
+        if !owners.contains(&meta.uid()) {
+            return Err(not_safe(above, "it belongs to another user"));
+        }
+        let mode = meta.permissions().mode();
+        if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
+            return Err(not_safe(above, "others may rename what is in it"));
+        }
+    }
+    Ok(())
+}
+
+/// Opens a file that root is to obey: a regular one that belongs to one of `owners`, that nobody else
+/// may write to, and that nobody else can put another file in the place of. A symbolic link is followed,
+/// and both its place and what it leads to are held to that.
+///
+/// # Errors
+///
+/// Fails where that is not so, and as `open(2)` does.
+pub fn open_trusted(path: &Path, owners: &[u32]) -> Result<File, StateError> {
+    let path = std::path::absolute(path).map_err(|err| failed("find", path, err))?;
+    let real = fs::canonicalize(&path).map_err(|err| failed("find", &path, err))?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::open(&real, flags, Mode::empty())
+        .map_err(|err| failed("open", &real, err.into()))?;
+    let file = File::from(file);
+    let meta = file
+        .metadata()
+        .map_err(|err| failed("examine", &real, err))?;
+    if !meta.is_file() {
+        return Err(not_safe(&real, "it is not a regular file"));
+    }
+    if !owners.contains(&meta.uid()) {
+        return Err(not_safe(&real, "it belongs to another user"));
+    }
+    if meta.permissions().mode() & OTHERS_WRITE != 0 {
+        return Err(not_safe(&real, "others may write to it"));
+    }
+    check_above(&real, owners)?;
+    if let (Some(place), Some(name)) = (path.parent(), path.file_name()) {
+        let place = fs::canonicalize(place).map_err(|err| failed("find", place, err))?;
+        check_above(&place.join(name), owners)?;
+    }
+    Ok(file)
 }
 
 /// The right to change the machine, until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
-impl Lock {
-    /// Takes the lock of the whole machine at `path`, whichever directory keeps the journal.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`PrivateDir::lock`] does.
-    pub fn of_machine(path: &Path, who: &str, patience: Duration) -> Result<Self, StateError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|err| failed("open", path, err.into()))?;
-        take(File::from(file), path, who, patience)
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Nobody is to be told of a holder that is none any more.
+        drop(self.file.set_len(0));
     }
 }
 
@@ -316,7 +352,7 @@ fn take(mut file: File, path: &Path, who: &str, patience: Duration) -> Result<Lo
             }
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 return Err(StateError::Busy {
-                    holder: name_in(&file),
+                    holder: holder_of(&file),
                 });
             }
             Err(err) => return Err(failed("lock", path, err.into())),
@@ -327,19 +363,47 @@ fn take(mut file: File, path: &Path, who: &str, patience: Duration) -> Result<Lo
         file.set_len(0)
             .and_then(|()| file.write_all(who.as_bytes())),
     );
-    Ok(Lock { _file: file })
+    Ok(Lock { file })
 }
 
-/// Reads who holds a lock.
+/// How long a tuner may take from having a lock to having said its name.
+const NAMING: Duration = Duration::from_millis(500);
+
+/// Reads who holds a lock: waits for a tuner that has just taken it, and takes none for it that is
+/// dead.
+fn holder_of(file: &File) -> String {
+    let end = Instant::now() + NAMING;
+    loop {
+        let name = name_in(file);
+        if !name.is_empty() && is_alive(&name) {
+            return name;
+        }
+        if Instant::now() >= end {
+            return "a process that did not say its name".to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether the process of `process 7 (apply)` is there.
+fn is_alive(name: &str) -> bool {
+    let number = name.split_whitespace().nth(1).and_then(|n| n.parse().ok());
+    number
+        .and_then(rustix::process::Pid::from_raw)
+        .is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
 fn name_in(file: &File) -> String {
     use std::os::unix::fs::FileExt as _;
     let mut bytes = [0; 200];
     let n = file.read_at(&mut bytes, 0).unwrap_or_default();
     let name = String::from_utf8_lossy(bytes.get(..n).unwrap_or_default());
-    match name.trim() {
-        "" => "a process that did not say its name".to_owned(),
-        name => name.to_owned(),
-    }
+    // One line of plain text: it is shown to others.
+    name.chars()
+        .filter(|c| !c.is_control())
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 /// Sets room aside, so that a disk that fills up later does not matter. File systems that cannot do
@@ -403,6 +467,57 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_somebody_else_could_change_is_not_obeyed() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = rustix::process::geteuid().as_raw();
+        let inner = dir.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        let file = inner.join("profile.toml");
+        fs::write(&file, "x").unwrap();
+        let mode =
+            |path: &Path, bits| fs::set_permissions(path, Permissions::from_mode(bits)).unwrap();
+        let opened = |path: &Path| open_trusted(path, &[0, own]).map_err(|err| err.to_string());
+        mode(&file, 0o644);
+        opened(&file).unwrap();
+        for bits in [0o664, 0o646] {
+            mode(&file, bits);
+            assert!(
+                opened(&file).unwrap_err().contains("others may write"),
+                "{bits:o}"
+            );
+        }
+        mode(&file, 0o644);
+        // Any directory above it will do, and so will the group.
+        for bits in [0o775, 0o757] {
+            mode(&dir.path().join("a"), bits);
+            assert!(
+                opened(&file).unwrap_err().contains("others may rename"),
+                "{bits:o}"
+            );
+        }
+        mode(&dir.path().join("a"), 0o1777);
+        opened(&file).unwrap();
+        // A link in such a directory is as good as a file in it.
+        let open = dir.path().join("open");
+        fs::create_dir(&open).unwrap();
+        symlink(&file, open.join("link.toml")).unwrap();
+        opened(&open.join("link.toml")).unwrap();
+        mode(&open, 0o777);
+        assert!(
+            opened(&open.join("link.toml"))
+                .unwrap_err()
+                .contains("others may rename")
+        );
+        assert!(
+            open_trusted(&file, &[own + 1])
+                .unwrap_err()
+                .to_string()
+                .contains("another user")
+        );
+        assert!(opened(&inner).unwrap_err().contains("not a regular file"));
+    }
+
+    #[test]
     fn no_symbolic_link_is_followed() {
         let (dir, private) = private();
         let elsewhere = dir.path().join("elsewhere");
@@ -425,19 +540,36 @@ mod tests {
     fn one_tuner_at_a_time_and_the_other_is_named() {
         let (_dir, private) = private();
         assert_eq!(private.holder().unwrap(), None);
-        let lock = private
-            .lock("process 7, `tune run`", Duration::ZERO)
-            .unwrap();
+        let own = format!("process {} (run)", std::process::id());
+        let lock = private.lock(&own, Duration::ZERO).unwrap();
         let err = private
             .lock("another", Duration::from_millis(30))
             .unwrap_err();
-        assert_eq!(
-            err.to_string(),
-            "another tuner is at work: process 7, `tune run`"
-        );
-        assert!(private.holder().unwrap().unwrap().contains("process 7"));
+        assert_eq!(err.to_string(), format!("another tuner is at work: {own}"));
+        assert_eq!(private.holder().unwrap(), Some(own));
         drop(lock);
         drop(private.lock("another", Duration::ZERO).unwrap());
         assert_eq!(private.holder().unwrap(), None);
+    }
+
+    #[test]
+    fn who_has_just_taken_the_lock_is_named_and_not_who_had_it_before() {
+        let (_dir, private) = private();
+        // A tuner that was killed has left its name; 4194304 is above the kernel's last number.
+        fs::write(private.full(LOCK), "process 4194304 (apply)").unwrap();
+        let file = private.open_file(LOCK, OFlags::RDWR).unwrap();
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).unwrap();
+        let own = format!("process {} (run)", std::process::id());
+        let writer = std::thread::spawn({
+            let (path, own) = (private.full(LOCK), own.clone());
+            move || {
+                // What a scheduler may put between flock(2) and write(2).
+                std::thread::sleep(Duration::from_millis(60));
+                fs::write(path, own).unwrap();
+            }
+        });
+        let err = private.lock("another", Duration::ZERO).unwrap_err();
+        assert_eq!(err.to_string(), format!("another tuner is at work: {own}"));
+        writer.join().unwrap();
     }
 }

@@ -49,6 +49,17 @@ pub(crate) struct Fake {
     settings: Mutex<BTreeMap<String, (String, Manner)>>,
     /// Writes that are left until the program is killed; none: it is not.
     writes_left: Mutex<Option<usize>>,
+    /// What the kernel changes by itself when a setting gets a value.
+    moves: Mutex<Vec<Move>>,
+}
+
+/// A setting that moves when another one gets a value.
+#[derive(Debug)]
+struct Move {
+    leader: String,
+    value: String,
+    follower: String,
+    to: String,
 }
 
 impl Fake {
@@ -63,6 +74,17 @@ impl Fake {
 
     pub(crate) fn set(&self, path: &str, value: &str) {
         self.lock().get_mut(path).unwrap().0 = value.to_owned();
+    }
+
+    /// Makes `follower` read `to` whenever `leader` gets `value`.
+    pub(crate) fn moves(&self, [leader, value]: [&str; 2], [follower, to]: [&str; 2]) {
+        let mut moves = self.moves.lock().unwrap_or_else(PoisonError::into_inner);
+        moves.push(Move {
+            leader: leader.to_owned(),
+            value: value.to_owned(),
+            follower: follower.to_owned(),
+            to: to.to_owned(),
+        });
     }
 
     pub(crate) fn manner(&self, path: &str, manner: Manner) {
@@ -132,6 +154,16 @@ impl Access for Arc<Fake> {
             Manner::Hangs => {
                 drop(all);
                 std::thread::sleep(Duration::from_secs(1));
+                return Ok(());
+            }
+        }
+        let moves = self.moves.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in moves
+            .iter()
+            .filter(|m| m.leader == path && m.value == value)
+        {
+            if let Some((now, _)) = all.get_mut(&one.follower) {
+                *now = one.to.clone();
             }
         }
         Ok(())

@@ -65,6 +65,21 @@ pub struct Verdict {
     pub says: String,
     /// The files that say so.
     pub evidence: Vec<Evidence>,
+    /// What `punctual tune` can do about it on this machine. Null where that was not looked at, or
+    /// there is nothing to do.
+    pub tune: Option<TuneAdvice>,
+}
+
+/// What `punctual tune` can do about a finding on a machine.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TuneAdvice {
+    /// The setting, as `--set` takes it: `vm.swappiness=10`. Null where it cannot be had here.
+    pub setting: Option<String>,
+    /// The command that sets it, to be copied. `punctual tune revert` takes it back.
+    pub command: Option<String>,
+    /// Why it cannot be had here.
+    pub obstacle: Option<String>,
 }
 
 /// The outcome of a rule.

@@ -206,8 +206,9 @@ fn not_text(args: &[OsString]) -> Option<String> {
 }
 
 /// How to get the privilege to measure.
-pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or give the program the capability once: \
-     sudo setcap cap_sys_nice,cap_ipc_lock+ep \"$(command -v punctual)\"";
+pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or let the members of a group be \
+     real-time: the lines `@realtime - rtprio 95` and `@realtime - memlock unlimited` in \
+     /etc/security/limits.d/realtime.conf, then log in again";
 
 impl From<StoreError> for CliError {
     fn from(err: StoreError) -> Self {

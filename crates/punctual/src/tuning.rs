@@ -145,9 +145,19 @@ impl From<PlanError> for CliError {
 impl From<SessionError> for CliError {
     fn from(err: SessionError) -> Self {
         let (exit, hint) = match &err {
-            SessionError::Unreverted(_) => (
+            SessionError::Unreverted { .. } => (
                 Exit::Failed,
                 Some("`punctual tune status` shows them, `punctual tune revert` takes them back"),
+            ),
+            SessionError::Record(err) if is_denied(err) => {
+                (Exit::Unsupported, Some("run it with sudo"))
+            }
+            SessionError::Record(_) => (
+                Exit::Failed,
+                Some(
+                    "what is changed is not known; `punctual tune revert` moves a damaged record \
+                     aside, and a reboot brings every setting back",
+                ),
             ),
             SessionError::State(err)
             | SessionError::Journal(punctual_host::journal::JournalError::State(err)) => {
@@ -171,6 +181,17 @@ impl From<SessionError> for CliError {
             Some(hint) => error.hint(hint),
             None => error,
         }
+    }
+}
+
+/// Whether the privilege is missing.
+fn is_denied(err: &SessionError) -> bool {
+    match err {
+        SessionError::State(err)
+        | SessionError::Journal(punctual_host::journal::JournalError::State(err)) => {
+            err.is_denied()
+        }
+        _ => false,
     }
 }
 
@@ -376,14 +397,61 @@ pub(crate) fn host_facts(sys: &SysRoot) -> HostFacts {
     let left = tuner.and_then(|tuner| tuner.left().ok());
     HostFacts {
         tuning: match left {
-            Some(Left::Changes(journal)) => TuningInEffect::of(&punctual_host::session::report(
-                &journal,
-                TuningAction::Status,
-            )),
+            Some(Left::Changes(journal)) => TuningInEffect::of(&status_of(sys, &journal)),
             // Who may not look at the journal does not know.
             _ => None,
         },
         ..punctual_host::inspect(sys)
+    }
+}
+
+/// Reports what a journal says, without what nobody holds any more.
+pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
+    let mut report = punctual_host::session::report(journal, TuningAction::Status);
+    report.complete = journal.is_complete();
+    let holder = holder(sys, journal);
+    if !report.held.is_empty() && !holder.is_there() {
+        report.complete = false;
+        for held in std::mem::take(&mut report.held) {
+            report.remarks.push(format!(
+                "{} is NOT held: process {}, which held it, is gone",
+                held.knob, holder.pid
+            ));
+        }
+    }
+    report
+}
+
+/// The process that holds what a session holds.
+struct Holder {
+    pid: u32,
+    /// When it started, in clock ticks after boot.
+    started_ticks: Option<u64>,
+    /// When it had started at the latest.
+    before_ticks: u64,
+}
+
+impl Holder {
+    fn is_there(&self) -> bool {
+        match self.started_ticks {
+            Some(ticks) => is_alive(self.pid, Some(ticks)),
+            None => keeper::started(self.pid).is_some_and(|at| at <= self.before_ticks),
+        }
+    }
+}
+
+/// What is applied to stay is held by its keeper, anything else by the process that began it.
+fn holder(sys: &SysRoot, journal: &Journal) -> Holder {
+    let session = journal.session();
+    let keeper = journal.keeper().filter(|_| session.purpose == "apply");
+    Holder {
+        pid: keeper.map_or(session.pid, |keeper| keeper.pid),
+        started_ticks: keeper.map(|keeper| keeper.started_ticks),
+        // A captured machine's time is not that of our processes.
+        before_ticks: match sys.is_live() {
+            true => journal.header().started_ticks,
+            false => u64::MAX,
+        },
     }
 }
 

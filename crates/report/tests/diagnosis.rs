@@ -39,6 +39,7 @@ fn verdict(id: &str, severity: Severity, outcome: RuleOutcome, files: usize) -> 
         outcome,
         says: "powersave on CPUs 2-3".to_owned(),
         evidence: evidence.collect(),
+        tune: None,
     }
 }
 

@@ -5,6 +5,12 @@
 //!
 //! A setting is written only if it reads what this session gave it. Anything else is someone else's
 //! wish, and stays.
+//!
+//! The kernel changes some settings because of others, on the way back too. Whether such a setting is
+//! somebody else's wish is therefore judged before the first write, and noted; those that are not are
+//! put back last. In the end everything that was taken back is read once more.
+
+use std::collections::BTreeSet;
 
 use punctual_model::{CpuSet, StepOutcome, StepReport, Target, Undone};
 use punctual_sys::SysRoot;
@@ -32,7 +38,12 @@ enum Due {
     From(String),
     /// Write the old value, whatever reads: the kernel itself changed it.
     Always,
+    /// Leave it: somebody else has set it.
+    Leave,
 }
+
+/// Rounds in which what the kernel has moved meanwhile is put back.
+const ROUNDS: usize = 3;
 
 /// Takes back the session of `journal`. Threads that inherited from a moved one are looked for in
 /// `sys`.
@@ -45,43 +56,189 @@ pub fn revert(
     sys: &SysRoot,
     online: &CpuSet,
 ) -> Reverted {
-    let mut reverted = Reverted {
-        steps: Vec::new(),
-        complete: journal.damaged_lines().is_empty(),
-        again: false,
-    };
+    let theirs = theirs(journal, access, online);
+    if !journal.is_reverting() {
+        let theirs = theirs.iter().copied().collect();
+        drop(journal.note(Record::Revert { theirs }));
+    }
+    let ours = ours(journal, access, online);
+    let mut moved = still_back(journal, access, online);
+    // What was dealt with, the newest first.
+    let mut dealt: Vec<(usize, Undone)> = Vec::new();
     for seq in (0..journal.entries().len()).rev() {
         let Some((entry, progress)) = journal.entries().get(seq).cloned() else {
             continue;
         };
-        let undone = match due(&entry, &progress, journal) {
+        let due = match theirs.contains(&seq) {
+            true => Due::Leave,
+            false => match due(&entry, &progress, journal) {
+                Due::From(_) if ours.contains(&entry.target) => Due::Always,
+                due => due,
+            },
+        };
+        let undone = match due {
             Due::Nothing => match progress.undone {
                 Some(undone) => undone,
                 None => continue,
             },
             due => {
                 let undone = undo(&entry, &due, access, online);
-                let noted = undone.clone();
-                drop(journal.note(Record::Undone { seq, undone: noted }));
+                note(journal, seq, &undone);
+                if undone.is_fine() {
+                    moved.insert(seq);
+                }
                 undone
             }
         };
-        reverted.complete &= undone.is_fine();
-        reverted.again |= matches!(
+        dealt.push((seq, undone));
+    }
+    settle(journal, &moved, &mut dealt, access, online);
+    let mut steps: Vec<StepReport> = dealt
+        .into_iter()
+        .filter_map(|(seq, undone)| {
+            let (entry, progress) = journal.entries().get(seq)?;
+            Some(entry.report(&Progress {
+                undone: Some(undone),
+                ..progress.clone()
+            }))
+        })
+        .collect();
+    let again = |undone: &Undone| {
+        matches!(
             undone,
             Undone::Refused { .. } | Undone::NotRestored { .. } | Undone::Hung
-        );
-        reverted.steps.push(entry.report(&Progress {
-            undone: Some(undone),
-            ..progress
-        }));
+        )
+    };
+    let again = steps.iter().filter_map(|s| s.undone.as_ref()).any(again);
+    steps.extend(inherit::give_back(journal, access, sys, online));
+    let fine = |step: &StepReport| step.undone.as_ref().is_some_and(Undone::is_fine);
+    Reverted {
+        complete: journal.damaged_lines().is_empty() && steps.iter().all(fine),
+        again,
+        steps,
     }
-    let inherited = inherit::give_back(journal, access, sys, online);
-    reverted.complete &= inherited
-        .iter()
-        .all(|step| step.undone.as_ref().is_some_and(Undone::is_fine));
-    reverted.steps.extend(inherited);
-    reverted
+}
+
+fn note(journal: &mut Journal, seq: usize, undone: &Undone) {
+    let undone = undone.clone();
+    drop(journal.note(Record::Undone { seq, undone }));
+}
+
+/// Lists the settings that were only kept and that somebody else has set since everything was applied.
+/// After the first write of a revert that can no longer be told: it is what was noted then.
+fn theirs(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeSet<usize> {
+    let is_theirs = |entry: &Entry, progress: &Progress| {
+        let Some(Some(after)) = &progress.after else {
+            return false;
+        };
+        let Ok(now) = super::value(access, &entry.target, entry.codec) else {
+            return false;
+        };
+        let same = |a: &str, b: &str| agree(&entry.target, entry.codec, a, b, online);
+        // A thread whose CPU went is let onto all others when it wakes up, which may be later.
+        let freed = entry.target.thread().is_some()
+            && now.parse().is_ok_and(|set| online.without(&set).is_empty());
+        !same(&now, after) && !same(&now, &entry.old) && !freed
+    };
+    let entries = journal.entries().iter().enumerate();
+    let found = entries.filter(|(_, (entry, progress))| {
+        if journal.is_reverting() {
+            progress.theirs
+        } else {
+            entry.new.is_none() && progress.undone.is_none() && is_theirs(entry, progress)
+        }
+    });
+    found.map(|(seq, _)| seq).collect()
+}
+
+/// Lists the settings that read what this session gave them: what they read later, while others are
+/// taken back, is the kernel's doing.
+fn ours(journal: &Journal, access: &dyn Access, online: &CpuSet) -> Vec<Target> {
+    // Of several steps the last one counts.
+    let mut last: Vec<(&Entry, String)> = Vec::new();
+    for (entry, progress) in journal.entries() {
+        if let Due::From(given) = due(entry, progress, journal)
+            && entry.target.thread().is_none()
+        {
+            last.retain(|(other, _)| other.target != entry.target);
+            last.push((entry, given));
+        }
+    }
+    let found = last.into_iter().filter(|(entry, given)| {
+        super::value(access, &entry.target, entry.codec)
+            .is_ok_and(|now| agree(&entry.target, entry.codec, &now, given, online))
+    });
+    found.map(|(entry, _)| entry.target.clone()).collect()
+}
+
+/// Lists the settings that were only kept and that an earlier try has put back, as far as they still
+/// are: what this one takes back may move them again.
+fn still_back(journal: &Journal, access: &dyn Access, online: &CpuSet) -> BTreeSet<usize> {
+    let entries = journal.entries().iter().enumerate();
+    let back = entries.filter(|(_, (entry, progress))| {
+        entry.new.is_none()
+            && progress.undone.as_ref().is_some_and(Undone::is_fine)
+            && super::value(access, &entry.target, entry.codec)
+                .is_ok_and(|now| agree(&entry.target, entry.codec, &now, &entry.old, online))
+    });
+    back.map(|(seq, _)| seq).collect()
+}
+
+/// Reads everything once more that was taken back, and puts back what the kernel has moved meanwhile.
+fn settle(
+    journal: &mut Journal,
+    moved: &BTreeSet<usize>,
+    dealt: &mut [(usize, Undone)],
+    access: &dyn Access,
+    online: &CpuSet,
+) {
+    // A setting that several steps change was as the first of them found it.
+    let mut all: Vec<(usize, Entry)> = Vec::new();
+    for (seq, (entry, _)) in journal.entries().iter().enumerate() {
+        let known = all.iter().any(|(_, other)| other.target == entry.target);
+        if moved.contains(&seq) && !known {
+            all.push((seq, entry.clone()));
+        }
+    }
+    let failed = |target: &Target| {
+        dealt.iter().any(|(seq, undone)| {
+            let entry = journal.entries().get(*seq);
+            !undone.is_fine() && entry.is_some_and(|(entry, _)| entry.target == *target)
+        })
+    };
+    all.retain(|(_, entry)| !failed(&entry.target));
+    // None where it is as before, or gone.
+    let differs = |entry: &Entry| {
+        let now = super::value(access, &entry.target, entry.codec).ok()?;
+        (!agree(&entry.target, entry.codec, &now, &entry.old, online)).then_some(now)
+    };
+    let mut say = |journal: &mut Journal, seq: usize, undone: Undone| {
+        note(journal, seq, &undone);
+        if let Some((_, said)) = dealt.iter_mut().find(|(other, _)| *other == seq) {
+            *said = undone;
+        }
+    };
+    for _ in 0..ROUNDS {
+        let mut quiet = true;
+        for (seq, entry) in all.iter().rev() {
+            if differs(entry).is_none() {
+                continue;
+            }
+            quiet = false;
+            match access.write(&entry.target, &entry.codec.written(&entry.old)) {
+                Ok(()) => say(journal, *seq, Undone::Restored),
+                Err(err) => say(journal, *seq, lost(err, entry)),
+            }
+        }
+        if quiet {
+            return;
+        }
+    }
+    for (seq, entry) in &all {
+        if let Some(value) = differs(entry) {
+            say(journal, *seq, Undone::NotRestored { value });
+        }
+    }
 }
 
 fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {
@@ -90,11 +247,18 @@ fn due(entry: &Entry, progress: &Progress, journal: &Journal) -> Due {
     }
     let Some(new) = &entry.new else {
         // Kept only: the kernel may have changed it as soon as the first write was made.
-        let any = journal.entries().iter().any(|(_, other)| other.begun);
-        return match &progress.after {
-            _ if !any => Due::Nothing,
-            Some(Some(after)) => Due::From(after.clone()),
-            _ => Due::Always,
+        let entries = journal.entries();
+        let any = entries.iter().any(|(_, other)| other.begun);
+        // A step of the same setting that found somebody else's value has left it.
+        let left = entries.iter().any(|(other, progress)| {
+            let outcome = progress.outcome.as_ref();
+            other.target == entry.target
+                && matches!(outcome, Some(StepOutcome::ChangedMeanwhile { .. }))
+        });
+        return if any && !left {
+            Due::Always
+        } else {
+            Due::Nothing
         };
     };
     if !progress.begun {
@@ -121,9 +285,12 @@ fn undo(entry: &Entry, due: &Due, access: &dyn Access, online: &CpuSet) -> Undon
     if same(&found, &entry.old) {
         return Undone::AlreadyBack;
     }
-    if let Due::From(ours) = due
-        && !same(&found, ours)
-    {
+    let ours = match due {
+        Due::From(ours) => same(&found, ours),
+        Due::Always => true,
+        Due::Leave | Due::Nothing => false,
+    };
+    if !ours {
         return Undone::Conflict { value: found };
     }
     if let Err(err) = access.write(&entry.target, &entry.codec.written(&entry.old)) {

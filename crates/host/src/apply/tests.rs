@@ -37,7 +37,7 @@ impl Bench {
     }
 
     fn begin(&self, plan: &Plan) -> Journal {
-        Journal::begin(self.place(), header(), plan).unwrap()
+        Journal::begin(vec![self.place()], header(), plan).unwrap()
     }
 
     fn hand<'a>(&'a self, access: &'a dyn Access, on_failure: OnFailure) -> Hand<'a> {
@@ -83,6 +83,7 @@ fn header() -> Header {
         },
         started_ticks: 0,
         held: Vec::new(),
+        state: None,
     }
 }
 
@@ -274,6 +275,132 @@ fn a_guarded_setting_that_the_kernel_changed_is_put_back() {
     let conflicts = undone(&reverted);
     let conflicts = conflicts.iter().filter(|u| !u.is_fine()).count();
     assert_eq!(conflicts, 1);
+}
+
+/// A setting that is only kept.
+fn kept(path: &str, old: &str) -> KnobGuard {
+    KnobGuard {
+        knob: path.to_owned(),
+        instance: None,
+        target: Target::file(path),
+        codec: Codec::Integer,
+        old: old.to_owned(),
+    }
+}
+
+/// Huge pages, and the memory that is kept free, which the kernel raises whenever they are switched on.
+fn huge_pages() -> Bench {
+    let bench = Bench::new(&[("thp", "1", Manner::Takes), ("free", "30", Manner::Takes)]);
+    bench.fake.moves(["thp", "1"], ["free", "67"]);
+    bench
+}
+
+#[test]
+fn what_the_kernel_moves_on_the_way_back_is_put_back_too() {
+    let bench = huge_pages();
+    let before = bench.fake.dump();
+    let mut plan = plan(&[("thp", "1", "0")]);
+    plan.guards = vec![kept("free", "30")];
+    let (mut journal, _) = bench.apply(&plan);
+    assert_eq!(bench.fake.dump()["free"], "30", "not moved yet");
+    let reverted = bench.revert(&mut journal);
+    assert!(reverted.complete, "{reverted:#?}");
+    assert_eq!(bench.fake.dump(), before);
+    // Somebody else's value stays, though the kernel moves it on the way back.
+    let (mut journal, _) = bench.apply(&plan);
+    bench.fake.set("free", "40");
+    let reverted = bench.revert(&mut journal);
+    assert!(!reverted.complete, "{reverted:#?}");
+    assert!(
+        undone(&reverted)
+            .iter()
+            .any(|u| matches!(u, Undone::Conflict { .. })),
+        "{reverted:#?}"
+    );
+}
+
+#[test]
+fn a_planned_setting_that_moves_with_another_one_is_read_again_at_the_end() {
+    // The step of the setting that moves comes first here, and last there.
+    for steps in [
+        [("free", "30", "50"), ("thp", "1", "0")],
+        [("thp", "1", "0"), ("free", "30", "50")],
+    ] {
+        let bench = huge_pages();
+        let before = bench.fake.dump();
+        let (mut journal, _) = bench.apply(&plan(&steps));
+        let reverted = bench.revert(&mut journal);
+        assert!(reverted.complete, "{steps:?}: {reverted:#?}");
+        assert_eq!(bench.fake.dump(), before, "{steps:?}");
+    }
+}
+
+#[test]
+fn what_a_later_step_moves_is_reported_as_it_reads_and_is_taken_back() {
+    let bench = huge_pages();
+    bench.fake.set("thp", "0");
+    let before = bench.fake.dump();
+    let (mut journal, _) = bench.apply(&plan(&[("free", "30", "50"), ("thp", "0", "1")]));
+    let moved = StepOutcome::Normalised {
+        value: "67".to_owned(),
+    };
+    assert_eq!(outcomes(&journal.report())[0], moved);
+    assert!(bench.revert(&mut journal).complete);
+    assert_eq!(bench.fake.dump(), before);
+}
+
+#[test]
+fn what_the_kernel_does_not_let_be_put_back_is_no_success() {
+    let bench = huge_pages();
+    let mut plan = plan(&[("thp", "1", "0")]);
+    plan.guards = vec![kept("free", "30")];
+    let (mut journal, _) = bench.apply(&plan);
+    bench.fake.manner("free", Manner::Ignores);
+    let reverted = bench.revert(&mut journal);
+    assert!(!reverted.complete && reverted.again, "{reverted:#?}");
+    let value = "67".to_owned();
+    assert!(
+        undone(&reverted).contains(&Undone::NotRestored { value }),
+        "{reverted:#?}"
+    );
+    // Later it can.
+    bench.fake.manner("free", Manner::Takes);
+    assert!(bench.revert(&mut bench.found()).complete);
+    assert_eq!(bench.fake.dump()["free"], "30");
+}
+
+#[test]
+fn a_setting_that_moves_comes_back_also_after_a_kill_at_any_write() {
+    for applying in 0..=3 {
+        for undoing in 0..=4 {
+            let bench = Bench::new(&[
+                ("thp", "1", Manner::Takes),
+                ("free", "30", Manner::Takes),
+                ("other", "1", Manner::Takes),
+            ]);
+            bench.fake.moves(["thp", "1"], ["free", "67"]);
+            let before = bench.fake.dump();
+            let mut plan = plan(&[("other", "1", "2"), ("thp", "1", "0"), ("free", "30", "50")]);
+            plan.guards = vec![kept("free", "30")];
+            bench.fake.kill_after(Some(applying));
+            let mut journal = bench.begin(&plan);
+            let hand = bench.hand(&bench.fake, OnFailure::GoOn);
+            drop(catch_unwind(AssertUnwindSafe(|| {
+                apply(&mut journal, &hand)
+            })));
+            drop(journal);
+            bench.fake.kill_after(Some(undoing));
+            let mut journal = bench.found();
+            drop(catch_unwind(AssertUnwindSafe(|| {
+                bench.revert(&mut journal)
+            })));
+            drop(journal);
+            bench.fake.kill_after(None);
+            let reverted = bench.revert(&mut bench.found());
+            assert!(reverted.complete, "{applying} {undoing}: {reverted:#?}");
+            assert_eq!(bench.fake.dump(), before, "{applying} {undoing}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 //! The lines of a journal.
 
+use std::path::PathBuf;
+
 use punctual_model::{
     Codec, Hold, KeptSession, KnobGuard, PlanStep, StepOutcome, StepReport, Target, Undone,
 };
@@ -26,6 +28,9 @@ pub struct Header {
     pub started_ticks: u64,
     /// What a process holds as long as the session lasts.
     pub held: Vec<Hold>,
+    /// The directory of the journal, so that the machine-wide record leads to it.
+    #[serde(default)]
+    pub state: Option<PathBuf>,
 }
 
 /// A process that keeps watch over a session.
@@ -88,6 +93,11 @@ pub enum Record {
     },
     /// Everything was written.
     Complete,
+    /// A revert begins.
+    Revert {
+        /// Numbers of the settings that are only kept, and that somebody else has set since.
+        theirs: Vec<usize>,
+    },
     /// A process keeps watch.
     Keeper(Keeper),
     /// It was taken back, or not.

@@ -35,6 +35,7 @@ fn header() -> Header {
         },
         started_ticks: 5,
         held: Vec::new(),
+        state: None,
     }
 }
 
@@ -63,7 +64,7 @@ fn session(path: &Path) -> Journal {
 #[test]
 fn a_session_is_found_as_it_was_left() {
     let (_dir, path) = place();
-    let mut journal = Journal::begin(private(&path), header(), &plan()).unwrap();
+    let mut journal = Journal::begin(vec![private(&path)], header(), &plan()).unwrap();
     journal.note(Record::Begin { seq: 0 }).unwrap();
     let outcome = StepOutcome::Applied;
     journal.note(Record::Done { seq: 0, outcome }).unwrap();
@@ -91,7 +92,7 @@ fn a_session_is_found_as_it_was_left() {
 #[test]
 fn a_torn_last_line_is_as_if_it_had_not_been_written() {
     let (_dir, path) = place();
-    let mut journal = Journal::begin(private(&path), header(), &plan()).unwrap();
+    let mut journal = Journal::begin(vec![private(&path)], header(), &plan()).unwrap();
     journal.note(Record::Begin { seq: 0 }).unwrap();
     let whole = fs::read(path.join(ACTIVE)).unwrap();
     journal.note(Record::Begin { seq: 1 }).unwrap();
@@ -126,7 +127,7 @@ fn an_empty_journal_is_no_session() {
 #[test]
 fn damage_in_the_middle_is_counted_and_the_rest_is_read() {
     let (_dir, path) = place();
-    drop(Journal::begin(private(&path), header(), &plan()).unwrap());
+    drop(Journal::begin(vec![private(&path)], header(), &plan()).unwrap());
     let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let damaged = format!("{}\n{{\"rec\n{}\n", lines[0], lines[2]);
@@ -163,10 +164,60 @@ fn a_first_line_that_cannot_be_read_is_an_error() {
 #[test]
 fn an_absurd_number_takes_no_memory() {
     let (_dir, path) = place();
-    drop(Journal::begin(private(&path), header(), &plan()).unwrap());
+    drop(Journal::begin(vec![private(&path)], header(), &plan()).unwrap());
     let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
     let absurd = text.replace("\"seq\":1,", "\"seq\":99999999999,");
     assert_ne!(absurd, text);
     fs::write(path.join(ACTIVE), absurd).unwrap();
     assert!(session(&path).entries().len() <= MOST_SETTINGS + 1);
+}
+
+#[test]
+fn either_copy_undoes_the_session_and_the_one_that_knows_more_counts() {
+    let (_dir, path) = place();
+    let (_other, second) = place();
+    let dirs = || vec![private(&path), private(&second)];
+    let mut journal = Journal::begin(dirs(), header(), &plan()).unwrap();
+    journal.note(Record::Begin { seq: 0 }).unwrap();
+    assert_eq!(
+        fs::read(path.join(ACTIVE)).unwrap(),
+        fs::read(second.join(ACTIVE)).unwrap()
+    );
+    // Killed between the two.
+    let whole = fs::read(path.join(ACTIVE)).unwrap();
+    journal.note(Record::Begin { seq: 1 }).unwrap();
+    for behind in [&path, &second] {
+        let ahead = fs::read(behind.join(ACTIVE)).unwrap();
+        for cut in [whole.len(), whole.len() + 3] {
+            fs::write(behind.join(ACTIVE), &ahead[..cut]).unwrap();
+            let joined = Box::new(session(&path)).joined(session(&second));
+            assert!(joined.entries()[1].1.begun, "{cut}");
+            drop(joined);
+        }
+        fs::write(behind.join(ACTIVE), &ahead).unwrap();
+    }
+    // Damage in one of them is no loss; what is noted goes to both, and both end together.
+    let text = String::from_utf8(fs::read(path.join(ACTIVE)).unwrap()).unwrap();
+    fs::write(path.join(ACTIVE), text.replacen("\"seq\":0", "\"se", 1)).unwrap();
+    let mut joined = Box::new(session(&path)).joined(session(&second));
+    assert!(joined.damaged_lines().is_empty());
+    joined.note(Record::Complete).unwrap();
+    for place in [&path, &second] {
+        assert!(session(place).is_complete());
+    }
+    joined.close().unwrap();
+    assert!(!path.join(ACTIVE).exists() && !second.join(ACTIVE).exists());
+}
+
+#[test]
+fn where_one_copy_cannot_be_written_there_is_none() {
+    let (_dir, path) = place();
+    let (_other, second) = place();
+    private(&path);
+    private(&second);
+    // A directory in the place of the file.
+    fs::create_dir_all(second.join(ACTIVE).join("in the way")).unwrap();
+    let dirs = vec![private(&path), private(&second)];
+    Journal::begin(dirs, header(), &plan()).unwrap_err();
+    assert!(!path.join(ACTIVE).exists());
 }

@@ -9,6 +9,7 @@
 
 mod cpu;
 mod device;
+mod kept;
 mod memory;
 mod sched;
 
@@ -85,6 +86,16 @@ impl Knob {
         }
     }
 
+    /// Makes a setting that is no knob, but moves with one.
+    const fn kept(name: &'static str, places: &'static [Place]) -> Self {
+        Self::exact(
+            name,
+            places,
+            "moves with another setting",
+            "is put back with it",
+        )
+    }
+
     /// Returns the form of its values.
     pub fn codec(&self) -> Codec {
         match self.kind {
@@ -99,6 +110,9 @@ impl Knob {
 
 /// Every knob, in groups.
 pub const KNOBS: [&[Knob]; 4] = [cpu::KNOBS, sched::KNOBS, memory::KNOBS, device::KNOBS];
+
+/// Settings that are no knobs, but that the kernel changes because of one.
+pub(crate) const KEPT: &[Knob] = kept::KEPT;
 
 /// Knobs whose values depend on each other: the machine's real-time budget and the root group's.
 pub(crate) const BANDWIDTH: [&str; 4] = [

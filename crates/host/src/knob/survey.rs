@@ -61,6 +61,8 @@ pub struct Survey {
     pub hugepage_kib: Option<u64>,
     /// The settings.
     pub readings: Vec<Reading>,
+    /// Settings that are no knobs, but move with one.
+    pub kept: Vec<Reading>,
     /// The threads, if they were asked for.
     pub threads: Vec<Thread>,
     /// Programs that tune the machine too.
@@ -129,6 +131,10 @@ impl Survey {
             readings: registry::all()
                 .flat_map(|knob| surveyor.knob(knob))
                 .collect(),
+            kept: registry::KEPT
+                .iter()
+                .flat_map(|knob| surveyor.kept(knob))
+                .collect(),
             threads: match scope {
                 Scope::Settings => Vec::new(),
                 Scope::WithThreads => threads::list(sys),
@@ -142,7 +148,8 @@ impl Survey {
 
     /// Lists the settings of a knob.
     pub fn of<'a, 'k>(&'a self, knob: &'k str) -> impl Iterator<Item = &'a Reading> + use<'a, 'k> {
-        self.readings.iter().filter(move |r| r.knob.name == knob)
+        let all = self.readings.iter().chain(&self.kept);
+        all.filter(move |r| r.knob.name == knob)
     }
 
     /// Returns the value of a knob that there is one of.
@@ -175,6 +182,18 @@ impl Surveyor<'_> {
             }
         }
         Vec::new()
+    }
+
+    /// Reads a setting at every place that there is.
+    fn kept(&self, knob: &'static Knob) -> Vec<Reading> {
+        let Kind::Files(places) = knob.kind else {
+            return Vec::new();
+        };
+        let all = places.iter().flat_map(|place| {
+            let files = place.files(self.sys).into_iter();
+            files.map(|found| self.file(knob, place, found))
+        });
+        all.collect()
     }
 
     fn file(&self, knob: &'static Knob, place: &Place, found: Found) -> Reading {

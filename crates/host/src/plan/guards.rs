@@ -6,8 +6,9 @@
 //!
 //! Seen on Linux 6.18: a CPU that goes offline takes along the masks that have no other CPU, of
 //! interrupts, threads and version 1 control groups, and what was set of its idle states; only some of
-//! it comes back with the CPU. Both watchdogs follow `kernel.watchdog`. Another I/O scheduler brings
-//! its own queue depth.
+//! it comes back with the CPU, and drivers place their interrupts anew when it does. Both watchdogs
+//! follow `kernel.watchdog`. Another I/O scheduler brings its own queue depth and tunables. Whenever
+//! huge pages are switched on, the memory that is kept free is raised to what they need.
 
 use punctual_model::{Codec, CpuSet, KnobGuard, Target, Writable};
 
@@ -22,11 +23,19 @@ const FOLLOWERS: &[(&str, &[&str])] = &[
             "block.nr_requests",
             "block.wbt_lat_usec",
             "block.rq_affinity",
+            "block.iosched",
         ],
     ),
+    ("block.nr_requests", &["block.iosched"]),
     (
         "cpufreq.governor",
-        &["cpufreq.min_freq", "cpufreq.max_freq", "cpufreq.epp"],
+        &[
+            "cpufreq.min_freq",
+            "cpufreq.max_freq",
+            "cpufreq.epp",
+            "cpufreq.tunable",
+            "cpufreq.setspeed",
+        ],
     ),
     ("cpufreq.min_freq", &["cpufreq.max_freq"]),
     ("cpufreq.max_freq", &["cpufreq.min_freq"]),
@@ -40,9 +49,45 @@ const MACHINE_FOLLOWERS: &[(&str, &[&str])] = &[
     ),
     ("kernel.soft_watchdog", &["kernel.watchdog"]),
     ("kernel.nmi_watchdog", &["kernel.watchdog"]),
-    ("cpufreq.turbo", &["cpufreq.min_freq", "cpufreq.max_freq"]),
+    (
+        "cpufreq.turbo",
+        &[
+            "cpufreq.min_freq",
+            "cpufreq.max_freq",
+            "cpufreq.boost",
+            "cpufreq.min_perf_pct",
+        ],
+    ),
+    ("cpufreq.governor", &["cpufreq.shared_tunable"]),
     ("smt", &["cpu.online"]),
+    ("thp.enabled", &["vm.min_free_kbytes"]),
 ];
+
+/// A knob and those that follow it.
+type Row = (&'static str, &'static [&'static str]);
+
+/// Lists the knobs that follow `knob`, by one of the tables.
+fn followers(tables: &[&'static [Row]], knob: &str) -> impl Iterator<Item = &'static str> {
+    let rows = tables.iter().flat_map(|table| table.iter());
+    let rows: Vec<&Row> = rows.filter(|(name, _)| *name == knob).collect();
+    rows.into_iter()
+        .flat_map(|(_, followers)| followers.iter().copied())
+}
+
+/// Whether `knob` follows `leader`, and not the other way round as well.
+pub(super) fn follows(knob: &str, leader: &str) -> bool {
+    let is = |knob, leader| followers(&[FOLLOWERS, MACHINE_FOLLOWERS], leader).any(|n| n == knob);
+    is(knob, leader) && !is(leader, knob)
+}
+
+/// Whether `inner` is `outer`, or one of several in it: `vda/read_expire` in `vda`.
+fn is_within(inner: Option<&str>, outer: Option<&str>) -> bool {
+    let (Some(inner), Some(outer)) = (inner, outer) else {
+        return inner == outer;
+    };
+    let rest = inner.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
 
 impl Planner<'_> {
     /// Returns the CPUs that the plan takes offline.
@@ -72,19 +117,18 @@ impl Planner<'_> {
             .map(|step| (step.knob.clone(), step.instance.clone()))
             .collect();
         for (knob, instance) in &changed {
-            let pick = |table: &'static [(&'static str, &'static [&'static str])]| {
-                let row = table.iter().find(|(name, _)| name == knob);
-                row.map_or(&[][..], |(_, followers)| followers)
-            };
-            for follower in pick(FOLLOWERS) {
+            for follower in followers(&[FOLLOWERS], knob) {
                 for reading in survey.of(follower) {
-                    if reading.shown.instance == *instance {
-                        self.guard(reading);
+                    let inner = reading.shown.instance.as_deref();
+                    if is_within(inner, instance.as_deref()) {
+                        self.guard(reading, follows(follower, knob));
                     }
                 }
             }
-            for follower in pick(MACHINE_FOLLOWERS) {
-                survey.of(follower).for_each(|reading| self.guard(reading));
+            for follower in followers(&[MACHINE_FOLLOWERS], knob) {
+                for reading in survey.of(follower) {
+                    self.guard(reading, follows(follower, knob));
+                }
             }
         }
         let offline = self.going_offline();
@@ -95,11 +139,7 @@ impl Planner<'_> {
 
     fn guards_of_cpus(&mut self, offline: &CpuSet) {
         let survey = self.survey;
-        let loses_all = |text: &str| {
-            let had: CpuSet = text.parse().unwrap_or_default();
-            !had.is_empty() && had.without(offline).is_empty()
-        };
-        for reading in &survey.readings {
+        for reading in survey.kept.iter().chain(&survey.readings) {
             let value = reading.shown.value.as_deref().unwrap_or_default();
             let had: CpuSet = value.parse().unwrap_or_default();
             let theirs = reading
@@ -109,18 +149,19 @@ impl Planner<'_> {
             let v1 =
                 matches!(&reading.shown.target, Target::File { path } if path.contains("/cpuset/"));
             let affected = match reading.knob.name {
-                "irq.affinity" => loses_all(value),
+                // Drivers place theirs anew when the CPU comes back.
+                "irq.affinity" | "net.xps_cpus" => true,
                 // Version 2 keeps what was asked for; version 1 forgets it.
-                "cgroup.cpus" => v1 && !had.common(offline).is_empty(),
+                "cgroup.cpus" | "cgroup.inner_cpus" => v1 && !had.common(offline).is_empty(),
                 name => theirs && (name.starts_with("cpuidle.") || name.starts_with("cpufreq.")),
             };
             if affected {
-                self.guard(reading);
+                self.guard(reading, false);
             }
         }
         for thread in &survey.threads {
             if !thread.fixed && thread.cpus.without(offline).is_empty() {
-                self.add_guard(KnobGuard {
+                let guard = KnobGuard {
                     knob: if thread.kernel {
                         "kthreads.affinity".to_owned()
                     } else {
@@ -130,32 +171,35 @@ impl Planner<'_> {
                     target: Target::ThreadCpus(thread.id.clone()),
                     codec: Codec::List,
                     old: thread.cpus.to_string(),
-                });
+                };
+                self.add_guard(guard, false);
             }
         }
     }
 
-    fn guard(&mut self, reading: &Reading) {
+    /// Adds the guard of a setting, `planned` also where a step has it.
+    fn guard(&mut self, reading: &Reading, planned: bool) {
         let Some(old) = reading.shown.value.clone() else {
             return;
         };
         if matches!(reading.shown.writable, Writable::No { .. }) {
             return;
         }
-        self.add_guard(KnobGuard {
+        let guard = KnobGuard {
             knob: reading.knob.name.to_owned(),
             instance: reading.shown.instance.clone(),
             target: reading.shown.target.clone(),
             codec: reading.codec,
             old,
-        });
+        };
+        self.add_guard(guard, planned);
     }
 
-    /// Adds a guard, unless a step or another guard has that setting.
-    fn add_guard(&mut self, guard: KnobGuard) {
-        let planned = self.plan.steps.iter().any(|s| s.target == guard.target);
+    /// Adds a guard, unless another guard or, but for `planned`, a step has that setting.
+    fn add_guard(&mut self, guard: KnobGuard, planned: bool) {
+        let has_step = self.plan.steps.iter().any(|s| s.target == guard.target);
         let guarded = self.plan.guards.iter().any(|g| g.target == guard.target);
-        if !planned && !guarded {
+        if (planned || !has_step) && !guarded {
             self.plan.guards.push(guard);
         }
     }

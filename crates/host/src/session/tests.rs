@@ -77,7 +77,7 @@ fn changes_stay_until_they_are_reverted() {
     session.keep();
     assert_eq!(bench.value("swappiness"), "10");
     let err = bench.begin().unwrap_err();
-    assert!(matches!(err, SessionError::Unreverted(_)), "{err}");
+    assert!(matches!(err, SessionError::Unreverted { .. }), "{err}");
     assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
     let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
     assert!(report.complete && report.steps.len() == 2);
@@ -176,5 +176,268 @@ fn a_session_that_was_killed_before_it_did_anything_is_no_hindrance() {
     session.kept_by(keeper).unwrap();
     drop(session);
     assert!(matches!(bench.tuner.left().unwrap(), Left::Changes(_)));
-    assert!(matches!(bench.begin(), Err(SessionError::Unreverted(_))));
+    assert!(matches!(
+        bench.begin(),
+        Err(SessionError::Unreverted { .. })
+    ));
+}
+
+const RECORD: &str = "run/punctual";
+
+impl Bench {
+    fn record(&self) -> PathBuf {
+        self.dir.path().join(RECORD)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.dir.path().join("state/journal")
+    }
+
+    /// A tuner of the same machine with another directory.
+    fn other(&self) -> Tuner {
+        Tuner::new(self.tuner.sys(), &self.dir.path().join("other")).unwrap()
+    }
+
+    fn begin_in(&self, tuner: &Tuner) -> Result<Session, SessionError> {
+        let purpose = Purpose {
+            id: "id-2".to_owned(),
+            name: "apply".to_owned(),
+            started: String::new(),
+            until: None,
+            program: String::new(),
+        };
+        tuner.begin(self.plan(), purpose)
+    }
+
+    fn is_back(&self) -> bool {
+        self.value("swappiness") == "60" && self.value("stat_interval") == "1"
+    }
+}
+
+fn changes(tuner: &Tuner) -> Box<Journal> {
+    match tuner.left().unwrap() {
+        Left::Changes(journal) => journal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_second_directory_knows_what_is_applied_and_takes_it_back() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    let other = bench.other();
+    let err = bench.begin_in(&other).unwrap_err();
+    let place = bench.dir.path().join("state");
+    assert!(
+        err.to_string()
+            .contains(&format!("their journal is in {}", place.display())),
+        "{err}"
+    );
+    assert_eq!(changes(&other).session().id, "id-1");
+    let report = other.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(report.complete && bench.is_back(), "{report:#?}");
+    // The journal in the first directory has ended as well.
+    assert!(!bench.journal().exists());
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+    bench.begin_in(&other).unwrap();
+}
+
+#[test]
+fn a_deleted_journal_is_no_reason_to_say_that_nothing_is_changed() {
+    for whole in [false, true] {
+        let bench = Bench::new();
+        bench.apply().keep();
+        if whole {
+            fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
+        } else {
+            fs::remove_file(bench.journal()).unwrap();
+        }
+        let journal = changes(&bench.tuner);
+        assert!(journal.is_complete());
+        assert!(
+            journal.remarks()[0].contains("is gone"),
+            "{:?}",
+            journal.remarks()
+        );
+        assert!(matches!(
+            bench.begin(),
+            Err(SessionError::Unreverted { .. })
+        ));
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(report.complete && bench.is_back(), "{report:#?}");
+        assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+    }
+}
+
+#[test]
+fn a_deleted_record_is_none_either() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    fs::remove_dir_all(bench.record()).unwrap();
+    changes(&bench.tuner);
+    assert!(matches!(
+        bench.begin(),
+        Err(SessionError::Unreverted { .. })
+    ));
+    assert!(
+        bench
+            .tuner
+            .revert(None, Duration::ZERO)
+            .unwrap()
+            .unwrap()
+            .complete
+    );
+    assert!(bench.is_back());
+    // A second directory did not know: what began later is taken back first.
+    bench.apply().keep();
+    fs::remove_dir_all(bench.record()).unwrap();
+    bench
+        .tuner
+        .sys()
+        .write("/proc/uptime", "99.00 20.00")
+        .unwrap();
+    let mut profile = Profile::empty("t");
+    profile.set("vm.swappiness=5").unwrap();
+    let survey = Survey::read(bench.tuner.sys(), Scope::Settings, true);
+    let plan = plan::plan(&profile, &survey, &PlanOptions::default()).unwrap();
+    let purpose = Purpose {
+        id: "id-3".to_owned(),
+        name: "apply".to_owned(),
+        started: String::new(),
+        until: None,
+        program: String::new(),
+    };
+    let mut second = bench.other().begin(plan, purpose).unwrap();
+    second.apply(OnFailure::GoOn, &|| false).unwrap();
+    second.keep();
+    assert_eq!(bench.value("swappiness"), "5");
+    let revert = || bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(revert().complete);
+    assert_eq!(bench.value("swappiness"), "10");
+    assert!(revert().complete);
+    assert!(bench.is_back());
+}
+
+#[test]
+fn a_record_that_is_torn_damaged_or_of_another_boot_is_no_obstacle() {
+    let damage: [fn(&[u8]) -> Vec<u8>; 5] = [
+        |whole| whole[..whole.len() - 7].to_vec(),
+        |_| Vec::new(),
+        |_| b"garbage\n".to_vec(),
+        |_| vec![0; 4_096],
+        |whole| {
+            String::from_utf8_lossy(whole)
+                .replace("boot-1", "boot-0")
+                .into_bytes()
+        },
+    ];
+    for (number, damage) in damage.iter().enumerate() {
+        let bench = Bench::new();
+        bench.apply().keep();
+        let path = bench.record().join("journal");
+        fs::write(&path, damage(&fs::read(&path).unwrap())).unwrap();
+        assert!(
+            matches!(bench.begin(), Err(SessionError::Unreverted { .. })),
+            "{number}"
+        );
+        changes(&bench.tuner);
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(report.complete && bench.is_back(), "{number}: {report:#?}");
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_no_loss_where_the_record_is_whole() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    fs::write(bench.journal(), "garbage\n").unwrap();
+    let journal = changes(&bench.tuner);
+    assert!(
+        journal.remarks()[0].contains("is damaged"),
+        "{:?}",
+        journal.remarks()
+    );
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(report.complete && bench.is_back(), "{report:#?}");
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+}
+
+#[test]
+fn a_record_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
+    let bench = Bench::new();
+    bench.apply().keep();
+    fs::remove_file(bench.journal()).unwrap();
+    let path = bench.record().join("journal");
+    fs::write(&path, "garbage\n").unwrap();
+    assert!(matches!(bench.tuner.left(), Err(SessionError::Record(_))));
+    assert!(matches!(bench.begin(), Err(SessionError::Record(_))));
+    let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+    assert!(
+        !report.complete && report.remarks[0].contains("not known"),
+        "{report:#?}"
+    );
+    assert_eq!(bench.value("swappiness"), "10", "nothing is guessed");
+    assert_eq!(
+        fs::read(bench.record().join("journal.damaged")).unwrap(),
+        b"garbage\n"
+    );
+    assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
+    bench.begin().unwrap();
+}
+
+#[test]
+fn a_record_is_not_led_by_links_and_not_trusted_where_others_may_write() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    type Spoil = fn(&Bench, &Path);
+    let spoils: [Spoil; 4] = [
+        // The directory is a link to one within the machine, or out of it.
+        |bench, elsewhere| {
+            fs::rename(bench.record(), elsewhere.join("punctual")).unwrap();
+            symlink(elsewhere.join("punctual"), bench.record()).unwrap();
+        },
+        |bench, _| {
+            fs::rename(bench.record(), bench.dir.path().join("moved")).unwrap();
+            symlink("../moved", bench.record()).unwrap();
+        },
+        |bench, _| {
+            fs::set_permissions(bench.record(), fs::Permissions::from_mode(0o777)).unwrap();
+        },
+        |bench, elsewhere| {
+            let path = bench.record().join("journal");
+            fs::rename(&path, elsewhere.join("journal")).unwrap();
+            symlink(elsewhere.join("journal"), &path).unwrap();
+        },
+    ];
+    for (number, spoil) in spoils.iter().enumerate() {
+        let bench = Bench::new();
+        let elsewhere = TempDir::new().unwrap();
+        // Nothing is begun where the record cannot be written ...
+        drop(bench.begin().unwrap());
+        let file = |name: &str| fs::read(elsewhere.path().join(name)).ok();
+        bench.apply().keep();
+        spoil(&bench, elsewhere.path());
+        let theirs = [
+            file("journal"),
+            file("punctual/journal"),
+            file("punctual/lock"),
+        ];
+        // ... and what is applied is taken back by the journal, without a look at where the link leads.
+        let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
+        assert!(report.complete && bench.is_back(), "{number}: {report:#?}");
+        assert!(
+            report
+                .remarks
+                .iter()
+                .any(|r| r.contains("machine-wide record cannot be used")),
+            "{number}: {report:#?}"
+        );
+        let after = [
+            file("journal"),
+            file("punctual/journal"),
+            file("punctual/lock"),
+        ];
+        assert_eq!(theirs, after, "{number}");
+        bench.begin().unwrap_err();
+        assert!(bench.is_back(), "{number}");
+    }
 }

@@ -182,6 +182,7 @@ fn verdict(entry: &Entry, values: &Values, path: &str) -> Verdict {
             value: Some(cited),
             problem: None,
         }],
+        tune: None,
     }
 }
 

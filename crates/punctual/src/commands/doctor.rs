@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use punctual_host::knob::Survey;
 use punctual_host::{Machine, Scope};
 use punctual_model::{CpuSet, Diagnosis};
 use punctual_report::text::{self, Detail};
@@ -24,7 +25,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
     let machine = Machine::take(&sys, &Scope::Judged(args.cpus.clone()));
     let host = punctual_host::inspect(&sys);
     check_cpus(args.cpus.as_ref(), &host.cpus_online)?;
-    let diagnosis = punctual_host::diagnose(&machine, host, args.cpus.as_ref());
+    let mut diagnosis = punctual_host::diagnose(&machine, host, args.cpus.as_ref());
+    let privileged = args.root.is_some() || punctual_sys::thread::is_root();
+    let survey = Survey::read(&sys, punctual_host::advice_scope(&diagnosis), privileged);
+    punctual_host::advise(&mut diagnosis, &survey);
     if args.json {
         output::write(|out| {
             serde_json::to_writer_pretty(&mut *out, &diagnosis)?;

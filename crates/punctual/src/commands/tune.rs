@@ -216,8 +216,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
             report
         }
         Left::Changes(journal) => {
-            let mut report = session::report(&journal, TuningAction::Status);
-            report.complete = journal.is_complete();
+            let mut report = tuning::status_of(&place.sys, &journal);
             report.remarks.push(tuning::said_of(&journal));
             report.remarks.extend(tuner.deviations(&journal));
             report

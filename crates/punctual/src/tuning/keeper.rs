@@ -154,7 +154,7 @@ impl Watch {
 }
 
 /// Returns when a process started, in clock ticks after boot.
-fn started(pid: u32) -> Option<u64> {
+pub(super) fn started(pid: u32) -> Option<u64> {
     let pid = i32::try_from(pid).ok()?;
     Some(thread_of(&SysRoot::live(), pid)?.id.started_ticks)
 }

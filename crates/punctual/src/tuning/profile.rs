@@ -6,10 +6,10 @@
 use std::env;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use punctual_host::profile::{BUILT_IN, Profile, ProfileError, builtin};
+use punctual_host::state::open_trusted;
 
 use crate::cli::WishArgs;
 use crate::error::CliError;
@@ -100,32 +100,34 @@ fn read(path: &Path) -> Result<String, CliError> {
             path.display()
         )));
     }
-    let file = File::open(path).map_err(fail)?;
-    let meta = file.metadata().map_err(fail)?;
-    if punctual_sys::thread::is_root() && meta.mode() & 0o002 != 0 {
-        return Err(CliError::failed_to(format!(
-            "use profile {}: everybody may write to it, and root would do what it says",
-            path.display()
-        ))
-        .hint(format!("chmod o-w {}", path.display())));
-    }
-    // Whoever may rename what is in a directory may put another file in its place.
-    let above = std::fs::canonicalize(path).map_err(fail)?;
-    let above = above.parent().unwrap_or(path);
-    let mode = std::fs::metadata(above).map_err(fail)?.mode();
-    if punctual_sys::thread::is_root() && mode & 0o002 != 0 && mode & 0o1000 == 0 {
-        return Err(CliError::failed_to(format!(
-            "use profile {}: everybody may put another file in its place, and root would do what it \
-             says",
-            path.display()
-        ))
-        .hint(format!("chmod o-w {}", above.display())));
-    }
+    let file = if punctual_sys::thread::is_root() {
+        open_trusted(path, &owners()).map_err(|err| {
+            CliError::failed_to(format!(
+                "use profile {}, which root would obey",
+                path.display()
+            ))
+            .because(err)
+            .hint(
+                "it and every directory above it must belong to root or to you, and nobody else may \
+                 write to them: chown, chmod go-w",
+            )
+        })?
+    } else {
+        File::open(path).map_err(fail)?
+    };
     let mut text = String::new();
     file.take(MOST_BYTES)
         .read_to_string(&mut text)
         .map_err(fail)?;
     Ok(text)
+}
+
+/// Whose profiles root obeys: its own, and those of whoever called it by sudo or pkexec.
+fn owners() -> Vec<u32> {
+    let caller = ["SUDO_UID", "PKEXEC_UID"].map(|name| env::var(name).ok()?.parse().ok());
+    [0].into_iter()
+        .chain(caller.into_iter().flatten())
+        .collect()
 }
 
 /// Lists the built-in profiles, or returns the text of one.

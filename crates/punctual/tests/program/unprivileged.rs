@@ -70,7 +70,7 @@ fn the_kernel_lets_only_root_trace() {
 fn a_user_without_privilege_learns_how_to_get_it() {
     let Some(user) = User::nobody() else { return };
     user.run(&["measure", "wakeup", "--samples=20"])
-        .error(5, &["SCHED_FIFO", "setcap", "sudo", "--priority o"])
+        .error(5, &["SCHED_FIFO", "limits.d", "sudo", "--priority o"])
         .hinted();
     user.run(&[
         "measure",
@@ -197,7 +197,7 @@ fn an_assessment_without_privilege_begins_with_what_it_is_not() {
         "NOT a real-time measurement",
         "SCHED_OTHER",
         "CAP_SYS_NICE",
-        "sudo setcap",
+        "@realtime - rtprio",
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }

@@ -95,6 +95,13 @@ pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
     for evidence in &verdict.evidence {
         text += &paragraph("", &cite(evidence));
     }
+    if let Some(advice) = &verdict.tune {
+        text += &match (&advice.command, &advice.obstacle) {
+            (Some(command), _) => format!("{:<10}{}\n", "Command", clean(command)),
+            (None, Some(why)) => paragraph("Tune", &format!("not here: {}", clean(why))),
+            (None, None) => String::new(),
+        };
+    }
     text
 }
 
@@ -164,7 +171,20 @@ fn finding(verdict: &Verdict, detail: Detail) -> String {
         let fix = format!("Fix ({}): {}", fixers(&rule.fixed_by), rule.fix);
         text += &entry("", &fix);
     }
-    text
+    text + &tune(verdict)
+}
+
+/// The command of `tune` that fixes a finding here, on a line of its own that can be copied, or why
+/// none does.
+fn tune(verdict: &Verdict) -> String {
+    let Some(advice) = &verdict.tune else {
+        return String::new();
+    };
+    match (&advice.command, &advice.obstacle) {
+        (Some(command), _) => format!("{:ID$}{}\n", "", clean(command)),
+        (None, Some(why)) => entry("", &format!("Not by tune here: {}", clean(why))),
+        (None, None) => String::new(),
+    }
 }
 
 /// What costs little is worth a line: the first evidence, and who can fix it.
@@ -173,12 +193,15 @@ fn brief(verdict: &Verdict, says: &str) -> String {
     let more = verdict.evidence.len().saturating_sub(1);
     let more = (more > 0).then(|| format!(" and {more} more"));
     let fixers = fixers(&verdict.rule.fixed_by);
+    let fix = (!fixers.is_empty()).then(|| format!("; fix: {fixers}"));
     let text = format!(
-        "{says} ({}{}; fix: {fixers})",
+        "{says} ({}{}{})",
         evidence.unwrap_or_default(),
         more.unwrap_or_default(),
+        fix.unwrap_or_default()
     );
-    entry(&verdict.rule.id, &text.replace("(; ", "("))
+    let text = text.replace("(; ", "(").replace(" ()", "");
+    entry(&verdict.rule.id, &text) + &tune(verdict)
 }
 
 /// What could not be read is said as shortly as that it is missing; files that several rules lack

@@ -156,7 +156,10 @@ fn cpus_allowed(case: &Case<'_>) -> Answer {
         };
         let missing = case.cpus.without(&allowed.value);
         if missing.is_empty() {
-            return fine("its cpuset has them", vec![allowed.evidence()]);
+            return fine(
+                "the cpuset of this shell has the judged CPUs",
+                vec![allowed.evidence()],
+            );
         }
         return found(
             format!("out of reach: {}", named(&missing)),
@@ -205,7 +208,7 @@ fn isolation(case: &Case<'_>) -> Answer {
     }
     let open = case.cpus.without(&isolated);
     if open.is_empty() {
-        return fine("it does not", looked_at);
+        return fine("the scheduler leaves the judged CPUs alone", looked_at);
     }
     found(format!("not isolated: {}", named(&open)), looked_at)
 }
@@ -225,7 +228,10 @@ fn nohz_full(case: &Case<'_>) -> Answer {
     })?;
     let open = case.cpus.without(&full.value);
     if open.is_empty() {
-        return fine("they have none", vec![full.evidence()]);
+        return fine(
+            "the judged CPUs have no tick while one thread computes",
+            vec![full.evidence()],
+        );
     }
     found(
         format!("not in nohz_full: {}", named(&open)),
@@ -264,7 +270,7 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
         ));
     }
     if open.is_empty() {
-        return fine("they run elsewhere", looked_at);
+        return fine("RCU callbacks run on other CPUs", looked_at);
     }
     found(format!("not relieved of them: {}", named(&open)), looked_at)
 }
@@ -353,7 +359,7 @@ fn shared_cache(case: &Case<'_>) -> Answer {
     }
     let others: CpuSet = others.into_iter().collect();
     if others.is_empty() {
-        return fine("it is not", sharing);
+        return fine("no other CPU shares the last-level cache", sharing);
     }
     found(format!("with {}", named(&others)), sharing)
 }
@@ -368,7 +374,7 @@ fn numa_span(case: &Case<'_>) -> Answer {
     }
     match used.len() {
         0 => not_applicable("the kernel knows no NUMA nodes"),
-        1 => fine("they are on one node", used),
+        1 => fine("the judged CPUs are on one NUMA node", used),
         n => found(format!("they are on {n} nodes"), used),
     }
 }

@@ -178,7 +178,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/kernel/sched_schedstats",
         by: &[Fixer::Setup],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (sched_schedstats)",
-        check: |case| off(case, "/proc/sys/kernel/sched_schedstats"),
+        check: |case| {
+            off(
+                case,
+                "scheduler statistics",
+                "/proc/sys/kernel/sched_schedstats",
+            )
+        },
     },
     Entry {
         id: "latencytop",
@@ -188,7 +194,7 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/kernel/latencytop",
         by: &[Fixer::Setup],
         source: "Linux lib/Kconfig.debug (LATENCYTOP)",
-        check: |case| off(case, "/proc/sys/kernel/latencytop"),
+        check: |case| off(case, "latencytop", "/proc/sys/kernel/latencytop"),
     },
     Entry {
         id: "bpf-stats",
@@ -198,7 +204,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/kernel/bpf_stats_enabled",
         by: &[Fixer::Setup],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (bpf_stats_enabled)",
-        check: |case| off(case, "/proc/sys/kernel/bpf_stats_enabled"),
+        check: |case| {
+            off(
+                case,
+                "statistics of BPF programs",
+                "/proc/sys/kernel/bpf_stats_enabled",
+            )
+        },
     },
 ];
 
@@ -215,10 +227,11 @@ fn built(case: &Case<'_>, options: &[&str]) -> Answer {
 }
 
 /// A number that should be 0, or not there.
-pub(super) fn off(case: &Case<'_>, path: &str) -> Answer {
+/// Whether a switch, called `subject`, is off.
+pub(super) fn off(case: &Case<'_>, subject: &str, path: &str) -> Answer {
     match case.number_if(path)? {
         None => not_applicable("this kernel does not have it"),
-        Some(seen) if seen.value == 0 => fine("it is off", vec![seen.evidence()]),
+        Some(seen) if seen.value == 0 => fine(format!("{subject}: off"), vec![seen.evidence()]),
         Some(seen) => found("it is on", vec![seen.evidence()]),
     }
 }
@@ -275,7 +288,7 @@ fn kfence(case: &Case<'_>) -> Answer {
     };
     let mut looked_at = vec![seen.evidence()];
     if seen.value == 0 {
-        return fine("it is off", looked_at);
+        return fine("KFENCE is off", looked_at);
     }
     let keys = case
         .machine
@@ -300,7 +313,7 @@ fn init_on_free(case: &Case<'_>) -> Answer {
         return if matches!(value, "1" | "on" | "y" | "yes") {
             found("it is switched on at boot", looked_at)
         } else {
-            fine("it is off", looked_at)
+            fine("clearing freed memory is off", looked_at)
         };
     }
     let config = case.config()?;
@@ -308,5 +321,5 @@ fn init_on_free(case: &Case<'_>) -> Answer {
     if config.has("INIT_ON_FREE_DEFAULT_ON") {
         return found("it is on by configuration", looked_at);
     }
-    fine("it is off", looked_at)
+    fine("clearing freed memory is off", looked_at)
 }

@@ -227,7 +227,7 @@ fn smi(case: &Case<'_>) -> Answer {
         format!("MSR_SMI_COUNT {}", count.value),
     )];
     match count.value {
-        0 => fine("none since the processor was reset", looked_at),
+        0 => fine("no SMI since the processor was reset", looked_at),
         n => found(format!("{n} since the processor was reset"), looked_at),
     }
 }
@@ -249,7 +249,7 @@ fn thermal_throttling(case: &Case<'_>) -> Answer {
     found_if(
         throttled,
         "judged cores have throttled since boot",
-        "no judged core has",
+        "no judged core has throttled since boot",
         looked_at,
     )
 }
@@ -261,7 +261,7 @@ fn machine_check_poll(case: &Case<'_>) -> Answer {
         return not_applicable("there are no machine checks here");
     };
     match seen.value.trim() {
-        "0" => fine("it is off", vec![seen.evidence()]),
+        "0" => fine("polling for machine checks is off", vec![seen.evidence()]),
         _ => found("it is on", vec![seen.evidence()]),
     }
 }
@@ -288,7 +288,7 @@ fn on_battery(case: &Case<'_>) -> Answer {
     }
     let looked_at: Vec<_> = supplies.iter().map(|seen| seen.evidence()).collect();
     if supplies.iter().any(|seen| seen.value > 0) {
-        return fine("it is plugged in", looked_at);
+        return fine("the machine is plugged in", looked_at);
     }
     found("no power supply is plugged in", looked_at)
 }
@@ -299,7 +299,10 @@ fn pcie_aspm(case: &Case<'_>) -> Answer {
     };
     let boot = case.boot()?;
     if boot.is("pcie_aspm", "off") {
-        return fine("it is off", boot.evidence(&["pcie_aspm"]));
+        return fine(
+            "power saving of PCI Express links is off",
+            boot.evidence(&["pcie_aspm"]),
+        );
     }
     let policy = case.parsed(&seen, chosen)?;
     match policy.value {
@@ -346,7 +349,7 @@ fn lockdown(case: &Case<'_>) -> Answer {
     };
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
-        "none" => fine("it is not", vec![mode.evidence()]),
+        "none" => fine("the kernel is not locked down", vec![mode.evidence()]),
         name => found(format!("the mode is {name}"), vec![mode.evidence()]),
     }
 }
@@ -396,7 +399,10 @@ fn foreign_modules(case: &Case<'_>) -> Answer {
         .map(|(_, kind)| kind)
         .collect();
     if kinds.is_empty() {
-        return fine("none was loaded", vec![tainted.evidence()]);
+        return fine(
+            "no proprietary or out-of-tree module was loaded",
+            vec![tainted.evidence()],
+        );
     }
     found(
         format!("{} modules were loaded", kinds.join(" and ")),

@@ -104,7 +104,12 @@ fn each(case: &Case<'_>, name: &str, none: &str, good: fn(&str) -> bool) -> Answ
     let cpus: punctual_model::CpuSet = bad.iter().map(|(cpu, _)| *cpu).collect();
     let says = format!("{} on {}", words(&bad), named(&cpus));
     let evidence = bad.into_iter().map(|(_, seen)| seen.evidence()).collect();
-    found_if(evidence, says, format!("all have {all}"), looked_at)
+    found_if(
+        evidence,
+        says,
+        format!("all judged CPUs have {all}"),
+        looked_at,
+    )
 }
 
 fn turbo(case: &Case<'_>) -> Answer {
@@ -113,7 +118,7 @@ fn turbo(case: &Case<'_>) -> Answer {
         let looked_at = vec![no_turbo.evidence()];
         return match no_turbo.value {
             0 => found("they are on", looked_at),
-            _ => fine("they are off", looked_at),
+            _ => fine("turbo frequencies are off", looked_at),
         };
     }
     let Some(boost) = case.number_if(&format!("{dir}/cpufreq/boost"))? else {
@@ -121,7 +126,7 @@ fn turbo(case: &Case<'_>) -> Answer {
     };
     let looked_at = vec![boost.evidence()];
     match boost.value {
-        0 => fine("they are off", looked_at),
+        0 => fine("turbo frequencies are off", looked_at),
         _ => found("they are on", looked_at),
     }
 }
@@ -144,5 +149,10 @@ fn uncore(case: &Case<'_>) -> Answer {
     if !any {
         return not_applicable("the kernel does not control it here");
     }
-    found_if(moving, "it may move", "it is fixed", Vec::new())
+    found_if(
+        moving,
+        "it may move",
+        "the frequency of the interconnect is fixed",
+        Vec::new(),
+    )
 }

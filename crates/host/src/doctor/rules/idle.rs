@@ -213,7 +213,7 @@ fn bound_closed(case: &Case<'_>) -> Answer {
     use crate::machine::Unread;
     match case.machine.read(BOUND) {
         Ok(us) => fine(
-            "it can be opened",
+            "this user can open /dev/cpu_dma_latency",
             vec![evidence(BOUND, format!("{us} µs"))],
         ),
         Err(Unread::Missing) => not_applicable("the kernel has no such device"),

@@ -208,7 +208,7 @@ fn irqbalance(case: &Case<'_>) -> Answer {
         .into_iter()
         .find(|process| process.name == "irqbalance");
     let Some(process) = running else {
-        return fine("it does not run", Vec::new());
+        return fine("irqbalance does not run", Vec::new());
     };
     let looked_at = vec![evidence(
         format!("/proc/{}/stat", process.pid),
@@ -216,7 +216,7 @@ fn irqbalance(case: &Case<'_>) -> Answer {
     )];
     let open = case.cpus.without(&case.machine.isolated());
     if open.is_empty() {
-        return fine("it leaves isolated CPUs alone", looked_at);
+        return fine("irqbalance leaves isolated CPUs alone", looked_at);
     }
     found(
         format!("it runs, and may choose {}", named(&open)),
@@ -241,7 +241,7 @@ fn shared(case: &Case<'_>) -> Answer {
     found_if(
         shared,
         "several devices are on one line",
-        "each device has its own",
+        "each device has its own interrupt line",
         looked_at,
     )
 }
@@ -266,7 +266,12 @@ fn packet_steering(case: &Case<'_>) -> Answer {
         "/sys/class/net/",
         format!("{queues} receive queues"),
     )];
-    found_if(steered, "some queues do", "no queue does", looked_at)
+    found_if(
+        steered,
+        "some queues do",
+        "no queue steers packets there",
+        looked_at,
+    )
 }
 
 fn watchdog(case: &Case<'_>, path: &str) -> Answer {
@@ -283,7 +288,7 @@ fn watchdog(case: &Case<'_>, path: &str) -> Answer {
     let master = case.number_if("/proc/sys/kernel/watchdog")?;
     if on.value == 0 || master.as_ref().is_some_and(|master| master.value == 0) {
         looked_at.extend(master.map(|master| master.evidence()));
-        return fine("it is off", looked_at);
+        return fine("the watchdog is off", looked_at);
     }
     let cpus: Option<Result<CpuSet, NotKnown>> = case
         .text_if("/proc/sys/kernel/watchdog_cpumask")?
@@ -295,7 +300,7 @@ fn watchdog(case: &Case<'_>, path: &str) -> Answer {
     let watched = cpus.transpose()?.unwrap_or_else(|| case.online.clone());
     let common = watched.common(&case.cpus);
     if common.is_empty() {
-        return fine("it runs on other CPUs", looked_at);
+        return fine("the watchdog runs on other CPUs", looked_at);
     }
     found(format!("it is on, on {}", named(&common)), looked_at)
 }

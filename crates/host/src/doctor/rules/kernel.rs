@@ -305,7 +305,10 @@ fn efi_runtime(case: &Case<'_>) -> Answer {
     let boot = case.boot()?;
     if let Some((word, value)) = boot.find("efi") {
         if value.split(',').any(|v| v == "noruntime") {
-            return fine("they are off", vec![evidence("/proc/cmdline", word)]);
+            return fine(
+                "EFI runtime services are off",
+                vec![evidence("/proc/cmdline", word)],
+            );
         }
         if value.split(',').any(|v| v == "runtime") {
             return found(
@@ -317,7 +320,7 @@ fn efi_runtime(case: &Case<'_>) -> Answer {
     let config = case.config()?;
     let looked_at = vec![booted.evidence(), config.evidence("EFI_DISABLE_RUNTIME")];
     if config.has("EFI_DISABLE_RUNTIME") {
-        return fine("they are off by configuration", looked_at);
+        return fine("EFI runtime services are off by configuration", looked_at);
     }
     found("the firmware's runtime services are on", looked_at)
 }

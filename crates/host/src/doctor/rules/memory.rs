@@ -74,7 +74,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/vm/compaction_proactiveness",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
-        check: |case| super::debugging::off(case, "/proc/sys/vm/compaction_proactiveness"),
+        check: |case| {
+            super::debugging::off(
+                case,
+                "compaction in advance",
+                "/proc/sys/vm/compaction_proactiveness",
+            )
+        },
     },
     Entry {
         id: "zone-reclaim",
@@ -84,7 +90,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/vm/zone_reclaim_mode",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
-        check: |case| super::debugging::off(case, "/proc/sys/vm/zone_reclaim_mode"),
+        check: |case| {
+            super::debugging::off(
+                case,
+                "reclaim within a node",
+                "/proc/sys/vm/zone_reclaim_mode",
+            )
+        },
     },
     Entry {
         id: "vm-statistics",
@@ -148,8 +160,11 @@ fn huge_pages(case: &Case<'_>) -> Answer {
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
         "always" => found("for every program", vec![mode.evidence()]),
-        "madvise" => fine("only for programs that ask", vec![mode.evidence()]),
-        _ => fine("never", vec![mode.evidence()]),
+        "madvise" => fine(
+            "huge pages only for programs that ask",
+            vec![mode.evidence()],
+        ),
+        _ => fine("no huge pages by themselves", vec![mode.evidence()]),
     }
 }
 
@@ -165,7 +180,10 @@ fn huge_page_defrag(case: &Case<'_>) -> Answer {
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
         "always" => found("it always does", vec![mode.evidence()]),
-        name => fine(format!("the mode is {name}"), vec![mode.evidence()]),
+        name => fine(
+            format!("compaction for huge pages: {name}"),
+            vec![mode.evidence()],
+        ),
     }
 }
 
@@ -192,5 +210,8 @@ fn vm_statistics(case: &Case<'_>) -> Answer {
     if seen.value < RARE_S {
         return found(format!("every {} s", seen.value), vec![seen.evidence()]);
     }
-    fine(format!("every {} s", seen.value), vec![seen.evidence()])
+    fine(
+        format!("statistics of memory every {} s", seen.value),
+        vec![seen.evidence()],
+    )
 }

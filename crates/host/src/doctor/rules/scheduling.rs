@@ -68,7 +68,7 @@ pub(super) const RULES: &[Entry] = &[
         why: "Without CAP_SYS_NICE the limit on real-time priority decides, and it is 0: SCHED_FIFO and \
               SCHED_RR are refused.",
         fix: "a line `@realtime - rtprio 95` in /etc/security/limits.d and membership of that group, \
-              LimitRTPRIO= of the service, or the capability: setcap cap_sys_nice+ep PROGRAM",
+              or LimitRTPRIO= of the service; a file capability would be everybody's who may run the file",
         by: &[Fixer::Setup],
         source: "sched(7), getrlimit(2), limits.conf(5), capabilities(7)",
         check: priority_limit,
@@ -79,8 +79,8 @@ pub(super) const RULES: &[Entry] = &[
         title: "this user may not lock much memory",
         why: "Memory that is not locked may be paged out or not yet be there, and the first access to it \
               is a page fault, which can wait for the disk.",
-        fix: "a line `@realtime - memlock unlimited` in /etc/security/limits.d, LimitMEMLOCK=infinity of \
-              the service, or the capability: setcap cap_ipc_lock+ep PROGRAM",
+        fix: "a line `@realtime - memlock unlimited` in /etc/security/limits.d, or LimitMEMLOCK=infinity \
+              of the service",
         by: &[Fixer::Setup],
         source: "mlockall(2), getrlimit(2), limits.conf(5)",
         check: memory_limit,
@@ -115,7 +115,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /sys/kernel/rcu_expedited",
         by: &[],
         source: "Linux Documentation/ABI/testing/sysfs-kernel-rcu_expedited; RCU/Design",
-        check: |case| super::debugging::off(case, "/sys/kernel/rcu_expedited"),
+        check: |case| {
+            super::debugging::off(
+                case,
+                "expediting every grace period",
+                "/sys/kernel/rcu_expedited",
+            )
+        },
     },
     Entry {
         id: "rcu-normal",
@@ -138,7 +144,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "mend the program; or write 0 to /proc/sys/kernel/split_lock_mitigate",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
-        check: |case| super::debugging::off(case, "/proc/sys/kernel/split_lock_mitigate"),
+        check: |case| {
+            super::debugging::off(
+                case,
+                "the punishment of split locks",
+                "/proc/sys/kernel/split_lock_mitigate",
+            )
+        },
     },
 ];
 
@@ -160,7 +172,7 @@ fn throttling(case: &Case<'_>) -> Answer {
     let period = case.value::<i64>(PERIOD)?;
     let mut looked_at = vec![runtime.evidence(), period.evidence()];
     if runtime.value < 0 || runtime.value >= period.value {
-        return fine("they may use all the time", looked_at);
+        return fine("real-time threads may use all the time", looked_at);
     }
     if release(case)? >= FAIR_SERVER {
         let config = case.config()?;
@@ -188,7 +200,10 @@ fn group_budget(case: &Case<'_>) -> Answer {
             looked_at,
         );
     }
-    fine("it has what the system has", looked_at)
+    fine(
+        "the root cgroup has the budget that the system has",
+        looked_at,
+    )
 }
 
 fn group_denied(case: &Case<'_>) -> Answer {
@@ -205,7 +220,7 @@ fn group_denied(case: &Case<'_>) -> Answer {
     };
     match budget.value {
         0 => found("its budget is 0", vec![budget.evidence()]),
-        _ => fine("it has a budget", vec![budget.evidence()]),
+        _ => fine("this cgroup has a budget", vec![budget.evidence()]),
     }
 }
 
@@ -226,7 +241,7 @@ fn fair_server(case: &Case<'_>) -> Answer {
     found_if(
         reserved,
         "ordinary threads have some of it",
-        "there is none",
+        "no ordinary thread has a reservation",
         looked_at,
     )
 }
@@ -327,7 +342,7 @@ fn numa_balancing(case: &Case<'_>) -> Answer {
     {
         return not_applicable("there is one node");
     }
-    super::debugging::off(case, "/proc/sys/kernel/numa_balancing")
+    super::debugging::off(case, "NUMA balancing", "/proc/sys/kernel/numa_balancing")
 }
 
 fn rcu_normal(case: &Case<'_>) -> Answer {
@@ -339,6 +354,9 @@ fn rcu_normal(case: &Case<'_>) -> Answer {
     };
     match normal.value {
         0 => found("they may be", vec![normal.evidence()]),
-        _ => fine("they never are", vec![normal.evidence()]),
+        _ => fine(
+            "RCU grace periods are never expedited",
+            vec![normal.evidence()],
+        ),
     }
 }

@@ -97,7 +97,7 @@ fn clock_source(case: &Case<'_>) -> Answer {
         return found(format!("it is {}", seen.value.trim()), looked_at);
     }
     fine(
-        format!("it is {}", seen.value.trim()),
+        format!("the clock is {}", seen.value.trim()),
         vec![seen.evidence()],
     )
 }
@@ -111,7 +111,7 @@ fn clock_source_virtual(case: &Case<'_>) -> Answer {
     if name == "kvm-clock" || name == "xen" || name.starts_with("hyperv") {
         return found(format!("it is {name}"), vec![seen.evidence()]);
     }
-    fine(format!("it is {name}"), vec![seen.evidence()])
+    fine(format!("the clock is {name}"), vec![seen.evidence()])
 }
 
 fn tsc_unstable(case: &Case<'_>) -> Answer {
@@ -142,7 +142,7 @@ fn tsc_unstable(case: &Case<'_>) -> Answer {
     found_if(
         signs,
         "it is not one that the kernel trusts",
-        "it is constant, does not stop, and the kernel takes it",
+        "the time stamp counter is constant, does not stop, and the kernel takes it",
         vec![available.evidence()],
     )
 }
@@ -175,7 +175,7 @@ fn clock_event(case: &Case<'_>) -> Answer {
     found_if(
         foreign,
         format!("they come from {names}"),
-        format!("they come from {names}"),
+        format!("timers come from {names}"),
         looked_at,
     )
 }
@@ -184,7 +184,11 @@ fn timer_migration(case: &Case<'_>) -> Answer {
     if !case.apart() {
         return not_applicable(NOT_APART);
     }
-    super::debugging::off(case, "/proc/sys/kernel/timer_migration")
+    super::debugging::off(
+        case,
+        "migration of timers",
+        "/proc/sys/kernel/timer_migration",
+    )
 }
 
 /// From this many CPUs on the queue for the tick's locks is worth a word.
@@ -196,7 +200,10 @@ fn skew_tick(case: &Case<'_>) -> Answer {
     }
     let boot = case.boot()?;
     if boot.is("skew_tick", "1") {
-        return fine("they do not", boot.evidence(&["skew_tick"]));
+        return fine(
+            "the ticks come one after the other",
+            boot.evidence(&["skew_tick"]),
+        );
     }
     found(
         format!("{} CPUs tick together", case.online.len()),

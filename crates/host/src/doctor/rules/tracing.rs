@@ -41,7 +41,13 @@ pub(super) const RULES: &[Entry] = &[
         fix: "write 0 to /proc/sys/kernel/stack_tracer_enabled",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/trace/ftrace.rst (stack trace)",
-        check: |case| super::debugging::off(case, "/proc/sys/kernel/stack_tracer_enabled"),
+        check: |case| {
+            super::debugging::off(
+                case,
+                "the stack tracer",
+                "/proc/sys/kernel/stack_tracer_enabled",
+            )
+        },
     },
     Entry {
         id: "audit",
@@ -70,7 +76,7 @@ pub(super) const RULES: &[Entry] = &[
 fn tracer(case: &Case<'_>) -> Answer {
     let seen = case.text(&format!("{TRACING}/current_tracer"))?;
     match seen.value.trim() {
-        "nop" => fine("none is", vec![seen.evidence()]),
+        "nop" => fine("no tracer is on", vec![seen.evidence()]),
         name => found(format!("it is {name}"), vec![seen.evidence()]),
     }
 }
@@ -91,7 +97,7 @@ fn trace_events(case: &Case<'_>) -> Answer {
 fn audit(case: &Case<'_>) -> Answer {
     let boot = case.boot()?;
     if boot.is("audit", "0") || boot.is("audit", "off") {
-        return fine("it is off", boot.evidence(&["audit"]));
+        return fine("auditing is off", boot.evidence(&["audit"]));
     }
     let mut signs = Vec::new();
     if boot.is("audit", "1") || boot.is("audit", "on") {
@@ -127,7 +133,7 @@ fn serial_console(case: &Case<'_>) -> Answer {
         })
         .collect();
     if lines.is_empty() {
-        return fine("they do not", vec![seen.evidence()]);
+        return fine("no console on a serial line", vec![seen.evidence()]);
     }
     looked_at.extend(
         case.text_if("/proc/sys/kernel/printk")?

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Where it is known what is changed.
+//!
+//! There may be many directories with journals, but there is one machine: so each session keeps a
+//! second copy of its journal in [`RECORD`], which is root's alone and goes with the boot, as the
+//! changes do. Either copy undoes the session. The record says in whose directory the other one is,
+//! so that a tuner that is given another directory finds it, and so that a deleted journal is no
+//! reason to say that nothing is changed.
+//!
+//! | the record | the journal here | what counts |
+//! |---|---|---|
+//! | is of this boot | is of the same session | whichever knows more; what is noted goes to both |
+//! | is of this boot | gone, damaged, or none | the record, with the journal in the directory that it names |
+//! | is of this boot | another session of this boot | the session that began later: undoing goes backwards |
+//! | gone, or of another boot | | the journal here |
+//! | cannot be read | of this boot | the journal here, with a remark |
+//! | cannot be read | none | nothing is known: an error |
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use punctual_model::{TUNING_FORMAT, TuningAction, TuningReport};
+
+use super::{SessionError, Tuner, is_untouched};
+use crate::journal::{Found, Journal, JournalError, set_aside};
+use crate::state::{Lock, PrivateDir, StateError};
+
+/// The directory of the machine-wide record and of the machine's lock.
+const RECORD: &str = "/run/punctual";
+
+/// Where it would be made: a machine without it keeps no record.
+const ABOVE: &str = "/run";
+
+impl Tuner {
+    /// Opens the directory of the machine-wide record, if there is one.
+    pub(super) fn record(&self) -> Result<Option<PrivateDir>, SessionError> {
+        if !self.sys.exists(ABOVE) {
+            return Ok(None);
+        }
+        Ok(PrivateDir::open(&self.sys.within(RECORD)?)?)
+    }
+
+    /// Opens it, and makes it where there is none.
+    pub(super) fn made_record(&self) -> Result<Option<PrivateDir>, SessionError> {
+        if !self.sys.exists(ABOVE) {
+            return Ok(None);
+        }
+        Ok(Some(PrivateDir::create(&self.sys.within(RECORD)?)?))
+    }
+
+    /// Takes the locks of what is there to be reverted; none if nothing is.
+    ///
+    /// A record that cannot be trusted is in nobody's way here: the journal alone undoes its session.
+    pub(super) fn locks_to_revert(
+        &self,
+        who: &str,
+        patience: Duration,
+    ) -> Result<Vec<Lock>, SessionError> {
+        let mut locks = Vec::new();
+        if let Some(dir) = PrivateDir::open(&self.dir)? {
+            locks.push(dir.lock(who, patience)?);
+        }
+        let record = self.record().and_then(|record| {
+            let lock = record.map(|record| record.lock(who, patience));
+            Ok(lock.transpose()?)
+        });
+        match record {
+            Err(err) if locks.is_empty() || is_busy(&err) => return Err(err),
+            // There is none, or none that could be used.
+            lock => locks.extend(lock.ok().flatten()),
+        }
+        Ok(locks)
+    }
+
+    /// Finds the session whose changes are the machine's.
+    pub(super) fn known(&self) -> Result<Found, SessionError> {
+        let own = match PrivateDir::open(&self.dir)? {
+            Some(dir) => Journal::find(dir),
+            None => Ok(Found::Nothing),
+        };
+        let record = self.record().and_then(|record| match record {
+            Some(dir) => Ok(Journal::find(dir)?),
+            None => Ok(Found::Nothing),
+        });
+        let record = match record {
+            Ok(Found::Session(record)) if self.is_current(&record) => *record,
+            Ok(stale) => return Ok(self.without(stale, own?)),
+            Err(err) => return self.in_spite_of(err, own?),
+        };
+        match own {
+            Ok(Found::Session(own)) if own.session().id == record.session().id => {
+                Ok(session(own.joined(record)))
+            }
+            Ok(Found::Session(own)) if self.is_later(&own, &record) => Ok(session(*own)),
+            Ok(_) => Ok(session(self.with_its_journal(record))),
+            Err(err @ JournalError::Damaged { .. }) if self.is_ours(&record) => {
+                let mut record = record;
+                record.remark(format!("{err}: the machine-wide record is used instead"));
+                if let Some(dir) = PrivateDir::open(&self.dir)? {
+                    record.join_damaged(dir);
+                }
+                Ok(session(record))
+            }
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// Whether a record is of a session whose journal is in this tuner's directory.
+    fn is_ours(&self, record: &Journal) -> bool {
+        let state = record.header().state.as_ref();
+        state.is_none_or(|state| *state == self.dir)
+    }
+
+    /// Whether the journal of another session is of changes that were made after the record's.
+    fn is_later(&self, own: &Journal, record: &Journal) -> bool {
+        let began = |journal: &Journal| journal.header().started_ticks;
+        self.is_current(own)
+            && !is_untouched(own)
+            && (is_untouched(record) || began(own) > began(record))
+    }
+
+    /// Adds the journal of the same session, wherever it is.
+    fn with_its_journal(&self, mut record: Journal) -> Journal {
+        let gone = |place: &Path| {
+            format!(
+                "the journal in {} is gone: this is from the machine-wide record",
+                place.display()
+            )
+        };
+        let Some(place) = record
+            .header()
+            .state
+            .clone()
+            .filter(|_| !self.is_ours(&record))
+        else {
+            record.remark(gone(&self.dir));
+            return record;
+        };
+        // What a captured machine's record says of directories means nothing here.
+        let found = match self.sys.is_live() || place.starts_with(self.sys.full("/")) {
+            true => PrivateDir::open(&place).map(|dir| dir.map(Journal::find)),
+            false => Ok(None),
+        };
+        match found {
+            Ok(Some(Ok(Found::Session(journal))))
+                if journal.session().id == record.session().id =>
+            {
+                let mut joined = journal.joined(record);
+                joined.remark(format!("the journal is in {}", place.display()));
+                joined
+            }
+            _ => {
+                record.remark(gone(&place));
+                record
+            }
+        }
+    }
+
+    /// What is known where the record is of another boot, or there is none.
+    fn without(&self, stale: Found, own: Found) -> Found {
+        match (stale, own) {
+            // Both are history, and end together.
+            (Found::Session(record), Found::Session(own)) if !self.is_current(&own) => {
+                session(own.joined(*record))
+            }
+            (Found::Session(record), Found::Nothing) => Found::Session(record),
+            (_, own) => own,
+        }
+    }
+
+    /// What is known where the record cannot be read.
+    fn in_spite_of(&self, err: SessionError, own: Found) -> Result<Found, SessionError> {
+        match own {
+            Found::Session(mut own) if self.is_current(&own) => {
+                own.remark(format!(
+                    "the machine-wide record cannot be used: {}",
+                    whole(&err)
+                ));
+                Ok(Found::Session(own))
+            }
+            _ => Err(SessionError::Record(Box::new(err))),
+        }
+    }
+
+    /// Reverts where nothing says what is changed: moves a damaged record out of the way.
+    pub(super) fn without_record(&self, err: SessionError) -> Result<TuningReport, SessionError> {
+        let damaged = matches!(err, SessionError::Journal(JournalError::Damaged { .. }));
+        let Some(dir) = self.record().ok().flatten().filter(|_| damaged) else {
+            return Err(SessionError::Record(Box::new(err)));
+        };
+        set_aside(&dir)?;
+        Ok(TuningReport {
+            format: TUNING_FORMAT.to_owned(),
+            action: TuningAction::Revert,
+            session: None,
+            steps: Vec::new(),
+            held: Vec::new(),
+            complete: false,
+            remarks: vec![format!(
+                "{}: what was changed is not known, and nothing was written; the record is kept as \
+                 {}/journal.damaged, and a reboot brings every setting back",
+                whole(&err),
+                dir.path().display()
+            )],
+        })
+    }
+}
+
+fn session(journal: Journal) -> Found {
+    Found::Session(Box::new(journal))
+}
+
+fn is_busy(err: &SessionError) -> bool {
+    matches!(err, SessionError::State(StateError::Busy { .. }))
+}
+
+/// Says an error with its causes.
+fn whole(err: &dyn Error) -> String {
+    let mut said = err.to_string();
+    let mut cause = err.source();
+    while let Some(err) = cause {
+        said = format!("{said}: {err}");
+        cause = err.source();
+    }
+    said
+}
