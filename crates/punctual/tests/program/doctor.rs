@@ -47,7 +47,9 @@ fn this_machine_is_judged_and_nothing_is_written() {
     assert!(!outcomes(&diagnosis, "fine").is_empty());
     let text = home.run(["doctor"]);
     for line in text.fine().stdout.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+        // A command is one line, so that it can be copied.
+        let command = line.contains("punctual tune apply");
+        assert!(command || line.chars().count() <= 100, "{line}");
     }
     for id in outcomes(&diagnosis, "found") {
         assert!(
@@ -140,6 +142,147 @@ fn a_rule_is_explained_with_its_evidence() {
         .error(2, &["no such rule"])
         .hinted();
     doctor(&home, &board, &["--explain", "smt", "--json"]).error(2, &["--json"]);
+}
+
+/// The findings of a diagnosis with what tune can do about them.
+fn advised(diagnosis: &Value) -> Vec<(&str, &Value)> {
+    let verdicts = diagnosis["verdicts"].as_array().unwrap();
+    let found = verdicts.iter().filter(|v| v["outcome"] == "found");
+    found
+        .map(|v| (v["rule"]["id"].as_str().unwrap(), v))
+        .collect()
+}
+
+/// Runs the plan of an advised command, as a shell would read it.
+fn planned(home: &Home, root: Option<&Path>, command: &str) -> Answer {
+    let root = root.map_or_else(String::new, |root| format!("--root {}", root.display()));
+    let program = crate::common::program();
+    let line = command.replacen("sudo ", "", 1).replacen(
+        "punctual tune apply",
+        &format!("{} tune plan --json {root}", program.display()),
+        1,
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &line])
+        .env("PUNCTUAL_TUNE_STATE", home.dir().join("state"));
+    crate::common::finish(shell)
+}
+
+#[test]
+fn what_is_advised_can_be_copied_and_changes_what_it_says_on_that_very_machine() {
+    let home = Home::new();
+    let mut machines: Vec<(Option<PathBuf>, &[&str])> = vec![(None, &[])];
+    for (name, cpus) in [
+        ("kvm-guest", "--cpus=1"),
+        ("laptop-all-wrong", "--cpus=0,6"),
+        ("numa-server", "--cpus=8-17"),
+    ] {
+        let root = captured(&home, name);
+        machines.push((Some(root), Box::leak(Box::new([cpus]))));
+    }
+    let mut commands = 0;
+    for (root, cpus) in &machines {
+        let at = root
+            .as_ref()
+            .map(|root| format!("--root={}", root.display()));
+        let mut args: Vec<&str> = vec!["doctor"];
+        args.extend(at.as_deref());
+        args.extend(*cpus);
+        let text = home.run(&args);
+        args.push("--json");
+        let diagnosis = home.run(&args).fine().json();
+        assert_valid(&schema("diagnosis.schema.json"), &diagnosis);
+        for (rule, verdict) in advised(&diagnosis) {
+            let fixers = verdict["rule"]["fixed_by"].as_array().unwrap();
+            let by_tune = fixers.iter().any(|fixer| fixer == "tune");
+            let Some(command) = verdict["tune"]["command"].as_str() else {
+                assert!(!by_tune, "{rule} names tune without a command: {verdict:#}");
+                continue;
+            };
+            assert!(by_tune, "{rule}");
+            let line = format!("{command}\n");
+            assert!(
+                text.fine().stdout.contains(&line),
+                "{rule}: {command} is not in {}",
+                text.stdout
+            );
+            let plan = planned(&home, root.as_deref(), command).fine().json();
+            let knob = verdict["rule"]["knobs"][0].as_str().unwrap();
+            let own = |list: &str| {
+                let list = plan[list].as_array().unwrap().iter();
+                list.filter(|step| step["knob"] == knob).count()
+            };
+            assert!(
+                own("steps") + own("held") > 0,
+                "{rule}: {command}: {plan:#}"
+            );
+            assert_eq!(
+                plan["refusals"].as_array().unwrap().len(),
+                0,
+                "{rule}: {command}"
+            );
+            commands += 1;
+        }
+    }
+    assert!(commands >= 20, "{commands}");
+}
+
+#[test]
+fn what_tune_cannot_do_on_a_machine_is_not_advised_there_and_the_reason_is_said() {
+    let home = Home::new();
+    let guest = captured(&home, "kvm-guest");
+    fs::write(
+        guest.join("sys/kernel/mm/transparent_hugepage/enabled"),
+        "[always] madvise never\n",
+    )
+    .unwrap();
+    let text = doctor(&home, &guest, &["--explain=huge-pages"]);
+    assert!(
+        text.fine()
+            .stdout
+            .contains("punctual tune apply --set thp.enabled=madvise"),
+        "{text:?}"
+    );
+    // This kernel does not offer the value.
+    fs::write(
+        guest.join("sys/kernel/mm/transparent_hugepage/enabled"),
+        "[always] never\n",
+    )
+    .unwrap();
+    let text = doctor(&home, &guest, &[]);
+    assert!(
+        !text.fine().stdout.contains("thp.enabled=madvise"),
+        "{text:?}"
+    );
+    assert!(
+        text.stdout.contains("Not by tune here: thp.enabled"),
+        "{text:?}"
+    );
+    let diagnosis = doctor(&home, &guest, &["--json"]).fine().json();
+    let verdict = advised(&diagnosis)
+        .into_iter()
+        .find(|(id, _)| *id == "huge-pages")
+        .unwrap()
+        .1;
+    let fixers = verdict["rule"]["fixed_by"].as_array().unwrap();
+    assert!(fixers.iter().all(|fixer| fixer != "tune"), "{verdict:#}");
+}
+
+#[test]
+fn what_is_fine_says_of_what() {
+    let home = Home::new();
+    for name in ["kvm-guest", "laptop-all-wrong", "telco-node-rt"] {
+        let root = captured(&home, name);
+        let diagnosis = doctor(&home, &root, &["--json"]).fine().json();
+        let fine = diagnosis["verdicts"].as_array().unwrap().iter();
+        for verdict in fine.filter(|verdict| verdict["outcome"] == "fine") {
+            let says = verdict["says"].as_str().unwrap();
+            let first = says.split_whitespace().next().unwrap();
+            let subject = !["it", "they", "its", "none", "never"].contains(&first);
+            assert!(subject, "{name} {}: {says}", verdict["rule"]["id"]);
+        }
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
-use crate::common::machine;
+use crate::common::{finish, machine};
 use crate::tree::Tree;
 
 #[test]
@@ -95,25 +96,54 @@ fn root_does_not_obey_a_profile_that_everybody_may_write() {
     }
     let tree = Tree::new();
     let path = tree.profile("[knobs]\nvm.swappiness = 5\n");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     let args = format!("plan {}", Tree::shown(&path));
-    tree.tune(&args)
-        .error(1, &["everybody may write to it"])
-        .hinted();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    let mode = |path: &Path, bits| {
+        fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
+    };
+    // The group counts too.
+    for bits in [0o666, 0o664] {
+        mode(&path, bits);
+        tree.tune(&args)
+            .error(1, &["root would obey", "others may write to it"])
+            .hinted();
+    }
+    mode(&path, 0o644);
     tree.tune(&args).fine();
     let above = path.parent().unwrap();
-    for (mode, safe) in [(0o777, false), (0o1777, true), (0o755, true)] {
-        fs::set_permissions(above, fs::Permissions::from_mode(mode)).unwrap();
+    for (bits, safe) in [
+        (0o777, false),
+        (0o775, false),
+        (0o1777, true),
+        (0o755, true),
+    ] {
+        mode(above, bits);
         let answer = tree.tune(&args);
         if safe {
             answer.fine();
         } else {
             answer
-                .error(1, &["may put another file in its place"])
+                .error(1, &["root would obey", "others may rename what is in it"])
                 .hinted();
         }
     }
+    // A directory further up will do as well, and so will an owner who is neither root nor the caller.
+    let inner = above.join("inner/most");
+    fs::create_dir_all(&inner).unwrap();
+    let deep = inner.join("profile.toml");
+    fs::copy(&path, &deep).unwrap();
+    mode(&deep, 0o644);
+    let args = format!("plan {}", Tree::shown(&deep));
+    tree.tune(&args).fine();
+    mode(&above.join("inner"), 0o777);
+    tree.tune(&args).error(1, &["others may rename"]);
+    mode(&above.join("inner"), 0o755);
+    std::os::unix::fs::chown(&deep, Some(65_534), None).unwrap();
+    tree.tune(&args)
+        .error(1, &["belongs to another user"])
+        .hinted();
+    let mut command = tree.command(&args);
+    command.env("SUDO_UID", "65534");
+    finish(command).fine();
 }
 
 #[test]

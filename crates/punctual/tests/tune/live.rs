@@ -63,7 +63,7 @@ impl Live {
     }
 
     /// Lists the settings as the program knows them.
-    fn knobs(&self) -> Vec<Value> {
+    pub(crate) fn knobs(&self) -> Vec<Value> {
         let list = self.tune("knobs --json").fine().json();
         list["knobs"].as_array().unwrap().clone()
     }
@@ -137,7 +137,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns a value to try, other than the present one: small steps, nothing that disturbs.
-fn other_value(knob: &Value) -> Option<String> {
+pub(crate) fn other_value(knob: &Value) -> Option<String> {
     let now = knob["value"].as_str()?;
     let words = |list: &[&str]| {
         list.iter()

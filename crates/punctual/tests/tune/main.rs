@@ -11,6 +11,7 @@
 #[expect(dead_code, reason = "shared with tests that use more of it")]
 mod common;
 
+mod alone;
 mod bad_input;
 mod boot;
 mod experiment;
@@ -19,6 +20,7 @@ mod keeper;
 mod kill;
 mod live;
 mod measure;
+mod record;
 mod study;
 mod tree;
 mod trial;

@@ -72,6 +72,11 @@ impl Tree {
         self.root().join("var/lib/punctual/tune")
     }
 
+    /// Removes the machine-wide record, if there is one.
+    pub(crate) fn lose_record(&self) {
+        drop(fs::remove_dir_all(self.root().join("run/punctual")));
+    }
+
     /// Writes a file, with a newline, as the kernel shows its own.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let full = self.root().join(path);
