@@ -63,10 +63,14 @@ pub fn list(sys: &SysRoot) -> Vec<Thread> {
         .collect()
 }
 
-/// Reads one thread, or `None` where there is none of that number.
+/// Reads one thread, or `None` where there is none of that number, or only what its parent has not
+/// asked for yet.
 pub fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
     // A thread is found under its own number too, though it is not listed there.
     let status = sys.read(&format!("/proc/{tid}/status")).ok()?;
+    if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
+        return None;
+    }
     let process = field(&status, "Tgid")?.parse().ok()?;
     read_in(sys, process, tid)
 }
@@ -131,6 +135,28 @@ fn field<'a>(status: &'a str, key: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_gone_though_nobody_asked_how() {
+        let sys = SysRoot::live();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        assert!(read(&sys, pid).is_some());
+        child.kill().unwrap();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while read(&sys, pid).is_some() && std::time::Instant::now() < end {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(read(&sys, pid).is_none());
+        assert!(
+            sys.exists(&format!("/proc/{pid}/status")),
+            "nobody has asked yet"
+        );
+        child.wait().unwrap();
+    }
 
     const STATUS: &str = "Name:\tx\nTgid:\t7\nCpus_allowed:\tf\nCpus_allowed_list:\t0-3\n";
 
