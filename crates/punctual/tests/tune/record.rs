@@ -114,10 +114,7 @@ fn a_bound_that_nobody_holds_any_more_is_not_said_to_be_held() {
     let keeper = keeper["pid"].to_string();
     machine::signal("KILL", &keeper);
     let gone = || machine::status(format!("/proc/{keeper}/status"), "State").is_empty();
-    assert!(crate::common::wait_until(
-        std::time::Duration::from_secs(10),
-        gone
-    ));
+    assert!(crate::common::wait_until(gone));
     let status = live.tune("status");
     assert!(!status.fine().stdout.contains("Held "), "{status:?}");
     assert!(
