@@ -169,6 +169,11 @@ impl StoreError {
         self.path_error().is_some_and(PathError::is_permission)
     }
 
+    /// Whether somebody else could change the store: it can be read.
+    pub fn is_unsafe(&self) -> bool {
+        matches!(self, Self::Unsafe { .. })
+    }
+
     fn path_error(&self) -> Option<&PathError> {
         match self {
             Self::Path(err) => Some(err),

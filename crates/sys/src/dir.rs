@@ -425,7 +425,7 @@ fn walk(whole: &Path, missing: Missing) -> Result<Option<Dir>, TrustError> {
             Err(Errno::NOENT) if missing == Missing::Make => {
                 match rustix::fs::mkdirat(&at, &name, Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(err) => return Err(failed("create", &below, err)),
+                    Err(err) => return Err(failed("create", whole, err)),
                 }
                 rustix::fs::openat(&at, &name, step, Mode::empty())
             }
@@ -461,9 +461,9 @@ fn walk(whole: &Path, missing: Missing) -> Result<Option<Dir>, TrustError> {
                     left.push_front(part);
                 }
             }
-            // "Not a directory" alone would not say what is one.
             _ => {
-                let err = io::Error::new(io::ErrorKind::NotADirectory, "a file is in the way");
+                let why = "Not a directory: a file is in the way";
+                let err = io::Error::new(io::ErrorKind::NotADirectory, why);
                 return Err(failed("create", &below, err));
             }
         }

@@ -80,7 +80,9 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
 fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     // Opened for writing where that is possible: the index is kept, and leftovers are cleaned.
     let store = match Store::open(home) {
-        Err(err) if err.is_read_only() || err.is_permission() => Store::open_existing(home)?,
+        Err(err) if err.is_read_only() || err.is_permission() || err.is_unsafe() => {
+            Store::open_existing(home)?
+        }
         other => other?,
     };
     let failed = |err| CliError::failed_to("list the runs").because(err);

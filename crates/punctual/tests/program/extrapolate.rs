@@ -17,6 +17,7 @@ fn extrapolate(home: &Home, latency_ns: impl FnMut(u64) -> u64, more: &[&str]) -
     let mut record = stored::record();
     record["id"] = json!("01900000-0000-7000-8000-000000000001");
     record["duration_ns"] = json!(samples * 1_000_000_u64);
+    record["total"]["count"] = json!(samples);
     let record: RunRecord = serde_json::from_value(record).unwrap();
     let store = Store::open(home.dir().join("made")).unwrap();
     let mut writer = store.begin(record.id.parse().unwrap(), Raw::Keep).unwrap();
