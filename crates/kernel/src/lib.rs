@@ -24,9 +24,13 @@ pub mod patch;
 pub mod rebase;
 pub mod source;
 
+mod beneath;
+mod file;
 mod git;
 mod target;
 mod tool;
+mod unpack;
 
 pub use target::{GuestTarget, ParseTargetError};
 pub use tool::ToolError;
+pub use unpack::UnpackError;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A Debian package of a kernel, unpacked and not installed: none of its scripts runs.
+//! A Debian package of a kernel, unpacked and not installed: none of its scripts runs, and of what is in it only
+//! image and modules are taken, as ordinary files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::tool::{ToolError, command, run};
+use crate::unpack::{Links, Packed, UnpackError, fault, unpack as write};
+
+/// The directories of a package that are taken.
+const TAKEN: [&str; 3] = ["boot", "lib/modules", "usr/lib/modules"];
 
 /// What a package has of a kernel.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -21,9 +26,17 @@ pub struct KernelPackage {
 ///
 /// # Errors
 ///
-/// Fails where `dpkg-deb` is missing, or finds no package.
-pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, ToolError> {
-    run(command("dpkg-deb").arg("-x").arg(deb).arg(directory))?;
+/// Fails where `dpkg-deb` is missing, or finds no package, and where something in it is refused.
+pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError> {
+    let packed = fs::metadata(deb).map_err(fault("read", deb))?.len();
+    let mut files = command("dpkg-deb");
+    files.arg("--fsys-tarfile").arg(deb);
+    let place = |name: &Path| {
+        let taken = TAKEN.iter().any(|taken| name.starts_with(taken));
+        taken.then(|| name.to_owned())
+    };
+    let packed = Packed::of(files, packed, &|| false)?;
+    write(packed, directory, Links::LeaveOut, &place)?;
     let image = entries(&directory.join("boot")).into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("vmlinu")
@@ -35,6 +48,8 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, ToolError> 
     if let Some(modules) = &modules
         && !modules.join("modules.dep").exists()
         && let Some(release) = modules.file_name()
+        // Else it could be an option.
+        && !release.as_encoded_bytes().starts_with(b"-")
     {
         let below = match modules.starts_with(directory.join("usr")) {
             true => directory.join("usr"),
@@ -43,7 +58,7 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, ToolError> 
         match run(command("depmod").arg("-b").arg(below).arg(release)) {
             // Whoever loads modules without that list is told by what loads them.
             Ok(_) | Err(ToolError::Missing { .. }) => {}
-            Err(err) => return Err(err),
+            Err(err) => return Err(err.into()),
         }
     }
     Ok(KernelPackage { image, modules })
@@ -78,6 +93,7 @@ mod tests {
         let deb = dir.path().join("x.deb");
         run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
         let to = dir.path().join("to");
+        fs::create_dir(&to).unwrap();
         let found = unpack(&deb, &to).unwrap();
         assert_eq!(found.image.unwrap(), to.join("boot/vmlinuz-6.12-x"));
         assert_eq!(found.modules.unwrap(), to.join("lib/modules/6.12-x"));

@@ -3,6 +3,8 @@
 
 //! Patch series: tried whole and in order beside the tree, then put in whole or not at all.
 //!
+//! Series and tree may be somebody else's: no file is reached through a symbolic link, in the tree or out of it.
+//!
 //! The files that the series touches are copied to a scratch directory, and patch(1) works there: each patch first
 //! with `--dry-run`, because a patch of which only some hunks apply leaves those behind. Only when the outcome is
 //! known are the changed files moved into the tree, each replaced as a whole, with copies of the old ones that are
@@ -39,6 +41,12 @@ pub enum PatchError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A patch touches what its headers do not name in a way that is understood.
+    #[error("a patch makes or changes {file}, which no header of it names")]
+    Unnamed {
+        /// The file.
+        file: String,
     },
     /// The tree could not be put back after a failure. This is the one case in which it is left changed.
     #[error("put back {}, whose old content is in {}", path.display(), copy.display())]

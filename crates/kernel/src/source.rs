@@ -12,6 +12,6 @@ mod what;
 
 pub use checksum::sha256;
 pub use fetch::{FetchError, Fetched, Options, fetch};
-pub use stock::{Kind, Stock, StockError};
+pub use stock::{Kind, Stock, StockError, make_private};
 pub use tree::{Tree, TreeError};
 pub use what::What;

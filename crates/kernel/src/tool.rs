@@ -27,15 +27,47 @@ const NOT_FOUND: i32 = 127;
 const PACKAGES: &[(&str, &str)] = &[
     ("apt-get", "apt"),
     ("bison", "bison"),
+    ("bzip2", "bzip2"),
     ("curl", "curl"),
     ("dpkg-deb", "dpkg"),
     ("flex", "flex"),
     ("git", "git"),
     ("grub-editenv", "grub-common"),
+    ("gzip", "gzip"),
     ("make", "make"),
     ("patch", "patch"),
-    ("tar", "tar"),
     ("xz", "xz-utils"),
+    ("zstd", "zstd"),
+];
+
+/// What make runs into where something that builds kernels is not installed, and the package that has it: programs,
+/// then headers.
+const NEEDED: [&[(&str, &str)]; 2] = [
+    &[
+        ("bc", "bc"),
+        ("bison", "bison"),
+        ("cpio", "cpio"),
+        ("flex", "flex"),
+        ("gcc", "gcc"),
+        ("ld", "binutils"),
+        ("lz4", "lz4"),
+        ("openssl", "openssl"),
+        ("pahole", "pahole"),
+        ("perl", "perl"),
+        ("python3", "python3"),
+        ("rsync", "rsync"),
+        ("xz", "xz-utils"),
+        ("zstd", "zstd"),
+    ],
+    &[
+        ("elf.h", "libelf-dev"),
+        ("gelf.h", "libelf-dev"),
+        ("libelf.h", "libelf-dev"),
+        ("openssl/", "libssl-dev"),
+        ("stdio.h", "libc6-dev"),
+        ("stdlib.h", "libc6-dev"),
+        ("zlib.h", "zlib1g-dev"),
+    ],
 ];
 
 /// A program did not do what it was to do.
@@ -47,6 +79,16 @@ pub enum ToolError {
     Missing {
         /// The program.
         program: String,
+    },
+    /// It needs something else, which is not installed.
+    #[error("{what} is not installed, and {program} needs it")]
+    Lacks {
+        /// The program.
+        program: String,
+        /// What is missing: a program, or a header.
+        what: String,
+        /// The package of Debian that has it.
+        package: &'static str,
     },
     /// It could not be started, or its output not be read.
     #[error("run {program}")]
@@ -79,11 +121,23 @@ pub enum ToolError {
 impl ToolError {
     /// Returns the package of Debian that has the missing program.
     pub fn package(&self) -> Option<&'static str> {
-        let Self::Missing { program } = self else {
-            return None;
-        };
-        let known = PACKAGES.iter().find(|(name, _)| name == program);
-        known.map(|(_, package)| *package)
+        match self {
+            Self::Missing { program } => {
+                let known = PACKAGES.iter().find(|(name, _)| name == program);
+                known.map(|(_, package)| *package)
+            }
+            Self::Lacks { package, .. } => Some(package),
+            _ => None,
+        }
+    }
+
+    /// Returns what is missing, if that is what is wrong.
+    pub fn missing(&self) -> Option<&str> {
+        match self {
+            Self::Missing { program } => Some(program),
+            Self::Lacks { what, .. } => Some(what),
+            _ => None,
+        }
     }
 
     /// Whether the end was asked for.
@@ -135,16 +189,46 @@ pub(crate) fn prepare(command: &mut Command) {
 
 /// Runs a command that takes a moment, whatever it answers.
 pub(crate) fn ask(command: &mut Command) -> Result<Answer, ToolError> {
+    let output = command.output();
+    let output = output.map_err(|source| not_started(command, source))?;
+    Ok(Answer {
+        status: output.status,
+        stdout: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+/// Makes an error of why a command could not be started.
+pub(crate) fn not_started(command: &Command, source: io::Error) -> ToolError {
     let program = name(command);
-    match command.output() {
-        Ok(output) => Ok(Answer {
-            status: output.status,
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Err(ToolError::Missing { program }),
-        Err(source) => Err(ToolError::Run { program, source }),
+    match source.kind() {
+        io::ErrorKind::NotFound => ToolError::Missing { program },
+        _ => ToolError::Run { program, source },
     }
+}
+
+/// Returns what a line of make says is not installed, and its package.
+fn needed(line: &str) -> Option<(String, &'static str)> {
+    let [programs, headers] = NEEDED;
+    let line = line.trim_end();
+    if let Some((_, rest)) = line.split_once("fatal error: ") {
+        let header = rest.strip_suffix(": No such file or directory")?;
+        let known = headers.iter().find(|(name, _)| match name.ends_with('/') {
+            true => header.starts_with(name),
+            false => header == *name,
+        });
+        return known.map(|(_, package)| (header.to_owned(), *package));
+    }
+    // `/bin/sh: 1: flex: not found`, `bash: flex: command not found`, `make[2]: flex: No such file or directory`.
+    let endings = [
+        ": not found",
+        ": command not found",
+        ": No such file or directory",
+    ];
+    let before = endings.iter().find_map(|end| line.strip_suffix(end))?;
+    let (_, name) = before.rsplit_once(": ")?;
+    let known = programs.iter().find(|(program, _)| *program == name)?;
+    Some((name.to_owned(), known.1))
 }
 
 /// Runs a command that takes a moment, and requires success.
@@ -231,6 +315,7 @@ impl<'a> Long<'a> {
             }
         });
         let mut last: std::collections::VecDeque<String> = std::collections::VecDeque::new();
+        let mut lacking = None;
         let mut asked: Option<Instant> = None;
         // Processes are this machine's, whatever is looked at otherwise.
         let sys = SysRoot::live();
@@ -243,6 +328,7 @@ impl<'a> Long<'a> {
                         writeln!(log, "{line}").map_err(failed_to_run)?;
                     }
                     heard(&line);
+                    lacking = lacking.or_else(|| needed(&line));
                     if !line.trim().is_empty() {
                         if last.len() == LAST_WORDS {
                             last.pop_front();
@@ -280,6 +366,15 @@ impl<'a> Long<'a> {
                     program: self.program.to_owned(),
                 })
             }
+            _ if self.program == "make"
+                && let Some((what, package)) = lacking =>
+            {
+                Err(ToolError::Lacks {
+                    program: self.program.to_owned(),
+                    what,
+                    package,
+                })
+            }
             _ => {
                 let mut shown = Command::new(self.program);
                 // Behind the shell's own: -c, the script, its name, the program.
@@ -290,11 +385,11 @@ impl<'a> Long<'a> {
     }
 }
 
-fn name(command: &Command) -> String {
+pub(crate) fn name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
-fn failed(command: &Command, status: ExitStatus, said: Vec<String>) -> ToolError {
+pub(crate) fn failed(command: &Command, status: ExitStatus, said: Vec<String>) -> ToolError {
     use std::os::unix::process::ExitStatusExt as _;
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
@@ -314,7 +409,7 @@ fn failed(command: &Command, status: ExitStatus, said: Vec<String>) -> ToolError
     }
 }
 
-fn last_words(text: &str) -> Vec<String> {
+pub(crate) fn last_words(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -366,6 +461,46 @@ mod tests {
         assert!(matches!(err, ToolError::Missing { .. }), "{err:?}");
         let err = run(&mut command("no-such-program")).unwrap_err();
         assert_eq!(err.to_string(), "no-such-program is not installed");
+    }
+
+    #[test]
+    fn what_make_says_is_not_installed_is_named_with_its_package() {
+        for (line, what, package) in [
+            ("/bin/sh: 1: flex: not found", "flex", "flex"),
+            ("bash: line 1: bison: command not found", "bison", "bison"),
+            ("make[2]: bc: No such file or directory", "bc", "bc"),
+            (
+                "/src/tools/objtool/include/objtool/elf.h:10:10: fatal error: gelf.h: No such file or directory",
+                "gelf.h",
+                "libelf-dev",
+            ),
+            (
+                "scripts/sign-file.c:25:10: fatal error: openssl/opensslv.h: No such file or directory",
+                "openssl/opensslv.h",
+                "libssl-dev",
+            ),
+        ] {
+            assert_eq!(needed(line), Some((what.to_owned(), package)), "{line}");
+            let dir = tempfile::tempdir().unwrap();
+            let make = |end| {
+                let rule = format!("all:\n\t@echo '{line}'; exit {end}\n");
+                std::fs::write(dir.path().join("Makefile"), rule).unwrap();
+                let mut make = Long::new("make");
+                make.command.arg("-C").arg(dir.path());
+                make.run(&|| false, |_| {})
+            };
+            let err = make(127).unwrap_err();
+            assert_eq!((err.missing(), err.package()), (Some(what), Some(package)));
+            // It is no error where make went on without it.
+            make(0).unwrap();
+        }
+        for line in [
+            "x.c:1: fatal error: own.h: No such file or directory",
+            "vim: not found",
+            "note: not found",
+        ] {
+            assert_eq!(needed(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use punctual_sys::SysRoot;
 use super::debian;
 use super::progress::{Meter, Step};
 use crate::config::{ConfigError, Configured, Wish, configure, joined};
-use crate::source::{FetchError, Kind, Stock, StockError, Tree, sha256};
+use crate::source::{FetchError, Kind, Stock, StockError, Tree, make_private, sha256};
 use crate::tool::{Long, ToolError, ask, command, has};
 
 /// User and host that kernels bear.
@@ -126,6 +126,7 @@ pub fn build(
         return Err(BuildError::Packages(missing));
     }
     let place = stock.place(Kind::Build, &order.name)?;
+    make_private(&place)?;
     let objects = place.join("obj");
     fs::create_dir_all(&objects).map_err(fault("make directory", &objects))?;
     let _lock = lock(&place, &order.name)?;

@@ -3,7 +3,10 @@
 
 //! Tries a series beside the tree, and puts it in.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use punctual_model::{
@@ -13,6 +16,7 @@ use punctual_model::{
 use super::PatchError;
 use super::series::{Patch, Series};
 use super::swap::{above, fault, swap};
+use crate::beneath::Beneath;
 use crate::tool::{Answer, ask, command};
 
 /// How much a series may miss.
@@ -33,16 +37,21 @@ pub struct Limits {
 /// Fails where a file cannot be read or written, or patch(1) is missing; the tree is as it was then. That a patch does
 /// not apply is no error here: it is in the report.
 pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport, PatchError> {
-    let scratch = tempfile::Builder::new().prefix("punctual-patch-").tempdir();
+    let scratch = tempfile::Builder::new()
+        .prefix("punctual-patch-")
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir();
     let scratch = scratch.map_err(fault("make a directory in", &std::env::temp_dir()))?;
     let copy = scratch.path().join("tree");
     fs::create_dir(&copy).map_err(fault("make directory", &copy))?;
     let files = series.files();
+    let mut beneath = Beneath::open(tree).map_err(fault("open", tree))?;
     for file in &files {
         let (from, to) = (tree.join(file), copy.join(file));
-        if from.is_file() {
+        let there = beneath.read(Path::new(file));
+        if let Some(mut there) = there.map_err(fault("patch", &from))? {
             above(&to)?;
-            fs::copy(&from, &to).map_err(fault("copy", &from))?;
+            copied(&mut there, &to).map_err(fault("copy", &from))?;
         }
     }
     let mut patches = Vec::new();
@@ -56,12 +65,18 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
         failed |= tried.outcome == PatchOutcome::Fails;
         patches.push(tried);
     }
+    only(&copy, &copy, &files)?;
     let (tree_is, changed) = if limits.trial {
         (PatchedTree::Trial, 0)
     } else if failed && !limits.leave_out {
         (PatchedTree::Unchanged, 0)
     } else {
-        let changed = swap(tree, &copy, &scratch.path().join("old"), files)?;
+        let changed = swap(
+            (tree, &mut beneath),
+            &copy,
+            &scratch.path().join("old"),
+            files,
+        )?;
         let what = if failed {
             PatchedTree::PatchedInPart
         } else {
@@ -77,6 +92,32 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
         patches,
         files: changed,
     })
+}
+
+fn copied(from: &mut File, to: &Path) -> io::Result<()> {
+    let mode = from.metadata()?.permissions().mode() & 0o777;
+    let mut options = File::options();
+    let mut copy = options.write(true).create_new(true).mode(mode).open(to)?;
+    io::copy(from, &mut copy).map(drop)
+}
+
+/// Requires that patch(1) has touched nothing but what was read in the series: the rest would be lost in silence.
+fn only(copy: &Path, directory: &Path, files: &BTreeSet<String>) -> Result<(), PatchError> {
+    let entries = fs::read_dir(directory).map_err(fault("list", directory))?;
+    for entry in entries {
+        let entry = entry.map_err(fault("list", directory))?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(fault("examine", &path))?;
+        let name = path.strip_prefix(copy).unwrap_or(&path);
+        if kind.is_dir() {
+            only(copy, &path, files)?;
+        } else if name.to_str().is_none_or(|name| !files.contains(name)) {
+            return Err(PatchError::Unnamed {
+                file: name.display().to_string(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn result(patch: &Patch, outcome: PatchOutcome) -> PatchResult {
@@ -99,7 +140,7 @@ fn try_one(
     fuzz: u8,
 ) -> Result<PatchResult, PatchError> {
     let file = scratch.join("patch");
-    fs::write(&file, &patch.text).map_err(fault("write", &file))?;
+    fs::write(&file, patch.diffs()).map_err(fault("write", &file))?;
     let answer = patch_program(copy, &file, patch.strip, fuzz, &["--dry-run", "--forward"])?;
     if !answer.status.success() {
         let backwards = patch_program(
@@ -159,6 +200,8 @@ fn patch_program(
         .arg(format!("--fuzz={fuzz}"))
         .args([
             "--batch",
+            // Nothing is fetched from a version control that a tree pretends to have.
+            "--get=0",
             "--no-backup-if-mismatch",
             "--reject-file=-",
             "--input",
@@ -231,7 +274,7 @@ mod tests {
         }
 
         fn apply(&self, limits: Limits) -> PatchReport {
-            let series = Series::read(&self.series(), self.dir.path()).unwrap();
+            let series = Series::read(&self.series(), self.dir.path(), &|| false).unwrap();
             apply(&self.tree(), &series, limits).unwrap()
         }
 
@@ -336,6 +379,64 @@ mod tests {
             }]
         );
         assert_eq!(place.content(), before);
+    }
+
+    #[test]
+    fn a_tree_whose_directories_lead_elsewhere_is_left_alone() {
+        use std::os::unix::fs::symlink;
+        let place = Place::new(&[(
+            "1.patch",
+            "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n 1\n-2\n+two\n 3\n 4\n\
+             --- a/out/theirs\n+++ b/out/theirs\n@@ -1 +1 @@\n-theirs\n+ours\n\
+             --- /dev/null\n+++ b/out/made\n@@ -0,0 +1 @@\n+made\n",
+        )]);
+        let outside = place.dir.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("theirs"), "theirs\n").unwrap();
+        symlink(&outside, place.tree().join("out")).unwrap();
+        let series = Series::read(&place.series(), place.dir.path(), &|| false).unwrap();
+        let err = apply(&place.tree(), &series, Limits::default()).unwrap_err();
+        assert!(
+            matches!(
+                err,
+                PatchError::File {
+                    action: "patch",
+                    ..
+                }
+            ),
+            "{err:?}"
+        );
+        assert_eq!(fs::read(outside.join("theirs")).unwrap(), b"theirs\n");
+        assert!(!outside.join("made").exists());
+        assert_eq!(fs::read(place.tree().join("f")).unwrap(), BASE.as_bytes());
+    }
+
+    #[test]
+    fn a_patch_makes_no_link_no_privileged_file_and_runs_no_script() {
+        use std::os::unix::fs::MetadataExt as _;
+        let link = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n\
+                    +/etc/passwd\n\\ No newline at end of file\n";
+        let place = Place::new(&[("1.patch", link)]);
+        let series = Series::read(&place.series(), place.dir.path(), &|| false).unwrap();
+        let err = apply(&place.tree(), &series, Limits::default()).unwrap_err();
+        assert!(
+            matches!(
+                err,
+                PatchError::File {
+                    action: "put in",
+                    ..
+                }
+            ),
+            "{err:?}"
+        );
+        assert!(fs::symlink_metadata(place.tree().join("l")).is_err());
+        let suid = "1d\n.\nw\ndiff --git a/s b/s\nnew file mode 106777\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+x\n\
+                    1d\n.\nw\n";
+        let place = Place::new(&[("1.patch", suid)]);
+        place.apply(Limits::default());
+        let mode = fs::metadata(place.tree().join("s")).unwrap().mode();
+        assert_eq!(mode & 0o7022, 0, "{mode:o}");
+        assert_eq!(fs::read(place.tree().join("f")).unwrap(), BASE.as_bytes());
     }
 
     #[test]

@@ -5,13 +5,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::tool::{ToolError, command, run};
+use crate::file::{read_whole, size};
+use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 
-/// No patch is longer: the whole real-time series for 6.1 in one file has 0.4 MB.
-const LONGEST: u64 = 256 << 20;
+/// No patch is longer: the whole real-time series for 6.1 in one file has 0.4 MB, that from 6.11 to 6.12 has 60 MB.
+const LONGEST: u64 = 128 << 20;
+/// Nor are all of a series together.
+const LONGEST_SERIES: usize = 256 << 20;
+/// No file with the order of patches is longer.
+const LONGEST_LIST: u64 = 1 << 20;
 /// Directories of a tarball that are looked through for patches.
 const DEEPEST: usize = 6;
 
@@ -23,6 +28,33 @@ pub struct Series {
     /// The patches.
     pub patches: Vec<Patch>,
 }
+
+/// What a line of a patch says, where it is no part of a message.
+enum Line<'a> {
+    /// A path of a header, with a time stamp behind it.
+    Path(&'a str),
+    /// A path that git has moved or copied.
+    Renamed(&'a str),
+    /// A line that patch(1) gets, with its end.
+    Kept(&'a [u8]),
+    /// A change that is not text.
+    Binary,
+    /// A header that no hunk follows.
+    Empty,
+}
+
+/// How git says that it has moved or copied a file.
+const RENAMES: [&str; 4] = ["rename from ", "rename to ", "copy from ", "copy to "];
+/// Further lines that git writes in front of hunks.
+const EXTENDED: [&str; 7] = [
+    "index ",
+    "old mode ",
+    "new mode ",
+    "new file mode ",
+    "deleted file mode ",
+    "similarity index ",
+    "dissimilarity index ",
+];
 
 /// One patch.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,7 +85,27 @@ pub enum SeriesError {
         /// The tarball or compressed patch.
         path: PathBuf,
         /// What failed.
-        source: ToolError,
+        source: UnpackError,
+    },
+    /// It is more than any series has.
+    #[error("{} unpacks to more than {}", path.display(), size(LONGEST_SERIES as u64))]
+    TooLong {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// A part of it changes nothing.
+    #[error(
+        "patch {name} names no file that it changes, or no change of one: it is no unified diff, or cut short"
+    )]
+    Nothing {
+        /// The patch.
+        name: String,
+    },
+    /// It changes what is no text.
+    #[error("patch {name} changes a binary file, which patch(1) cannot do")]
+    Binary {
+        /// The patch.
+        name: String,
     },
     /// Nothing in it is a patch.
     #[error("{} has no patch in it", path.display())]
@@ -87,12 +139,13 @@ impl Series {
     /// # Errors
     ///
     /// Fails where something cannot be read, and where there is no patch.
-    pub fn read(path: &Path, scratch: &Path) -> Result<Self, SeriesError> {
+    pub fn read(path: &Path, scratch: &Path, stop: &dyn Fn() -> bool) -> Result<Self, SeriesError> {
+        let reader = Reader { stop };
         let meta = fs::metadata(path).map_err(|source| read_fault(path, source))?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
         let patches = if meta.is_dir() {
-            directory(path)?
+            reader.directory(path)?
         } else if is_tarball(&name) {
             let to = scratch.join("series");
             let unpack = |source| SeriesError::Unpack {
@@ -100,28 +153,29 @@ impl Series {
                 source,
             };
             fs::create_dir_all(&to).map_err(|source| read_fault(&to, source))?;
-            run(command("tar").arg("-C").arg(&to).arg("-xf").arg(path)).map_err(unpack)?;
+            Packed::open(path, stop)
+                .and_then(|packed| {
+                    write(packed, &to, Links::LeaveOut, &|name| Some(name.to_owned()))
+                })
+                .map_err(unpack)?;
             let found = find_series(&to, DEEPEST).map_or_else(|| find_patches(&to, DEEPEST), Some);
             match found {
-                Some(found) => directory(&found)?,
+                Some(found) => reader.directory(&found)?,
                 None => Vec::new(),
             }
         } else {
             vec![Patch {
-                text: content(path)?,
+                text: reader.content(path)?,
                 name,
                 strip: 1,
             }]
         };
-        let patches: Vec<Patch> = patches
-            .into_iter()
-            .filter(|p| !p.files().is_empty())
-            .collect();
         if patches.is_empty() {
             return Err(SeriesError::Empty {
                 path: path.to_owned(),
             });
         }
+        patches.iter().try_for_each(Patch::check)?;
         let series = Self {
             from: path.to_owned(),
             patches,
@@ -156,44 +210,103 @@ impl Series {
 impl Patch {
     /// Returns the files that it touches, also those that it renames from and to.
     pub(crate) fn files(&self) -> BTreeSet<String> {
-        let text = String::from_utf8_lossy(&self.text);
         let mut files = BTreeSet::new();
-        let mut lines = text.lines().peekable();
+        self.read(&mut |line| match line {
+            Line::Path(path) => files.extend(self.path(path)),
+            // These have no a/ and b/ in front.
+            Line::Renamed(path) => drop(files.insert(path.trim().to_owned())),
+            Line::Kept(_) | Line::Binary | Line::Empty => {}
+        });
+        files
+    }
+
+    /// Requires that all of it is what patch(1) puts in: what it leaves out, it leaves out without a word.
+    fn check(&self) -> Result<(), SeriesError> {
+        let (mut binary, mut empty) = (false, self.files().is_empty());
+        self.read(&mut |line| match line {
+            Line::Binary => binary = true,
+            Line::Empty => empty = true,
+            Line::Path(_) | Line::Renamed(_) | Line::Kept(_) => {}
+        });
+        let name = self.name.clone();
+        match (binary, empty) {
+            (true, _) => Err(SeriesError::Binary { name }),
+            (false, true) => Err(SeriesError::Nothing { name }),
+            (false, false) => Ok(()),
+        }
+    }
+
+    /// Returns its headers and hunks and nothing around them: patch(1) takes lines of a message for an ed script, and
+    /// runs that.
+    pub(crate) fn diffs(&self) -> Vec<u8> {
+        let mut diffs = Vec::new();
+        self.read(&mut |line| {
+            if let Line::Kept(line) = line {
+                diffs.extend_from_slice(line);
+            }
+        });
+        diffs
+    }
+
+    /// Reads it as a unified diff, as git and diff(1) write it.
+    fn read(&self, heard: &mut dyn FnMut(Line<'_>)) {
+        let mut lines = self.text.split_inclusive(|byte| *byte == b'\n').peekable();
         // Lines that a hunk still has: a removed line may begin with `-- `.
         let mut left = (0_u64, 0_u64);
-        while let Some(line) = lines.next() {
+        let mut behind_hunk = false;
+        while let Some(raw) = lines.next() {
             if left != (0, 0) {
-                match line.bytes().next() {
+                match raw.first() {
                     Some(b'-') => left.0 = left.0.saturating_sub(1),
                     Some(b'+') => left.1 = left.1.saturating_sub(1),
                     Some(b'\\') => {}
                     _ => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
                 }
+                behind_hunk = true;
+                heard(Line::Kept(raw));
                 continue;
             }
+            // That the file does not end in a newline belongs to the line before.
+            if std::mem::take(&mut behind_hunk) && raw.starts_with(b"\\ ") {
+                heard(Line::Kept(raw));
+                continue;
+            }
+            let line = String::from_utf8_lossy(raw);
+            let line = line.trim_end_matches(['\n', '\r']);
             if let Some(header) = line.strip_prefix("@@ ") {
                 left = hunk(header).unwrap_or_default();
+                heard(Line::Kept(raw));
             } else if let Some(path) = line.strip_prefix("--- ") {
-                if let Some(other) = lines.peek().and_then(|next| next.strip_prefix("+++ ")) {
-                    files.extend(self.path(path));
-                    files.extend(self.path(other));
+                let Some(next) = lines.next_if(|next| next.starts_with(b"+++ ")) else {
+                    continue;
+                };
+                let other = String::from_utf8_lossy(next.get(4..).unwrap_or_default());
+                heard(Line::Path(path));
+                heard(Line::Path(other.trim_end_matches(['\n', '\r'])));
+                heard(Line::Kept(raw));
+                heard(Line::Kept(next));
+                if !lines.peek().is_some_and(|next| next.starts_with(b"@@ ")) {
+                    heard(Line::Empty);
                 }
-            } else if let Some(path) = ["rename from ", "rename to ", "copy from ", "copy to "]
-                .iter()
-                .find_map(|word| line.strip_prefix(word))
-            {
-                // These have no a/ and b/ in front.
-                files.insert(path.trim().to_owned());
+            } else if let Some(path) = RENAMES.iter().find_map(|word| line.strip_prefix(word)) {
+                heard(Line::Renamed(path));
+                heard(Line::Kept(raw));
             } else if let Some(both) = line.strip_prefix("diff --git ") {
                 // Empty files and changes of mode have no other lines.
                 let mut both = both.split_whitespace();
                 if let (Some(a), Some(b), None) = (both.next(), both.next(), both.next()) {
-                    files.extend(self.path(a));
-                    files.extend(self.path(b));
+                    heard(Line::Path(a));
+                    heard(Line::Path(b));
                 }
+                heard(Line::Kept(raw));
+            } else if line == "GIT binary patch"
+                || (line.starts_with("Binary files ") && line.ends_with(" differ"))
+            {
+                heard(Line::Binary);
+            } else if EXTENDED.iter().any(|word| line.starts_with(word)) {
+                heard(Line::Kept(raw));
             }
         }
-        files
     }
 
     /// Strips a path of a header, without the time stamp behind it; nothing for `/dev/null`.
@@ -227,32 +340,68 @@ fn is_tarball(name: &str) -> bool {
     name.contains(".tar") || [".tgz", ".txz"].iter().any(|end| name.ends_with(end))
 }
 
-/// Reads the patches of a directory, in the order of its `series` file, else by name.
-fn directory(path: &Path) -> Result<Vec<Patch>, SeriesError> {
-    let series = path.join("series");
-    if !series.is_file() {
-        let mut names: Vec<PathBuf> = entries(path)
-            .into_iter()
-            .filter(|entry| entry.is_file() && is_patch(entry))
-            .collect();
-        names.sort();
-        return names
-            .iter()
-            .map(|file| {
-                Ok(Patch {
-                    name: file
-                        .file_name()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned(),
-                    text: content(file)?,
-                    strip: 1,
-                })
-            })
-            .collect();
+/// Reads the parts of a series.
+struct Reader<'a> {
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Reader<'_> {
+    /// Reads the patches of a directory, in the order of its `series` file, else by name.
+    fn directory(&self, path: &Path) -> Result<Vec<Patch>, SeriesError> {
+        let series = path.join("series");
+        let names = match series.is_file() {
+            true => listed(&series)?,
+            false => by_name(path),
+        };
+        let mut patches = Vec::new();
+        let mut length = 0;
+        for (name, strip) in names {
+            let text = self.content(&path.join(&name))?;
+            length += text.len();
+            if length > LONGEST_SERIES {
+                return Err(SeriesError::TooLong {
+                    path: path.to_owned(),
+                });
+            }
+            patches.push(Patch { name, text, strip });
+        }
+        Ok(patches)
     }
-    let text = content(&series)?;
-    let mut patches = Vec::new();
+
+    /// Reads a patch, unpacked.
+    fn content(&self, path: &Path) -> Result<Vec<u8>, SeriesError> {
+        let packed = Packed::open(path, self.stop);
+        let bytes = packed.and_then(|packed| packed.at_most(LONGEST).read_to_end());
+        bytes.map_err(|source| match source {
+            UnpackError::File { source, .. } => read_fault(path, source),
+            source => SeriesError::Unpack {
+                path: path.to_owned(),
+                source,
+            },
+        })
+    }
+}
+
+/// Returns the patches of a directory by name, without the letter that `git format-patch` puts in front.
+fn by_name(path: &Path) -> Vec<(String, usize)> {
+    let patches = entries(path)
+        .into_iter()
+        .filter(|entry| entry.is_file() && is_patch(entry));
+    let names = patches.map(|entry| {
+        let name = entry.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    });
+    let mut names: Vec<String> = names
+        .filter(|name| !name.ends_with("0000-cover-letter.patch"))
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| (name, 1)).collect()
+}
+
+/// Reads the file with the order of patches: `NAME` or `NAME -pN` a line.
+fn listed(series: &Path) -> Result<Vec<(String, usize)>, SeriesError> {
+    let text = read_whole(series, LONGEST_LIST).map_err(|source| read_fault(series, source))?;
+    let mut names = Vec::new();
     for (index, line) in String::from_utf8_lossy(&text).lines().enumerate() {
         let mut words = line
             .split('#')
@@ -261,9 +410,9 @@ fn directory(path: &Path) -> Result<Vec<Patch>, SeriesError> {
             .split_whitespace();
         let Some(name) = words.next() else { continue };
         let odd = || SeriesError::Line {
-            path: series.clone(),
+            path: series.to_owned(),
             line: index + 1,
-            text: line.to_owned(),
+            text: line.chars().take(200).collect(),
         };
         let strip = match words.next() {
             None => 1,
@@ -278,13 +427,9 @@ fn directory(path: &Path) -> Result<Vec<Patch>, SeriesError> {
         if outside || words.next().is_some() {
             return Err(odd());
         }
-        patches.push(Patch {
-            name: name.to_owned(),
-            text: content(&path.join(name))?,
-            strip,
-        });
+        names.push((name.to_owned(), strip));
     }
-    Ok(patches)
+    Ok(names)
 }
 
 fn is_patch(path: &Path) -> bool {
@@ -344,26 +489,6 @@ fn collect(path: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Reads a patch, unpacked.
-fn content(path: &Path) -> Result<Vec<u8>, SeriesError> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
-        .map_err(|source| read_fault(path, source))?;
-    let with = match path.extension().and_then(|end| end.to_str()) {
-        Some("xz") => "xz",
-        Some("gz") => "gzip",
-        Some("zst") => "zstd",
-        _ => return Ok(bytes),
-    };
-    let answer = run(command(with).args(["-dc", "--"]).arg(path));
-    let answer = answer.map_err(|source| SeriesError::Unpack {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(answer.stdout)
-}
-
 fn read_fault(path: &Path, source: io::Error) -> SeriesError {
     SeriesError::Read {
         path: path.to_owned(),
@@ -374,6 +499,10 @@ fn read_fault(path: &Path, source: io::Error) -> SeriesError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(path: &Path, scratch: &Path) -> Result<Series, SeriesError> {
+        Series::read(path, scratch, &|| false)
+    }
 
     fn patch(text: &str) -> Patch {
         Patch {
@@ -403,7 +532,7 @@ mod tests {
         );
         write("a.patch", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n");
         write("z.patch", "--- f\n+++ f\n@@ -1 +1 @@\n-0\n+1\n");
-        let series = Series::read(dir.path(), dir.path()).unwrap();
+        let series = read(dir.path(), dir.path()).unwrap();
         let names: Vec<_> = series
             .patches
             .iter()
@@ -412,12 +541,10 @@ mod tests {
         assert_eq!(names, [("z.patch", 0), ("a.patch", 1)]);
         assert_eq!(series.files().into_iter().collect::<Vec<_>>(), ["f"]);
         write("series", "a.patch --fuzz\n");
-        let err = Series::read(dir.path(), dir.path())
-            .unwrap_err()
-            .to_string();
+        let err = read(dir.path(), dir.path()).unwrap_err().to_string();
         assert!(err.ends_with("series, line 1: `a.patch --fuzz`"), "{err}");
         write("series", "../a.patch\n");
-        Series::read(dir.path(), dir.path()).unwrap_err();
+        read(dir.path(), dir.path()).unwrap_err();
     }
 
     #[test]
@@ -434,11 +561,96 @@ mod tests {
                 format!("--- {bad}\n+++ {bad}\n@@ -1 +1 @@\n-1\n+2\n"),
             )
             .unwrap();
-            let err = Series::read(&file, dir.path()).unwrap_err();
+            let err = read(&file, dir.path()).unwrap_err();
             assert!(matches!(err, SeriesError::Outside { .. }), "{bad}: {err:?}");
         }
         fs::write(dir.path().join("none.patch"), "no patch\n").unwrap();
-        let err = Series::read(&dir.path().join("none.patch"), dir.path()).unwrap_err();
+        let err = read(&dir.path().join("none.patch"), dir.path()).unwrap_err();
+        assert!(matches!(err, SeriesError::Nothing { .. }), "{err:?}");
+        fs::create_dir(dir.path().join("empty")).unwrap();
+        let err = read(&dir.path().join("empty"), dir.path()).unwrap_err();
         assert!(matches!(err, SeriesError::Empty { .. }), "{err:?}");
+    }
+
+    #[test]
+    fn an_entry_of_a_series_that_changes_nothing_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        write("1.patch", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n");
+        // A context diff, an ed script, and one that lost its headers in a mail.
+        for text in [
+            "*** a/g\n--- b/g\n***************\n*** 1 ****\n! 1\n--- 1 ----\n! 2\n",
+            "1d\n.\nw\n",
+            "> --- a/g\n> +++ b/g\n> @@ -1 +1 @@\n",
+            "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n--- a/g\n+++ b/g\n1d\n.\nw\n",
+        ] {
+            for series in [None, Some("1.patch\n2.patch\n")] {
+                write("2.patch", text);
+                if let Some(series) = series {
+                    write("series", series);
+                }
+                let err = read(dir.path(), dir.path()).unwrap_err().to_string();
+                assert!(err.starts_with("patch 2.patch names no file"), "{err}");
+            }
+            fs::remove_file(dir.path().join("series")).unwrap();
+        }
+        write(
+            "2.patch",
+            "diff --git a/x b/x\nGIT binary patch\nliteral 3\n",
+        );
+        let err = read(dir.path(), dir.path()).unwrap_err();
+        assert!(matches!(err, SeriesError::Binary { .. }), "{err:?}");
+        fs::remove_file(dir.path().join("2.patch")).unwrap();
+        // What git puts in front of a series is a letter.
+        write("v2-0000-cover-letter.patch", "Subject: [PATCH 0/1]\n");
+        assert_eq!(read(dir.path(), dir.path()).unwrap().patches.len(), 1);
+    }
+
+    #[test]
+    fn patch_gets_headers_and_hunks_alone() {
+        let text = "From: x\n\n1d\n!touch /tmp/x\n.\n---\n f | 2\ndiff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n\
+                    @@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n2d\n-- \n2.39\n";
+        let diffs = String::from_utf8(patch(text).diffs()).unwrap();
+        assert_eq!(
+            diffs,
+            "diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn a_packed_patch_that_is_a_bomb_and_a_file_that_is_none_are_refused() {
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().unwrap();
+        let bomb = dir.path().join("bomb.patch.gz");
+        let mut gz = flate2::write::GzEncoder::new(
+            fs::File::create(&bomb).unwrap(),
+            flate2::Compression::best(),
+        );
+        gz.write_all(b"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n")
+            .unwrap();
+        let zeros = vec![b'\n'; 1 << 20];
+        for _ in 0..100 {
+            gz.write_all(&zeros).unwrap();
+        }
+        gz.finish().unwrap();
+        let err = read(&bomb, dir.path()).unwrap_err();
+        let source = std::error::Error::source(&err).unwrap().to_string();
+        assert!(
+            source.starts_with("it unpacks to more than"),
+            "{err}: {source}"
+        );
+        // Nobody waits for a FIFO or reads a device to its end.
+        let series = dir.path().join("s");
+        fs::create_dir(&series).unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(series.join("a.patch"))
+            .status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", series.join("b.patch")).unwrap();
+        for name in ["a.patch", "b.patch"] {
+            fs::write(series.join("series"), name).unwrap();
+            let err = read(&series, dir.path()).unwrap_err();
+            assert!(matches!(err, SeriesError::Read { .. }), "{err:?}");
+        }
     }
 }

@@ -3,18 +3,30 @@
 
 //! Puts changed files into a tree, all or none.
 
-use std::fs;
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Stat;
+
 use super::PatchError;
+use crate::beneath::{Beneath, own_as};
 
 /// A file that is replaced, made or removed.
 #[derive(Debug)]
 struct Moved {
-    path: PathBuf,
-    /// Where its old content is, if it was there.
-    old: Option<PathBuf>,
+    file: PathBuf,
+    /// What it was, if it was there.
+    old: Option<Stat>,
+}
+
+/// The directories between which files are moved.
+struct Places<'a> {
+    tree: &'a Path,
+    beneath: &'a mut Beneath,
+    kept: &'a Path,
+    keep: Beneath,
 }
 
 /// Brings the named files of `tree` to what they are in `changed`, and returns how many differ. Old content is kept
@@ -24,18 +36,25 @@ struct Moved {
 ///
 /// Fails where a file cannot be read or written; then the tree is as it was.
 pub(crate) fn swap(
-    tree: &Path,
+    (tree, beneath): (&Path, &mut Beneath),
     changed: &Path,
     kept: &Path,
     files: impl IntoIterator<Item = String>,
 ) -> Result<u64, PatchError> {
+    fs::create_dir_all(kept).map_err(fault("make directory", kept))?;
+    let mut places = Places {
+        tree,
+        beneath,
+        kept,
+        keep: Beneath::open(kept).map_err(fault("open", kept))?,
+    };
+    let mut from = Beneath::open(changed).map_err(fault("open", changed))?;
     let mut done: Vec<Moved> = Vec::new();
     for file in files {
-        let (from, to, copy) = (changed.join(&file), tree.join(&file), kept.join(&file));
-        match one(&from, &to, &copy) {
+        match places.one(&mut from, Path::new(&file)) {
             Ok(moved) => done.extend(moved),
             Err(err) => {
-                back(done)?;
+                places.back(done)?;
                 return Err(err);
             }
         }
@@ -43,81 +62,105 @@ pub(crate) fn swap(
     Ok(u64::try_from(done.len()).unwrap_or(u64::MAX))
 }
 
-fn one(from: &Path, to: &Path, copy: &Path) -> Result<Option<Moved>, PatchError> {
-    let new = content(from)?;
-    let old = content(to)?;
-    if new == old {
-        return Ok(None);
-    }
-    let moved = Moved {
-        path: to.to_owned(),
-        old: old.is_some().then(|| copy.to_owned()),
-    };
-    if old.is_some() {
-        above(copy)?;
-        fs::copy(to, copy).map_err(fault("copy", to))?;
-    }
-    if new.is_some() {
-        above(to)?;
-        place(from, to)?;
-    } else {
-        fs::remove_file(to).map_err(fault("remove", to))?;
-    }
-    Ok(Some(moved))
-}
-
-/// Replaces `to` by a copy of `from`: it is there whole, old or new.
-fn place(from: &Path, to: &Path) -> Result<(), PatchError> {
-    let mut name = to.file_name().unwrap_or_default().to_owned();
-    name.push(".punctual-new");
-    let temporary = to.with_file_name(name);
-    fs::copy(from, &temporary)
-        .and_then(|_| fs::rename(&temporary, to))
-        .map_err(|source| {
-            drop(fs::remove_file(&temporary));
-            fault("write", to)(source)
-        })
-}
-
-fn back(done: Vec<Moved>) -> Result<(), PatchError> {
-    for moved in done.into_iter().rev() {
-        let result = match &moved.old {
-            Some(copy) => place(copy, &moved.path),
-            None => fs::remove_file(&moved.path).map_err(fault("remove", &moved.path)),
+impl Places<'_> {
+    fn one(&mut self, changed: &mut Beneath, file: &Path) -> Result<Option<Moved>, PatchError> {
+        let full = self.tree.join(file);
+        let new = content(changed, file).map_err(fault("put in", &full))?;
+        let old = content(self.beneath, file).map_err(fault("replace", &full))?;
+        let same = match (&new, &old) {
+            (None, None) => true,
+            (Some((new, mode)), Some((old, stat))) => {
+                new == old && mode.st_mode & 0o777 == stat.st_mode & 0o777
+            }
+            _ => false,
         };
-        if let Err(PatchError::File { source, .. }) = result {
-            return Err(PatchError::NotRestored {
-                copy: moved.old.unwrap_or_default(),
-                path: moved.path,
-                source,
-            });
+        if same {
+            return Ok(None);
         }
+        if let Some((bytes, stat)) = &old {
+            place(&mut self.keep, file, bytes, stat.st_mode, None)
+                .map_err(fault("keep a copy of", &full))?;
+        }
+        let old = old.map(|(_, stat)| stat);
+        match new {
+            Some((bytes, stat)) => {
+                // Of a file that a patch makes, it says only whether it can be executed.
+                let mode = match &old {
+                    Some(_) => stat.st_mode & 0o777,
+                    None => stat.st_mode & 0o755,
+                };
+                place(self.beneath, file, &bytes, mode, old.as_ref())
+                    .map_err(fault("write", &full))?;
+            }
+            None => self.beneath.remove(file).map_err(fault("remove", &full))?,
+        }
+        Ok(Some(Moved {
+            file: file.to_owned(),
+            old,
+        }))
     }
-    Ok(())
+
+    fn back(&mut self, done: Vec<Moved>) -> Result<(), PatchError> {
+        for Moved { file, old } in done.into_iter().rev() {
+            let result = match &old {
+                None => self.beneath.remove(&file),
+                Some(stat) => match content(&mut self.keep, &file) {
+                    Ok(Some((bytes, _))) => {
+                        place(self.beneath, &file, &bytes, stat.st_mode, Some(stat))
+                    }
+                    Ok(None) => Err(io::ErrorKind::NotFound.into()),
+                    Err(err) => Err(err),
+                },
+            };
+            if let Err(source) = result {
+                return Err(PatchError::NotRestored {
+                    copy: self.kept.join(&file),
+                    path: self.tree.join(&file),
+                    source,
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Reads a regular file with its permissions; nothing where there is none. A symbolic link is not followed: it could
-/// lead out of the tree.
-fn content(path: &Path) -> Result<Option<(Vec<u8>, u32)>, PatchError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_file() => {
-            let bytes = fs::read(path).map_err(fault("read", path))?;
-            Ok(Some((bytes, meta.permissions().mode())))
-        }
-        Ok(_) => Err(fault("replace", path)(io::Error::other(
-            "it is no regular file",
-        ))),
-        Err(err)
-            if matches!(
-                err.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(err) => Err(fault("read", path)(err)),
+/// Replaces a file: it is there whole, old or new. `like` is whose it is.
+fn place(
+    beneath: &mut Beneath,
+    file: &Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<&Stat>,
+) -> io::Result<()> {
+    use std::io::Write as _;
+    let name = file.file_name().unwrap_or_default();
+    let mut temporary = name.to_owned();
+    temporary.push(".punctual-new");
+    let temporary = file.with_file_name(temporary);
+    // What a crash left goes; a link is not followed.
+    drop(beneath.remove(&temporary));
+    let mut made: File = beneath.create(&temporary, 0o600)?;
+    let written = made
+        .write_all(bytes)
+        .and_then(|()| like.map_or(Ok(()), |stat| own_as(&made, stat)))
+        .and_then(|()| made.set_permissions(Permissions::from_mode(mode & 0o777)))
+        .and_then(|()| beneath.rename(&temporary, name));
+    if written.is_err() {
+        drop(beneath.remove(&temporary));
     }
+    written
+}
+
+/// Reads a regular file and what it is; nothing where there is none. A symbolic link, or one on the way to it, is
+/// an error: it could lead out of the tree.
+fn content(beneath: &mut Beneath, file: &Path) -> io::Result<Option<(Vec<u8>, Stat)>> {
+    use std::io::Read as _;
+    let Some(mut there) = beneath.read(file)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    there.read_to_end(&mut bytes)?;
+    Ok(Some((bytes, rustix::fs::fstat(&there)?)))
 }
 
 pub(crate) fn above(path: &Path) -> Result<(), PatchError> {
@@ -157,7 +200,12 @@ mod tests {
         // What is to be replaced is a directory: that fails for root too.
         fs::create_dir_all(at("tree/z")).unwrap();
         let files = ["a", "gone", "made", "z"].map(str::to_owned);
-        let err = swap(&at("tree"), &at("new"), &at("kept"), files.clone()).unwrap_err();
+        let put_in = |files: [String; 4]| {
+            let tree = at("tree");
+            let mut beneath = Beneath::open(&tree).unwrap();
+            swap((&tree, &mut beneath), &at("new"), &at("kept"), files)
+        };
+        let err = put_in(files.clone()).unwrap_err();
         assert!(
             matches!(
                 err,
@@ -172,10 +220,7 @@ mod tests {
         assert_eq!(fs::read(at("tree/gone")).unwrap(), b"was");
         assert!(!at("tree/made").exists());
         fs::remove_dir(at("tree/z")).unwrap();
-        assert_eq!(
-            swap(&at("tree"), &at("new"), &at("kept"), files).unwrap(),
-            4
-        );
+        assert_eq!(put_in(files).unwrap(), 4);
         assert!(!at("tree/gone").exists());
         assert_eq!(fs::read(at("tree/z")).unwrap(), b"new");
     }

@@ -4,7 +4,7 @@
 //! Checksums of what is fetched, and whom they are compared with.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::fetch::FetchError;
 use super::stock::{StockError, fault};
 use crate::config::hex;
+use crate::file::{open_regular, too_long};
 use crate::tool::{ToolError, ask, command};
 
 /// Returns the SHA-256 of a file, in hexadecimal digits.
@@ -30,6 +31,31 @@ pub fn sha256(path: &Path) -> Result<String, StockError> {
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
             Err(err) => return Err(fault("read", path)(err)),
         }
+    }
+}
+
+/// Copies a file to `to`, and returns the SHA-256 of what was copied: whoever changes the file afterwards changes
+/// nothing any more.
+pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, StockError> {
+    let mut file = open_regular(from).map_err(fault("read", from))?;
+    let mut copy = File::create_new(to).map_err(fault("make", to))?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut copied = 0;
+    loop {
+        let count = match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(count) => count,
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
+            Err(err) => return Err(fault("read", from)(err)),
+        };
+        copied += count as u64;
+        if copied > most {
+            return Err(fault("read", from)(too_long(most)));
+        }
+        let bytes = buffer.get(..count).unwrap_or_default();
+        hash.update(bytes);
+        copy.write_all(bytes).map_err(fault("write", to))?;
     }
 }
 

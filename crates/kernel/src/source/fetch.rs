@@ -7,15 +7,19 @@
 //! which apt has verified by their signature; that of a tarball with what the user gave.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use punctual_model::{KernelImage, KernelSource, SourceOrigin};
 
-use super::checksum::{compare, sha256};
+use super::checksum::{compare, take};
 use super::stock::{Kind, Stock, StockError, fault};
 use super::tree::{Tree, TreeError};
 use super::what::What;
 use crate::tool::{Long, ToolError, command, run};
+use crate::unpack::{Links, Packed, UnpackError, unpack};
+
+/// No tarball is longer: those of Linux have some 150 MB.
+const LONGEST: u64 = 4 << 30;
 
 /// Something could not be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +50,32 @@ pub enum FetchError {
         expected: String,
         /// Who says so.
         by: String,
+    },
+    /// Nothing says that what comes is what was meant.
+    #[error(
+        "{address}: what comes over {scheme} can be changed on the way, and no --sha256 says what it must be"
+    )]
+    Unverified {
+        /// The address.
+        address: String,
+        /// `http`, `git`.
+        scheme: &'static str,
+    },
+    /// The archive.
+    #[error("unpack {file}")]
+    Unpack {
+        /// The archive.
+        file: String,
+        /// Why not.
+        source: UnpackError,
+    },
+    /// A field of a package is none.
+    #[error("the package says {field} `{value}`, which cannot be one")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// What it says.
+        value: String,
     },
     /// A checksum was given for what has none.
     #[error("--sha256: {0} has no checksum")]
@@ -112,7 +142,7 @@ pub fn fetch(
 pub(super) struct Fetch<'a> {
     pub(super) stock: &'a Stock,
     pub(super) options: &'a Options,
-    stop: &'a dyn Fn() -> bool,
+    pub(super) stop: &'a dyn Fn() -> bool,
 }
 
 impl Fetch<'_> {
@@ -128,6 +158,12 @@ impl Fetch<'_> {
     }
 
     fn address(&self, address: &str) -> Result<Fetched, FetchError> {
+        if address.starts_with("http://") && self.options.sha256.is_none() {
+            return Err(FetchError::Unverified {
+                address: address.to_owned(),
+                scheme: "http",
+            });
+        }
         let scratch = self.stock.begin(Kind::Source)?;
         let name = address
             .rsplit('/')
@@ -146,12 +182,28 @@ impl Fetch<'_> {
                 "--show-error",
                 "--proto",
                 "=https,http,file",
-                "--output",
+                "--proto-redir",
+                // With a checksum it does not matter who answers.
+                if self.options.sha256.is_some() {
+                    "=https,http"
+                } else {
+                    "=https"
+                },
+                "--max-filesize",
             ])
+            .arg(LONGEST.to_string())
+            .arg("--output")
             .arg(&file)
             .arg("--")
             .arg(address);
-        self.long(curl)?;
+        // Who sends does not always say how much.
+        let too_long = || fs::metadata(&file).is_ok_and(|meta| meta.len() > LONGEST);
+        let loaded = curl.run(&|| (self.stop)() || too_long(), |_| {});
+        if too_long() {
+            let source = crate::file::too_long(LONGEST);
+            return Err(fault("download", address.as_ref())(source).into());
+        }
+        loaded?;
         self.tarball(&file, address)
     }
 
@@ -164,10 +216,12 @@ impl Fetch<'_> {
         let stem = file.split(".tar").next().unwrap_or(&file);
         let name = self.name(stem.trim_end_matches(".tgz"));
         self.stock.free(Kind::Source, &name)?;
-        let sha256 = sha256(path)?;
+        let scratch = self.stock.begin(Kind::Source)?;
+        let own = scratch.path().join("archive");
+        let sha256 = take(path, &own, LONGEST)?;
         let verified_by = self.check(&file, &sha256)?;
         self.unpack_source(
-            path,
+            &own,
             name,
             SourceOrigin::Tarball,
             from.to_owned(),
@@ -189,13 +243,12 @@ impl Fetch<'_> {
         let made = self.stock.begin(Kind::Source)?;
         let tree = made.path().join("tree");
         fs::create_dir(&tree).map_err(fault("make directory", &tree))?;
-        let mut tar = Long::new("tar");
-        tar.command
-            .arg("-C")
-            .arg(&tree)
-            .args(["--strip-components=1", "--no-same-owner", "-xf"])
-            .arg(tarball);
-        self.long(tar)?;
+        Packed::open(tarball, self.stop)
+            .and_then(|packed| unpack(packed, &tree, Links::Refuse, &below_first))
+            .map_err(|source| FetchError::Unpack {
+                file: from.clone(),
+                source,
+            })?;
         let opened = Tree::open(&tree)?;
         let source = KernelSource {
             version: opened.version,
@@ -216,6 +269,13 @@ impl Fetch<'_> {
 
     fn git(&self, address: &str, reference: Option<&str>) -> Result<Fetched, FetchError> {
         self.no_checksum("a git repository")?;
+        let plain = [("http://", "http"), ("git://", "git")];
+        if let Some((_, scheme)) = plain.iter().find(|(start, _)| address.starts_with(start)) {
+            return Err(FetchError::Unverified {
+                address: address.to_owned(),
+                scheme,
+            });
+        }
         let last = address
             .trim_end_matches('/')
             .rsplit(['/', ':'])
@@ -231,7 +291,11 @@ impl Fetch<'_> {
         let made = self.stock.begin(Kind::Source)?;
         let tree = made.path().join("tree");
         let mut clone = Long::new("git");
-        clone.command.args(["clone", "--quiet"]);
+        // Nothing but what was asked for: no program as transport, no repositories within.
+        clone
+            .command
+            .env("GIT_ALLOW_PROTOCOL", "https:ssh:file")
+            .args(["clone", "--quiet", "--no-recurse-submodules"]);
         if let Some(reference) = reference {
             clone.command.args(["--branch", reference]);
         }
@@ -301,6 +365,16 @@ impl Fetch<'_> {
     }
 }
 
+/// Strips the first part of a name: a tarball of sources has all in one directory. A repository in it is left out:
+/// git runs programs that a repository's settings name.
+fn below_first(name: &Path) -> Option<PathBuf> {
+    let mut parts = name.components();
+    parts.next();
+    let below = parts.as_path();
+    let repository = below.components().any(|part| part.as_os_str() == ".git");
+    (!repository).then(|| below.to_owned())
+}
+
 fn commit(tree: &Path) -> Option<String> {
     let answer = run(command("git")
         .arg("-C")
@@ -318,6 +392,7 @@ fn commit(tree: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sha256;
     use super::*;
 
     fn options() -> Options {
@@ -381,6 +456,23 @@ mod tests {
             matches!(err, FetchError::Stock(StockError::Taken { .. })),
             "{err:?}"
         );
+    }
+
+    #[test]
+    fn a_repository_in_a_tarball_is_left_out() {
+        let path = |name: &str| below_first(Path::new(name));
+        assert_eq!(
+            path("linux/kernel/Makefile"),
+            Some("kernel/Makefile".into())
+        );
+        assert_eq!(path("linux/.gitignore"), Some(".gitignore".into()));
+        for name in [
+            "linux/.git",
+            "linux/.git/config",
+            "linux/tools/x/.git/config",
+        ] {
+            assert_eq!(path(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -8,10 +8,14 @@ use std::path::{Path, PathBuf};
 
 use punctual_model::{KernelImage, SourceOrigin};
 
-use super::checksum::{compare, listed_sha256, sha256};
+use super::checksum::{compare, listed_sha256, take};
 use super::fetch::{Fetch, FetchError, Fetched};
 use super::stock::{Kind, fault};
 use crate::tool::{Long, ToolError, command, run};
+use crate::unpack::{Links, Packed, shown, unpack};
+
+/// No package of a kernel is longer: those with debugging symbols have 1.5 GB.
+const LONGEST: u64 = 4 << 30;
 
 impl Fetch<'_> {
     /// Downloads a package of the distribution, and takes what is in it.
@@ -48,12 +52,25 @@ impl Fetch<'_> {
         path: &Path,
         listed: Option<&str>,
     ) -> Result<Fetched, FetchError> {
+        let scratch = self.stock.begin(Kind::Source)?;
+        let own = scratch.path().join("package.deb");
+        let sha256 = take(path, &own, LONGEST)?;
+        let path = own.as_path();
         let field = |name: &str| {
             let answer = run(command("dpkg-deb").arg("-f").arg(path).arg(name))?;
             Ok::<_, ToolError>(answer.text())
         };
         let (package, version) = (field("Package")?, field("Version")?);
-        let sha256 = sha256(path)?;
+        for (field, value) in [("Package", &package), ("Version", &version)] {
+            // The characters that Debian's policy has for them (5.6.1, 5.6.12).
+            let plain = |c: char| c.is_ascii_alphanumeric() || "+-.:~".contains(c);
+            if value.is_empty() || !value.chars().all(plain) {
+                return Err(FetchError::Field {
+                    field,
+                    value: shown(value.as_bytes()),
+                });
+            }
+        }
         let mut verified_by = self.check(&package, &sha256)?;
         if listed.is_some() && verified_by.is_none() {
             let by = "apt's package lists".to_owned();
@@ -67,7 +84,7 @@ impl Fetch<'_> {
         if package.starts_with("linux-source") {
             let name = self.name(&package);
             self.stock.free(Kind::Source, &name)?;
-            self.unpack_package(path, made.path(), "./usr/src/*")?;
+            self.unpack_package(path, &from, made.path(), "usr/src")?;
             let src = made.path().join("usr/src");
             let tarball = files(&src)
                 .into_iter()
@@ -84,9 +101,12 @@ impl Fetch<'_> {
                 verified_by,
             );
         }
-        self.unpack_package(path, made.path(), "./boot/*")?;
+        self.unpack_package(path, &from, made.path(), "boot")?;
         let boot = made.path().join("boot");
         let image = files(&boot).into_iter().find(|path| {
+            if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
+                return false;
+            }
             let name = path
                 .file_name()
                 .unwrap_or_default()
@@ -131,19 +151,24 @@ impl Fetch<'_> {
         Ok(Fetched::Image(described))
     }
 
-    /// Unpacks only what matches: the modules of an image have hundreds of megabytes.
-    fn unpack_package(&self, deb: &Path, to: &Path, pattern: &str) -> Result<(), ToolError> {
-        let mut unpack = Long::new("sh");
-        // tar says so when the archive ends in the middle; that nothing matches is ours to say.
-        let script = "dpkg-deb --fsys-tarfile \"$1\" | tar -C \"$2\" -x --wildcards \"$3\" || \
-                      dpkg-deb --contents \"$1\" >/dev/null";
-        unpack
-            .command
-            .args(["-c", script, "sh"])
-            .arg(deb)
-            .arg(to)
-            .arg(pattern);
-        self.long(unpack)
+    /// Unpacks only what is below `directory`: the modules of an image have hundreds of megabytes.
+    fn unpack_package(
+        &self,
+        deb: &Path,
+        from: &str,
+        to: &Path,
+        directory: &str,
+    ) -> Result<(), FetchError> {
+        let packed = fs::metadata(deb).map_err(fault("examine", deb))?.len();
+        let mut files = command("dpkg-deb");
+        files.arg("--fsys-tarfile").arg(deb);
+        let place = |name: &Path| name.starts_with(directory).then(|| name.to_owned());
+        Packed::of(files, packed, self.stop)
+            .and_then(|packed| unpack(packed, to, Links::LeaveOut, &place))
+            .map_err(|source| FetchError::Unpack {
+                file: from.to_owned(),
+                source,
+            })
     }
 }
 

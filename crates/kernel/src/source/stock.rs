@@ -8,11 +8,17 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use punctual_model::{BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::file::read_whole;
+
+/// No description is longer: that of a source names the patches in it.
+const LONGEST: u64 = 16 << 20;
 
 /// The kernels of a store.
 #[derive(Clone, Debug)]
@@ -189,7 +195,7 @@ impl Stock {
         name: &str,
     ) -> Result<Option<T>, StockError> {
         let path = self.place(kind, name)?.join(kind.file());
-        let bytes = match fs::read(&path) {
+        let bytes = match read_whole(&path, LONGEST) {
             Ok(bytes) => bytes,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(err) => return Err(fault("read", &path)(err)),
@@ -281,16 +287,13 @@ impl Stock {
     /// Makes a directory in which something of `kind` is put together; it goes when it is dropped.
     pub(crate) fn begin(&self, kind: Kind) -> Result<tempfile::TempDir, StockError> {
         let directory = self.directory.join(kind.directory());
-        fs::create_dir_all(&directory).map_err(fault("make directory", &directory))?;
-        let made = tempfile::Builder::new()
+        make_private(&directory)?;
+        // It is for its owner alone, as all that is made here.
+        tempfile::Builder::new()
             .prefix(".new-")
-            .tempdir_in(&directory);
-        let made = made.map_err(fault("make a directory in", &directory))?;
-        use std::os::unix::fs::PermissionsExt as _;
-        // As any other directory: what is fetched is no secret.
-        let open = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(made.path(), open).map_err(fault("open", made.path()))?;
-        Ok(made)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&directory)
+            .map_err(fault("make a directory in", &directory))
     }
 
     /// Requires that a name is free.
@@ -333,6 +336,17 @@ fn describe<T: Serialize>(place: &Path, kind: Kind, value: &T) -> Result<(), Sto
     fs::write(&temporary, text)
         .and_then(|()| fs::rename(&temporary, &path))
         .map_err(fault("write", &path))
+}
+
+/// Makes a directory and those above it that are missing, for their owner alone.
+///
+/// # Errors
+///
+/// Fails as `mkdir(2)` does.
+pub fn make_private(directory: &Path) -> Result<(), StockError> {
+    let mut builder = fs::DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(directory);
+    made.map_err(fault("make directory", directory))
 }
 
 pub(crate) fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StockError {

@@ -8,7 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::file::{open_regular, read_head};
 use crate::tool::{command, run};
+
+/// Where in a Makefile its version is: that of 6.12 has it in its first 200 bytes.
+const HEAD: u64 = 64 << 10;
 
 /// A source tree of Linux.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -54,8 +58,9 @@ impl Tree {
             file,
             source,
         };
-        let makefile = fs::read(path.join("Makefile")).map_err(|err| fault("Makefile", err))?;
-        fs::metadata(path.join("Kconfig")).map_err(|err| fault("Kconfig", err))?;
+        let makefile =
+            read_head(&path.join("Makefile"), HEAD).map_err(|err| fault("Makefile", err))?;
+        open_regular(&path.join("Kconfig")).map_err(|err| fault("Kconfig", err))?;
         let version =
             version(&String::from_utf8_lossy(&makefile)).ok_or_else(|| TreeError::NoVersion {
                 path: path.to_owned(),

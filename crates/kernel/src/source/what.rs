@@ -45,9 +45,16 @@ impl What {
             Some((before, reference)) => (before, Some(reference.to_owned())),
             None => (word, None),
         };
-        let git = ["git://", "ssh://", "git@", "git+"]
-            .iter()
-            .any(|s| word.starts_with(s));
+        let git = [
+            "git://",
+            "ssh://",
+            "git@",
+            "git+http",
+            "git+ssh://",
+            "git+file://",
+        ]
+        .iter()
+        .any(|s| word.starts_with(s));
         let address = ["http://", "https://", "file://"]
             .iter()
             .any(|s| before.starts_with(s));

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use punctual_kernel::bisect::{self, BisectError, Order, bisect, command_oracle};
+use punctual_kernel::source::make_private;
 use punctual_report::text;
 use punctual_sys::dir::Missing;
 
@@ -21,8 +22,7 @@ use crate::signals::StopRequest;
 /// Bisects with a command as the oracle.
 pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, CliError> {
     let kernels = home::own(home, Missing::Make)?.join("kernels");
-    std::fs::create_dir_all(&kernels)
-        .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
+    make_private(&kernels).map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
     let order = Order {
         tree: tree(home, &args.tree)?,
         good: args.good.clone(),

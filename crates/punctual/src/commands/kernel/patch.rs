@@ -13,13 +13,15 @@ use super::stock::{self, failed, show};
 use crate::cli::KernelPatchArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::signals::StopRequest;
 
 /// Tries a series, puts it in, and notes that in the store.
 pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, CliError> {
     let stock = stock::open(home)?;
     let mut source = stock::find(&stock, &args.source)?;
+    let stop = StopRequest::on_signals()?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
-    let series = Series::read(&args.series, scratch.path())
+    let series = Series::read(&args.series, scratch.path(), &|| stop.is_set())
         .map_err(|err| failed(&format!("read the series {}", args.series.display()), err))?;
     let limits = Limits {
         fuzz: args.fuzz,

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use punctual_kernel::rebase::{self, Order, RebaseError};
+use punctual_kernel::source::make_private;
 use punctual_model::RebaseState;
 use punctual_report::text;
 use punctual_sys::dir::Missing;
@@ -68,7 +69,7 @@ fn order(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Order, CliError
         Some(worktree) => worktree.clone(),
         None => {
             let kernels = home::own(home, Missing::Make)?.join("kernels/rebase");
-            std::fs::create_dir_all(&kernels)
+            make_private(&kernels)
                 .map_err(|err| failed(&format!("make {}", kernels.display()), err))?;
             kernels.join(vendor.replace(|c| !plain(c), "-"))
         }

@@ -4,15 +4,17 @@
 //! `punctual kernel fetch|list|rm`, and where the other verbs find sources and configurations.
 
 use std::error::Error;
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use jiff::Timestamp;
-use punctual_kernel::ToolError;
-use punctual_kernel::config::{self, Values};
+use punctual_kernel::build::BuildError;
+use punctual_kernel::config::{self, ConfigError, Values};
+use punctual_kernel::patch::PatchError;
 use punctual_kernel::source::{
     self, FetchError, Fetched, Kind, Options, Stock, StockError, Tree, What,
 };
+use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
 use punctual_report::text;
 use punctual_sys::SysRoot;
@@ -59,13 +61,17 @@ pub(crate) fn now() -> String {
 
 /// Makes an error of what a library says, with hints of how to get what is missing.
 pub(crate) fn failed(what: &str, err: impl Error + Send + Sync + 'static) -> CliError {
-    let tool = missing(&err);
-    let error = CliError::failed_to(what);
-    let error = match tool {
-        Some(package) => error.exiting(Exit::Unsupported).hint(on_debian(package)),
-        None => error,
+    let lacking = tool(&err).and_then(|tool| Some((tool.missing()?.to_owned(), tool.package())));
+    let Some((program, package)) = lacking else {
+        return CliError::failed_to(what).because(err);
     };
-    error.because(err)
+    // What to do comes first: all that a program said before it stopped says less.
+    let error = CliError::failed_to(format!("{what}: {program} is not installed"));
+    let error = error.because(err).exiting(Exit::Unsupported);
+    match package {
+        Some(package) => error.hint(on_debian(package)),
+        None => error,
+    }
 }
 
 /// Says how packages are installed.
@@ -73,19 +79,25 @@ pub(super) fn on_debian(packages: &str) -> String {
     format!("on Debian and Ubuntu: sudo apt-get install {packages}")
 }
 
-/// Returns the package of a program that is missing, if that is the cause.
-fn missing(err: &(dyn Error + 'static)) -> Option<&'static str> {
+/// Returns what a program said of itself, if that is the cause.
+fn tool<'a>(err: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
     let mut cause = Some(err);
     while let Some(err) = cause {
         if let Some(tool) = err.downcast_ref::<ToolError>() {
-            return tool.package();
+            return Some(tool);
         }
         // Transparent errors hide what they wrap.
         if let Some(FetchError::Tool(tool)) = err.downcast_ref() {
-            return tool.package();
+            return Some(tool);
         }
-        if let Some(punctual_kernel::patch::PatchError::Tool(tool)) = err.downcast_ref() {
-            return tool.package();
+        if let Some(UnpackError::Tool(tool)) = err.downcast_ref() {
+            return Some(tool);
+        }
+        if let Some(PatchError::Tool(tool)) = err.downcast_ref() {
+            return Some(tool);
+        }
+        if let Some(BuildError::Tool(tool)) = err.downcast_ref() {
+            return Some(tool);
         }
         cause = err.source();
     }
@@ -163,7 +175,16 @@ pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliErro
     }
     let path = Path::new(word);
     if path.is_file() {
-        return config::read_file(path).map_err(|err| failed(&what, err));
+        return config::read_file(path).map_err(|err| {
+            let is_none = matches!(&err, ConfigError::File { source, .. } if source.kind() == io::ErrorKind::InvalidData);
+            let error = failed(&what, err);
+            match is_none {
+                true => error.hint(
+                    "name the file config-... beside the image, or a build or image of `punctual kernel list`",
+                ),
+                false => error,
+            }
+        });
     }
     match stock.bootable(word) {
         Ok((_, Some(path))) => config::read_file(&path).map_err(|err| failed(&what, err)),
@@ -234,14 +255,28 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
     }
     let fetched = source::fetch(&stock, &what, &options, &|| stop.is_set());
     let fetched = fetched.map_err(|err| {
-        let taken = matches!(&err, FetchError::Stock(StockError::Taken { .. }));
-        let error = failed(&format!("fetch {}", args.what), err);
-        if taken {
-            error.hint(
+        let hint = match &err {
+            FetchError::Stock(StockError::Taken { .. }) => Some(
                 "give it another name with --name, or remove the other with `punctual kernel rm`",
-            )
+            ),
+            FetchError::Unverified { scheme: "http", .. } => {
+                Some("use https, or give the checksum that its makers publish with --sha256")
+            }
+            FetchError::Unverified { .. } => {
+                Some("use https or ssh, or clone it yourself and name the directory")
+            }
+            _ => None,
+        };
+        let usage = matches!(err, FetchError::Unverified { .. });
+        let error = failed(&format!("fetch {}", args.what), err);
+        let error = if usage {
+            error.exiting(Exit::Usage)
         } else {
             error
+        };
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
     })?;
     let mut list = KernelStock {
