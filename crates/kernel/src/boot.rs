@@ -14,6 +14,7 @@ mod program;
 
 pub use archive::{Archive, Node};
 pub use image::Image;
+pub(crate) use image::kind;
 pub use initramfs::{Compression, Initramfs};
 pub use launch::{Boot, BootError, Booted};
 pub use log::tail;

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::{Boot, BootError, Booted, Design, Initramfs, Machine, tail};
+use punctual_kernel::boot::{Boot, BootError, Booted, Design, Image, Initramfs, Machine, tail};
 use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
 use punctual_model::{GuestAgent, Nanos};
 
@@ -162,6 +162,9 @@ impl Host {
 pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
     let unsupported = err.is_unsupported();
     let hint = match &err {
+        BootError::Kernel { .. } => {
+            Some("name a bzImage: /boot/vmlinuz-..., arch/x86/boot/bzImage of a build".to_owned())
+        }
         BootError::TimeLimit { .. } => {
             Some("give it more time with --time-limit, or look at its log".to_owned())
         }
@@ -186,6 +189,14 @@ fn no_qemu(error: CliError) -> CliError {
     ))
 }
 
+/// Requires a file that can be a kernel, before anything is made for it.
+pub(crate) fn must_boot(kernel: &Path) -> Result<(), CliError> {
+    Image::read(kernel).map(drop).map_err(|source| {
+        let path = kernel.to_owned();
+        failed(kernel, BootError::Kernel { path, source })
+    })
+}
+
 /// Returns the machine that runs `target`: as asked for, else KVM; or why KVM does not
 /// run it here.
 pub(crate) fn machine(
@@ -202,6 +213,10 @@ pub(crate) fn machine(
 /// Whether KVM runs `kernel` here: that there is a /dev/kvm does not say so.
 fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String> {
     const PATIENCE: Nanos = Nanos::from_secs(20);
+    if Image::read(kernel).is_err() {
+        // No machine runs it, and who tries says so.
+        return Ok(());
+    }
     let open = std::fs::OpenOptions::new()
         .read(true)
         .write(true)

@@ -61,13 +61,14 @@ impl SharedMemory {
         &self.0
     }
 
-    /// Returns all that is in it now, whoever wrote it.
+    /// Returns what is in it now, whoever wrote it: `most` bytes at most.
     ///
     /// # Errors
     ///
     /// Fails as `pread(2)` does.
-    pub fn content(&self) -> io::Result<Vec<u8>> {
-        let length = usize::try_from(self.0.metadata()?.len()).unwrap_or(usize::MAX);
+    pub fn content(&self, most: u64) -> io::Result<Vec<u8>> {
+        let length = self.0.metadata()?.len().min(most);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
         let mut bytes = vec![0; length];
         self.0.read_exact_at(&mut bytes, 0)?;
         Ok(bytes)

@@ -4,16 +4,39 @@
 //! What an image says of its kernel before it runs.
 //!
 //! A bzImage has `HdrS` at 0x202, and at 0x20e the place of a text, counted from 0x200: the release,
-//! who built it, and the version line (Documentation/arch/x86/boot.rst, `kernel_version`).
+//! who built it, and the version line (Documentation/arch/x86/boot.rst, `kernel_version`). `setup_sects` at 0x1f1 and
+//! `syssize` at 0x1f4 say how long it is.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
+use crate::file::open_regular;
 use crate::guest::Model;
 
 /// More than the place of the text can say.
 const HEAD: u64 = 0x200 + 0x1_0000 + 512;
+
+/// How files begin that are taken for kernels by mistake, and what they are.
+const OTHERS: &[(usize, &[u8], &str)] = &[
+    (0x38, b"ARM\x64", "a kernel for arm64 (Image)"),
+    (0x30, b"RISCV", "a kernel for RISC-V (Image)"),
+    (
+        0x24,
+        &[0x18, 0x28, 0x6f, 0x01],
+        "a kernel for 32-bit Arm (zImage)",
+    ),
+    (0, &[0x1f, 0x8b], "packed with gzip"),
+    (0, &[0xfd, b'7', b'z', b'X', b'Z'], "packed with xz"),
+    (0, &[0x28, 0xb5, 0x2f, 0xfd], "packed with zstd"),
+    (
+        0,
+        b"07070",
+        "a cpio archive, as an initial RAM file system is",
+    ),
+    (0, b"!<arch>\ndebian", "a Debian package"),
+    (0, b"\xed\xab\xee\xdb", "an RPM package"),
+    (0, b"MZ", "an EFI program"),
+];
 
 /// What an image says of its kernel.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -25,14 +48,19 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads the image at `path`. Another format than bzImage says nothing.
+    /// Reads the image at `path`. An ELF file says nothing of its version.
     ///
     /// # Errors
     ///
-    /// Fails as `open(2)` and `read(2)` do.
+    /// Fails as `open(2)` and `read(2)` do, and on what is no kernel that boots on x86-64, or is cut short: it says what
+    /// it is.
     pub fn read(path: &Path) -> io::Result<Self> {
+        use std::io::Read as _;
+        let file = open_regular(path)?;
+        let length = file.metadata()?.len();
         let mut head = Vec::new();
-        File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+        file.take(HEAD).read_to_end(&mut head)?;
+        boots(&head, length).map_err(io::Error::other)?;
         Ok(Self::of(&head))
     }
 
@@ -70,12 +98,90 @@ impl Image {
     }
 }
 
+/// Says what a file is that begins so, as in "it is a text file".
+pub(crate) fn kind(head: &[u8]) -> String {
+    if head.is_empty() {
+        return "empty".to_owned();
+    }
+    if is_bz_image(head) {
+        return "a kernel image (bzImage)".to_owned();
+    }
+    if let Some(machine) = elf_machine(head) {
+        return format!("an ELF file for {}", machine_name(machine));
+    }
+    let begins = |(at, magic, _): &&(usize, &[u8], &str)| {
+        head.get(*at..).is_some_and(|rest| rest.starts_with(magic))
+    };
+    if let Some((.., what)) = OTHERS.iter().find(begins) {
+        return (*what).to_owned();
+    }
+    let text = !head.contains(&0) && std::str::from_utf8(head.get(..64).unwrap_or(head)).is_ok();
+    match text {
+        true => "a text file".to_owned(),
+        false => "of a format that is not known".to_owned(),
+    }
+}
+
+fn is_bz_image(head: &[u8]) -> bool {
+    head.get(0x202..0x206) == Some(b"HdrS")
+}
+
+/// Returns the machine of an ELF file (`e_machine`).
+fn elf_machine(head: &[u8]) -> Option<u16> {
+    let rest = head.strip_prefix(b"\x7fELF")?;
+    // Little endian, or big.
+    match (rest.get(1)?, *rest.get(14)?, *rest.get(15)?) {
+        (2, a, b) => Some(u16::from_be_bytes([a, b])),
+        (_, a, b) => Some(u16::from_le_bytes([a, b])),
+    }
+}
+
+/// Names a machine (elf.h).
+fn machine_name(machine: u16) -> String {
+    match machine {
+        3 => "x86".to_owned(),
+        40 => "32-bit Arm".to_owned(),
+        62 => "x86-64".to_owned(),
+        183 => "arm64".to_owned(),
+        243 => "RISC-V".to_owned(),
+        other => format!("machine {other}"),
+    }
+}
+
+/// Requires a kernel that boots on x86-64.
+fn boots(head: &[u8], length: u64) -> Result<(), String> {
+    if is_bz_image(head) {
+        let byte = |at: usize| u64::from(head.get(at).copied().unwrap_or_default());
+        let setup = match byte(0x1f1) {
+            0 => 4,
+            sectors => sectors,
+        };
+        let system = (0..4).fold(0, |sum, at| sum | byte(0x1f4 + at) << (8 * at));
+        let whole = (setup + 1) * 512 + system * 16;
+        return match length < whole {
+            true => Err(format!(
+                "it is a bzImage that is cut short: {length} bytes of {whole}"
+            )),
+            false => Ok(()),
+        };
+    }
+    match elf_machine(head) {
+        Some(3 | 62) => Ok(()),
+        _ if head.is_empty() => Err("it is empty".to_owned()),
+        _ => Err(format!(
+            "it is {}, and not a kernel for x86-64 (a bzImage, or an ELF file)",
+            kind(head)
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn image(text: &str) -> Vec<u8> {
         let mut head = vec![0; 0x400];
+        head[0x1f1] = 1;
         head[0x202..0x206].copy_from_slice(b"HdrS");
         head[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
         head[0x300..0x300 + text.len()].copy_from_slice(text.as_bytes());
@@ -102,5 +208,52 @@ mod tests {
         far[0x20e..0x210].copy_from_slice(&u16::MAX.to_le_bytes());
         assert_eq!(Image::of(&far), Image::default());
         assert!(Image::read(Path::new("/no/such/image")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_does_not_boot_says_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Image::read(&path).map_err(|err| err.to_string())
+        };
+        let whole = image("6.1 (a@b) #1 SMP");
+        assert_eq!(read(&whole).unwrap().release.as_deref(), Some("6.1"));
+        let mut long = whole.clone();
+        long[0x1f4..0x1f8].copy_from_slice(&(100_000_u32 / 16).to_le_bytes());
+        let err = read(&long).unwrap_err();
+        assert_eq!(
+            err,
+            "it is a bzImage that is cut short: 1024 bytes of 101024"
+        );
+        let mut arm = vec![0; 0x400];
+        arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
+        let mut elf = vec![0; 0x400];
+        elf[..5].copy_from_slice(b"\x7fELF\x02");
+        elf[5] = 1;
+        elf[18] = 62;
+        read(&elf).unwrap();
+        let mut foreign = elf.clone();
+        foreign[18] = 183;
+        for (bytes, part) in [
+            (&b""[..], "it is empty"),
+            (
+                b"#!/bin/sh\necho no kernel\n",
+                "it is a text file, and not a kernel",
+            ),
+            (&arm, "it is a kernel for arm64 (Image), and not"),
+            (&foreign, "it is an ELF file for arm64, and not"),
+            (b"\x1f\x8b\x08\0\0", "it is packed with gzip, and not"),
+            (b"070701000", "it is a cpio archive"),
+            (b"!<arch>\ndebian-binary", "it is a Debian package"),
+            (&[0, 1, 2, 3], "of a format that is not known"),
+        ] {
+            let err = read(bytes).unwrap_err();
+            assert!(err.starts_with(part) || err.contains(part), "{part}: {err}");
+        }
+        for path in ["/dev/zero", "/"] {
+            Image::read(Path::new(path)).unwrap_err();
+        }
     }
 }

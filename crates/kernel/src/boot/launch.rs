@@ -7,8 +7,7 @@
 //! whatever ends this program, nothing is left on the disk, and the kernel ends QEMU with the thread
 //! that started it.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +17,22 @@ use punctual_sys::child::{Bounds, TiedChild};
 use punctual_sys::memory::SharedMemory;
 use thiserror::Error;
 
+use super::image::Image;
 use super::log::{self, Log};
 use super::machine::{Design, Files};
 use crate::guest::Stage;
 
 /// Time between two looks at a guest.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// No kernel logs more: one that boots says 60 KB, and one that never stops is not waited for.
+const MOST_LOGGED: u64 = 32 << 20;
+
+/// No guest sends more. A serial port takes 200 KB a second of its time.
+const MOST_SENT: u64 = 256 << 20;
+
+/// Nor does QEMU say more.
+const MOST_SAID: u64 = 4 << 20;
 
 /// Time that a kernel has after a panic to say more, and to restart.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -106,6 +115,16 @@ pub enum BootError {
         /// All of its log.
         console: Vec<u8>,
     },
+    /// It writes without end.
+    #[error("{what} more than {} MiB", limit >> 20)]
+    TooMuch {
+        /// Who, and what it does.
+        what: &'static str,
+        /// The limit, in bytes.
+        limit: u64,
+        /// The log up to there.
+        console: Vec<u8>,
+    },
     /// The end was asked for.
     #[error("go on: interrupted")]
     Stopped,
@@ -128,7 +147,9 @@ impl BootError {
     /// Returns what the kernel logged, where it came that far.
     pub fn console(&self) -> Option<&[u8]> {
         match self {
-            Self::Panic { console, .. } | Self::TimeLimit { console, .. } => Some(console),
+            Self::Panic { console, .. }
+            | Self::TimeLimit { console, .. }
+            | Self::TooMuch { console, .. } => Some(console),
             _ => None,
         }
     }
@@ -157,13 +178,11 @@ impl Boot<'_> {
         watch: &mut dyn FnMut(Stage, Duration),
     ) -> Result<Booted, BootError> {
         let io = |what| move |source| BootError::Io { what, source };
-        // QEMU's own words for this are about its firmware.
-        File::open(self.kernel)
-            .and_then(|mut file| file.read(&mut [0; 16]).map(drop))
-            .map_err(|source| BootError::Kernel {
-                path: self.kernel.to_owned(),
-                source,
-            })?;
+        // QEMU's own words for what is no kernel are about its firmware.
+        Image::read(self.kernel).map_err(|source| BootError::Kernel {
+            path: self.kernel.to_owned(),
+            source,
+        })?;
         let memory = || io("take memory for the guest's files");
         let initramfs = SharedMemory::filled("initramfs", self.initramfs).map_err(memory())?;
         let console = SharedMemory::filled("console", &[]).map_err(memory())?;
@@ -205,14 +224,37 @@ impl Boot<'_> {
             let sent = length(&results);
             if sent != heard {
                 heard = sent;
-                stage = Stage::heard(&results.content().map_err(io("read the guest's results"))?);
+                stage = Stage::heard(
+                    &results
+                        .content(MOST_SENT)
+                        .map_err(io("read the guest's results"))?,
+                );
+            }
+            if let Some((what, limit)) = [
+                (&console, "log", MOST_LOGGED),
+                (&results, "send", MOST_SENT),
+                (&said, "have QEMU say", MOST_SAID),
+            ]
+            .into_iter()
+            .find_map(|(file, what, limit)| (length(file) > limit).then_some((what, limit)))
+            {
+                drop(child);
+                return Err(BootError::TooMuch {
+                    what,
+                    limit,
+                    console: console
+                        .content(MOST_LOGGED)
+                        .map_err(io("read the guest's log"))?,
+                });
             }
             watch(stage, begun.elapsed());
             if stop.load(Ordering::Relaxed) {
                 return Err(BootError::Stopped);
             }
             if log.grown_to(length(&console)) && panicked.is_none() {
-                let text = console.content().map_err(io("read the guest's log"))?;
+                let text = console
+                    .content(MOST_LOGGED)
+                    .map_err(io("read the guest's log"))?;
                 panicked = log::panic_line(&text).map(|_| Instant::now());
             }
             if begun.elapsed() > self.limit || panicked.is_some_and(|at| at.elapsed() > LAST_WORDS)
@@ -222,7 +264,9 @@ impl Boot<'_> {
         };
         drop(child);
         let took = begun.elapsed();
-        let console = console.content().map_err(io("read the guest's log"))?;
+        let console = console
+            .content(MOST_LOGGED)
+            .map_err(io("read the guest's log"))?;
         if let Some(line) = log::panic_line(&console) {
             return Err(BootError::Panic { line, console });
         }
@@ -233,13 +277,15 @@ impl Boot<'_> {
             });
         };
         if !status.success() {
-            let said = said.content().map_err(io("read what QEMU said"))?;
+            let said = said.content(MOST_SAID).map_err(io("read what QEMU said"))?;
             return Err(BootError::Qemu {
                 status,
                 said: log::tail(&said),
             });
         }
-        let results = results.content().map_err(io("read the guest's results"))?;
+        let results = results
+            .content(MOST_SENT)
+            .map_err(io("read the guest's results"))?;
         Ok(Booted {
             first_result: first_result.or_else(|| (!results.is_empty()).then_some(took)),
             console,

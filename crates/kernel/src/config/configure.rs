@@ -15,6 +15,8 @@ use super::explain::explain;
 use super::fragment::{Builtin, Fragment, MODELS, TINY, WITH, WITHOUT};
 use super::kconfig::{Kconfig, KconfigError};
 use super::values::{OFF, OddLine, Values};
+use crate::boot::kind;
+use crate::file::{read_head, read_whole, too_long};
 use crate::source::{Tree, TreeError};
 use crate::tool::{Long, ToolError};
 
@@ -397,19 +399,32 @@ pub fn read_file(path: &Path) -> Result<Values, ConfigError> {
 }
 
 fn read_text(path: &Path) -> Result<String, ConfigError> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
-        .map_err(file("read", path))?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
+    // Where a kernel is named in place of its configuration, that is said, and not that it is long or odd.
+    let head = read_head(path, 4 << 10).map_err(file("read", path))?;
+    let packed = head.starts_with(&[0x1f, 0x8b]);
+    let no_text = |head: &[u8]| {
+        let what = format!("it is {}, and not a configuration", kind(head));
+        file("read", path)(io::Error::new(io::ErrorKind::InvalidData, what))
+    };
+    if !packed && head.contains(&0) {
+        return Err(no_text(&head));
+    }
+    let mut bytes = read_whole(path, LONGEST).map_err(file("read", path))?;
+    if packed {
         let mut text = Vec::new();
         flate2::read::GzDecoder::new(bytes.as_slice())
-            .take(LONGEST)
+            .take(LONGEST + 1)
             .read_to_end(&mut text)
             .map_err(file("unpack", path))?;
+        if text.len() as u64 > LONGEST {
+            return Err(file("unpack", path)(too_long(LONGEST)));
+        }
         bytes = text;
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| no_text(&head))
 }
 
 fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigError {
@@ -486,6 +501,30 @@ mod tests {
         );
         assert_eq!(base.len(), 2);
         assert_eq!(without_keys(&mut base, dir.path()), None);
+    }
+
+    #[test]
+    fn a_file_that_is_no_configuration_says_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let read = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            let err = read_file(&path).unwrap_err();
+            std::error::Error::source(&err).unwrap().to_string()
+        };
+        let mut image = vec![0; 0x400];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        assert_eq!(
+            read(&image),
+            "it is a kernel image (bzImage), and not a configuration"
+        );
+        let text = read(b"CONFIG_A=y\n\x1b]0;title\x07 \x9b31m\xff\n");
+        assert!(text.contains("not a configuration"), "{text}");
+        let text = read(b"CONFIG_A=y\n\x1b]0;title\x07\n");
+        assert!(
+            text.starts_with("line 2") && !text.contains(char::is_control),
+            "{text:?}"
+        );
     }
 
     #[test]

@@ -10,13 +10,17 @@
 //! texts are passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::expression::{Expr, closing};
+use crate::file::read_whole;
 
 /// No tree has more such files: 6.12 has some 1,700.
 const MOST_FILES: usize = 20_000;
+/// No such file is longer: the longest of 6.12 has 100 KB.
+const LONGEST: u64 = 4 << 20;
+/// Nor are all that are read together: those of 6.12 have 5 MB.
+const LONGEST_ALL: usize = 64 << 20;
 /// No file includes others deeper.
 const DEEPEST: usize = 64;
 
@@ -71,9 +75,11 @@ impl Kconfig {
             around: Vec::new(),
             choice: None,
             depth: 0,
+            read: 0,
             reading: BTreeSet::new(),
         };
-        let text = fs::read(&top).map_err(|source| KconfigError { path: top, source })?;
+        let text =
+            read_whole(&top, LONGEST).map_err(|source| KconfigError { path: top, source })?;
         reader.file("Kconfig", &String::from_utf8_lossy(&text));
         Ok(reader.found)
     }
@@ -105,6 +111,8 @@ struct Reader<'a> {
     around: Vec<Around>,
     choice: Option<usize>,
     depth: usize,
+    /// Bytes of all files.
+    read: usize,
     reading: BTreeSet<String>,
 }
 
@@ -219,9 +227,13 @@ impl Reader<'_> {
         if outside || limit || path.contains('$') || self.reading.contains(&path) {
             return;
         }
-        let Ok(text) = fs::read(self.root.join(&path)) else {
+        let Ok(text) = read_whole(&self.root.join(&path), LONGEST) else {
             return;
         };
+        self.read += text.len();
+        if self.read > LONGEST_ALL {
+            return;
+        }
         self.depth += 1;
         self.reading.insert(path.clone());
         self.file(&path, &String::from_utf8_lossy(&text));
@@ -307,6 +319,8 @@ fn indent(line: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> Kconfig {

@@ -57,7 +57,7 @@ impl Values {
                 None => {
                     return Err(OddLine {
                         line: index + 1,
-                        text: line.chars().take(80).collect(),
+                        text: line.chars().filter(|c| !c.is_control()).take(80).collect(),
                     });
                 }
             }

@@ -340,7 +340,11 @@ mod tests {
     fn kernels_that_cannot_be_told_apart_or_read_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kernel");
-        std::fs::write(&path, "no image").unwrap();
+        // An ELF file for x86-64, which says nothing of its kernel.
+        let mut elf = vec![0; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[18] = 62;
+        std::fs::write(&path, elf).unwrap();
         let kernel = |image: PathBuf| Kernel {
             image,
             ..Kernel::default()

@@ -507,7 +507,11 @@ fn latency_test_is_the_same_to_the_byte_whatever_disturbs_the_machine() {
 fn guests_that_cannot_be_are_refused_before_anything_starts() {
     let home = Home::new();
     let file = home.dir().join("image");
-    fs::write(&file, "no kernel").unwrap();
+    // An ELF file for x86-64, which says nothing of its kernel.
+    let mut elf = vec![0; 64];
+    elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    elf[18] = 62;
+    fs::write(&file, elf).unwrap();
     let image = file.to_str().unwrap();
     let measure = |target: &str| home.run(["measure", "wakeup", "--target", target]);
     measure("here").error(2, &["guest:KERNEL"]);

@@ -27,6 +27,7 @@ mod guests;
 mod hostile;
 mod ipc;
 mod irq;
+mod kernel_hostile;
 mod kernel_source;
 mod kill;
 mod live;

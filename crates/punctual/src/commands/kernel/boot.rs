@@ -23,6 +23,7 @@ use crate::signals::StopRequest;
 /// Boots the kernel, and says what it found.
 pub(super) fn run(args: &KernelBootArgs) -> Result<Exit, CliError> {
     let target = target(&args.kernel, &args.guest)?;
+    guests::must_boot(&target.kernel)?;
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;
     let machine = guests::machine(&host, &target, &stop.flag()).unwrap_or_else(|why| {
