@@ -11,6 +11,7 @@
 mod arguments;
 mod change;
 mod loader;
+mod place;
 
 use punctual_model::{ArgumentState, BOOT_PLAN_FORMAT, BootPlan, CpuSet, WantedArgument};
 use punctual_sys::SysRoot;
@@ -23,6 +24,7 @@ use crate::profile::{BootArgument, Profile};
 pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
 
 pub(crate) use change::{failed, inside, put, sync_above};
+pub(crate) use place::{clear, make, temporary};
 
 pub(crate) use arguments::{check, is_known, known_names};
 

@@ -4,15 +4,16 @@
 //! Writes files of the boot loader, and takes that back.
 
 use std::error::Error as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use punctual_model::{BootFile, BootPlan};
 use punctual_sys::SysRoot;
 use serde::{Deserialize, Serialize};
 
+use super::place::{clear, new_id, replace, temporary};
+use super::words;
 use crate::state::{PrivateDir, StateError};
 
 /// Value of `format` in the file that keeps a change.
@@ -35,6 +36,9 @@ pub struct BootChange {
     pub files: Vec<BootFile>,
     /// What was to be done then.
     pub next: Vec<String>,
+    /// What the names end in under which files are put together; empty in what earlier versions have written.
+    #[serde(default)]
+    pub temporary: String,
 }
 
 /// A change could not be made or taken back.
@@ -83,6 +87,8 @@ pub enum FileUndone {
     Restored,
     /// It was as it was.
     AlreadyBack,
+    /// Ours is out; what others changed meanwhile stays.
+    OthersKept,
     /// Someone changed it since: left alone.
     Conflict,
 }
@@ -99,9 +105,7 @@ pub struct BootReverted {
 impl BootReverted {
     /// Whether every file is as it was.
     pub fn is_complete(&self) -> bool {
-        self.files
-            .iter()
-            .all(|(_, undone)| *undone != FileUndone::Conflict)
+        complete(&self.files)
     }
 }
 
@@ -161,26 +165,46 @@ pub fn apply(plan: &BootPlan, sys: &SysRoot, state: &Path, at: &str) -> Result<(
         at: at.to_owned(),
         files: plan.files.clone(),
         next: plan.next.clone(),
+        temporary: new_id().map_err(|err| failed("make a name in", state, err))?,
     };
     let bytes = serde_json::to_vec_pretty(&change).map_err(|err| BootError::Damaged {
         reason: err.to_string(),
     })?;
     dir.write(ACTIVE, &bytes, 0)?;
-    for file in &plan.files {
-        if let Err(err) = put(sys, &file.path, Some(&file.new)) {
-            drop(undo(&change, sys));
-            dir.remove(ACTIVE)?;
+    for file in &change.files {
+        if let Err(err) = change.write(file, sys) {
+            // What is not back is kept, for `revert`.
+            let undone = undo(&change, sys);
+            if undone.is_ok_and(|undone| complete(&undone)) {
+                dir.remove(ACTIVE)?;
+            }
             return Err(err);
         }
     }
     Ok(())
 }
 
+impl BootChange {
+    fn write(&self, file: &BootFile, sys: &SysRoot) -> Result<(), BootError> {
+        let full = inside(sys, &file.path)?;
+        if text(&full)? != file.old {
+            let changed = io::Error::other("it is not as it was when this was planned");
+            return Err(failed("write", &full, changed));
+        }
+        // A copy is as secret as what it is made of.
+        let of = file.path.strip_suffix(super::loader::COPY);
+        let of = of.map(|of| inside(sys, of)).transpose()?;
+        let temporary = temporary(&file.path, &self.temporary);
+        put(sys, &file.path, Some(&file.new), &temporary, of.as_deref())
+    }
+}
+
 /// Takes back the change that is in place. None if there is none.
 ///
 /// # Errors
 ///
-/// Fails where a file cannot be written; the change is kept then.
+/// Fails where a file cannot be written. The change is kept then, and where a file was left alone, so that it can be
+/// taken back once more.
 pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootError> {
     let Some(dir) = PrivateDir::open(state)? else {
         return Ok(None);
@@ -190,24 +214,40 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<BootReverted>, BootE
         return Ok(None);
     };
     let files = undo(&change, sys)?;
-    dir.rename(ACTIVE, LAST)?;
+    if complete(&files) {
+        dir.rename(ACTIVE, LAST)?;
+    }
     Ok(Some(BootReverted { change, files }))
+}
+
+fn complete(files: &[(String, FileUndone)]) -> bool {
+    files
+        .iter()
+        .all(|(_, undone)| *undone != FileUndone::Conflict)
 }
 
 fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>, BootError> {
     let mut undone = Vec::new();
     for file in change.files.iter().rev() {
         let full = inside(sys, &file.path)?;
-        let now = match fs::read(&full) {
-            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => None,
-            Err(err) => return Err(failed("read", &full, err)),
-        };
+        let temporary = temporary(&file.path, &change.temporary);
+        if !change.temporary.is_empty() {
+            let left = sys.full(&temporary);
+            clear(&left).map_err(|err| failed("remove", &left, err))?;
+        }
+        let now = text(&full)?;
+        let back = |content: Option<&str>| put(sys, &file.path, content, &temporary, None);
         let what = if now == file.old {
             FileUndone::AlreadyBack
         } else if now.as_ref() == Some(&file.new) {
-            put(sys, &file.path, file.old.as_deref())?;
+            back(file.old.as_deref())?;
             FileUndone::Restored
+        } else if let (Some(now), Some(old)) = (&now, &file.old) {
+            let without = without_ours(now, old, &file.new);
+            if without != *now {
+                back(Some(&without))?;
+            }
+            FileUndone::OthersKept
         } else {
             FileUndone::Conflict
         };
@@ -216,30 +256,51 @@ fn undo(change: &BootChange, sys: &SysRoot) -> Result<Vec<(String, FileUndone)>,
     Ok(undone)
 }
 
-/// Gives a file its content, or removes it. It is there whole, old or new, whatever happens.
-pub(crate) fn put(sys: &SysRoot, path: &str, content: Option<&str>) -> Result<(), BootError> {
+/// Takes the words that we added out of a command line that someone changed since, and puts those back that they
+/// replaced.
+fn without_ours(now: &str, old: &str, new: &str) -> String {
+    let (old, new) = (words(old), words(new));
+    let ours = |word: &&str| new.contains(word) && !old.contains(word);
+    if !words(now).iter().any(ours) {
+        return now.to_owned();
+    }
+    let mut line: Vec<&str> = words(now).into_iter().filter(|word| !ours(word)).collect();
+    let gone = old.iter().filter(|word| !new.contains(word));
+    for word in gone {
+        if !line.contains(word) {
+            line.push(word);
+        }
+    }
+    // What is init's stays behind all that is the kernel's.
+    let init = now.split_once(" -- ").map(|(_, init)| init.trim());
+    line.extend(init.map(|_| "--"));
+    line.extend(init);
+    line.join(" ") + "\n"
+}
+
+/// Reads a text file; none where there is none.
+fn text(full: &Path) -> Result<Option<String>, BootError> {
+    match fs::read(full) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(failed("read", full, err)),
+    }
+}
+
+/// Gives a file its content, or removes it. It is there whole, old or new, whatever happens, and it is put together
+/// as `temporary`, beside it. A new one is like `like`.
+pub(crate) fn put(
+    sys: &SysRoot,
+    path: &str,
+    content: Option<&str>,
+    temporary: &str,
+    like: Option<&Path>,
+) -> Result<(), BootError> {
     let full = inside(sys, path)?;
-    let Some(content) = content else {
-        fs::remove_file(&full).map_err(|err| failed("remove", &full, err))?;
-        return sync_above(&full);
-    };
-    let temporary = sys.full(&format!("{path}.punctual-new"));
-    // What a crash left goes. What is there all the same is no file of ours to write into.
-    drop(fs::remove_file(&temporary));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, &full));
-    if let Err(err) = written {
-        // It is nobody's.
-        drop(fs::remove_file(&temporary));
-        return Err(failed("write", &full, err));
+    match content {
+        None => fs::remove_file(&full).map_err(|err| failed("remove", &full, err))?,
+        Some(content) => replace(&full, &sys.full(temporary), content.as_bytes(), like)
+            .map_err(|err| failed("write", &full, err))?,
     }
     sync_above(&full)
 }

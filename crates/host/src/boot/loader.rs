@@ -22,6 +22,8 @@ const ENTRIES: [&str; 3] = [
     "/efi/loader/entries",
     "/boot/efi/loader/entries",
 ];
+/// What the name of a copy ends in.
+pub(super) const COPY: &str = ".before-punctual";
 const COMMAND_LINES: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
 
 /// Fills in the boot loader, what is to be written, and what is to be done then.
@@ -159,7 +161,7 @@ fn line(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
         .find_map(|path| Some((*path, content(sys, path)?)))?;
     plan.loader = Some(BootLoader::CommandLineFile);
     let new = merged(old.trim_end(), plan) + "\n";
-    let copy = format!("{path}.before-punctual");
+    let copy = format!("{path}{COPY}");
     plan.files = vec![
         BootFile {
             old: content(sys, &copy),

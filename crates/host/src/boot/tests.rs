@@ -102,9 +102,84 @@ fn a_file_that_someone_changed_is_left_alone() {
     assert_eq!(reverted.files, [(path.to_owned(), FileUndone::Conflict)]);
     assert!(!reverted.is_complete());
     assert_eq!(bench.file(path).unwrap(), "mine");
-    // Then it is nobody's, and not overwritten.
+    // It is still known whose it is, and taken back once it is out of the way.
+    let err = bench.apply().unwrap_err();
+    assert!(matches!(err, BootError::InPlace { .. }), "{err}");
+    fs::remove_file(bench.sys.full(path)).unwrap();
+    assert!(
+        revert(&bench.sys, &bench.state())
+            .unwrap()
+            .unwrap()
+            .is_complete()
+    );
+    assert_eq!(applied(&bench.state()).unwrap(), None);
+    // One that is there without a change of ours is nobody's, and not overwritten.
+    fs::write(bench.sys.full(path), "mine").unwrap();
     let err = bench.apply().unwrap_err();
     assert!(matches!(err, BootError::Foreign { .. }), "{err}");
+}
+
+#[test]
+fn a_command_line_that_someone_changed_loses_our_words_alone() {
+    let path = "/boot/firmware/cmdline.txt";
+    let bench = Bench::new(&[(path, "root=/dev/sda1 isolcpus=1 -- single")]);
+    bench.apply().unwrap();
+    let line = bench
+        .file(path)
+        .unwrap()
+        .replace("root=/dev/sda1", "root=/dev/sdb1 own");
+    assert!(
+        line.contains("nohz_full=2-3") && !line.contains("isolcpus=1 "),
+        "{line}"
+    );
+    fs::write(bench.sys.full(path), line).unwrap();
+    let reverted = revert(&bench.sys, &bench.state()).unwrap().unwrap();
+    assert!(reverted.is_complete(), "{reverted:?}");
+    assert_eq!(
+        bench.file(path).unwrap(),
+        "root=/dev/sdb1 own isolcpus=1 -- single\n"
+    );
+    assert_eq!(applied(&bench.state()).unwrap(), None);
+}
+
+#[test]
+fn a_file_that_root_alone_reads_stays_one_and_so_does_its_copy() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = "/boot/firmware/cmdline.txt";
+    let bench = Bench::new(&[(path, "root=/dev/sda1 secret=1")]);
+    let mode = |path: &str| {
+        let meta = fs::metadata(bench.sys.full(path)).unwrap();
+        meta.permissions().mode() & 0o7777
+    };
+    fs::set_permissions(bench.sys.full(path), fs::Permissions::from_mode(0o600)).unwrap();
+    bench.apply().unwrap();
+    assert_eq!(
+        (mode(path), mode(&format!("{path}.before-punctual"))),
+        (0o600, 0o600)
+    );
+    revert(&bench.sys, &bench.state()).unwrap().unwrap();
+    assert_eq!(mode(path), 0o600);
+}
+
+#[test]
+fn what_a_program_that_was_killed_left_half_written_is_taken_back() {
+    let path = "/boot/firmware/cmdline.txt";
+    let bench = Bench::new(&[(path, "root=/dev/sda1")]);
+    bench.apply().unwrap();
+    let change = applied(&bench.state()).unwrap().unwrap();
+    // As it is between the first file and the second: that one begun, not yet in place.
+    let left = format!("{path}.punctual-{}", change.temporary);
+    fs::write(bench.sys.full(&left), "root=/de").unwrap();
+    fs::write(bench.sys.full(path), "root=/dev/sda1\n").unwrap();
+    assert!(
+        revert(&bench.sys, &bench.state())
+            .unwrap()
+            .unwrap()
+            .is_complete()
+    );
+    assert_eq!(bench.file(&left), None);
+    assert_eq!(bench.file(path).unwrap(), "root=/dev/sda1\n");
+    assert_eq!(bench.file(&format!("{path}.before-punctual")), None);
 }
 
 const ENTRY: &str = "title Debian\nversion 6.12.1-amd64\nlinux /vmlinuz-6.12.1-amd64\n\
@@ -278,12 +353,9 @@ fn an_old_kernel_takes_isolcpus_without_flags_alone() {
 #[test]
 fn a_file_that_cannot_be_written_leaves_nothing() {
     let bench = Bench::new(&[("/boot/firmware/cmdline.txt", "root=/dev/sda1")]);
-    // A directory of that name is in the way of the second file.
+    // The second file is another one than when this was planned.
     let made = bench.plan();
-    let blocked = bench
-        .sys
-        .full(&format!("{}.punctual-new", made.files[1].path));
-    fs::create_dir(blocked).unwrap();
+    fs::write(bench.sys.full(&made.files[1].path), "another").unwrap();
     let err = apply(&made, &bench.sys, &bench.state(), "now").unwrap_err();
     assert!(matches!(err, BootError::File { .. }), "{err}");
     assert_eq!(

@@ -3,16 +3,21 @@
 
 //! How the pieces of a one-shot boot reach the disk, and the firmware.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::fs::IFlags;
+use punctual_sys::child::{Bounds, TiedChild};
+use rustix::fs::{CWD, IFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use super::OneShotError;
-use crate::boot::{BootError, failed, sync_above};
+use crate::boot::{BootError, failed, make as make_file, sync_above};
+
+/// Bytes of what a program says that are looked at.
+const SAID: u64 = 64 << 10;
 
 /// Reads a text file; none where there is none.
 pub(super) fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
@@ -23,29 +28,59 @@ pub(super) fn read_text(full: &Path) -> Result<Option<String>, OneShotError> {
     }
 }
 
-/// Copies a file; it is there whole or not at all.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BootError> {
-    let temporary = to.with_extension("punctual-new");
-    let copied = File::open(from).and_then(|mut source| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        io::copy(&mut source, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&temporary, to)
-    });
+/// Copies a file of `bytes`; it is there whole or not at all.
+pub(super) fn copy(from: &Path, to: &Path, temporary: &Path, bytes: u64) -> Result<(), BootError> {
+    let mut source = File::open(from).map_err(|err| failed("open", from, err))?;
+    let mut file = make_file(temporary).map_err(|err| failed("make", temporary, err))?;
+    let copied = io::copy(&mut source, &mut file)
+        .and_then(|copied| match copied == bytes {
+            true => file.sync_all(),
+            false => Err(io::Error::other("its source was changed meanwhile")),
+        })
+        .and_then(|()| name(temporary, to));
     if let Err(err) = copied {
         // It is nobody's.
-        drop(fs::remove_file(&temporary));
+        drop(fs::remove_file(temporary));
         return Err(failed("write", to, err));
     }
     sync_above(to)
 }
 
-/// Copies directories, files and links; what else there is has no place among modules.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<(), BootError> {
+/// Gives what was put together its name, which nothing has.
+fn name(temporary: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, temporary, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that does not know the flag.
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => {
+            fs::rename(temporary, to)
+        }
+        named => Ok(named?),
+    }
+}
+
+/// Copies a directory, with a file `mark` in it that says `id`; it is there whole or not at all.
+pub(super) fn copy_marked(
+    from: &Path,
+    to: &Path,
+    temporary: &Path,
+    (mark, id): (&str, &str),
+) -> Result<(), BootError> {
+    make_directory(temporary).map_err(|err| failed("make directory", temporary, err))?;
+    let mark = temporary.join(mark);
+    fs::write(&mark, id).map_err(|err| failed("write", &mark, err))?;
+    copy_tree(from, temporary)?;
+    name(temporary, to).map_err(|err| failed("make directory", to, err))?;
+    sync_above(to)
+}
+
+/// Makes a directory that everybody may read, whatever the umask is: modules are loaded from it.
+fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o755).create(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o755))
+}
+
+/// Copies directories, files and links; what else there is has no place among modules. Of modes only whether a file
+/// can be executed is taken: `scripts` of a build can.
+fn copy_tree(from: &Path, to: &Path) -> Result<(), BootError> {
     let entries = fs::read_dir(from).map_err(|err| failed("list", from, err))?;
     for entry in entries {
         let entry = entry.map_err(|err| failed("list", from, err))?;
@@ -54,71 +89,99 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<(), BootError> {
             .file_type()
             .map_err(|err| failed("examine", &source, err))?;
         let done = if kind.is_dir() {
-            fs::create_dir(&target).map_err(|err| failed("make directory", &target, err))?;
+            make_directory(&target).map_err(|err| failed("make directory", &target, err))?;
             copy_tree(&source, &target)?;
             Ok(())
         } else if kind.is_symlink() {
             // `build` and `source` lead to the tree that it was built in.
             fs::read_link(&source).and_then(|link| std::os::unix::fs::symlink(link, &target))
+        } else if kind.is_file() {
+            copy_file(&source, &target)
         } else {
-            fs::copy(&source, &target).map(drop)
+            Err(io::Error::other("it is neither file, directory nor link"))
         };
         done.map_err(|err| failed("copy", &source, err))?;
     }
     Ok(())
 }
 
-/// Has a program make the initial RAM file system.
-pub(super) fn make(program: &Path, release: &str, to: &Path) -> Result<(), OneShotError> {
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let executable = source.metadata()?.permissions().mode() & 0o111 != 0;
+    let mut copy = make_file(to)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_permissions(Permissions::from_mode(if executable {
+        0o755
+    } else {
+        0o644
+    }))
+}
+
+/// Has a program make the initial RAM file system. It ends with this one, whatever ends that.
+pub(super) fn make(
+    program: &Path,
+    release: &str,
+    to: &Path,
+    temporary: &Path,
+) -> Result<(), OneShotError> {
     let error = |how: String| OneShotError::Program {
         program: program.display().to_string(),
         how,
     };
-    let output = Command::new(program)
+    let started = |err: io::Error| error(format!("cannot be started: {err}"));
+    let mut command = Command::new(program);
+    command
         .arg("-o")
-        .arg(to)
+        .arg(temporary)
         .arg(release)
         .stdin(Stdio::null())
-        .output()
-        .map_err(|err| error(format!("cannot be started: {err}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = TiedChild::start(&mut command, &Bounds::default()).map_err(started)?;
+    let mut said = Vec::new();
+    if let Some(errors) = child.process().stderr.take() {
+        // What cannot be read is not said.
+        drop(errors.take(SAID).read_to_end(&mut said));
+    }
+    let status = child.process().wait().map_err(started)?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&said);
         let last = said.lines().last().unwrap_or_default();
-        return Err(error(format!("ended with {}: {last}", output.status)));
+        return Err(error(format!("ended with {status}: {last}")));
     }
-    if !to.is_file() {
-        return Err(error(format!("made no {}", to.display())));
+    if !temporary.is_file() {
+        return Err(error(format!("made no {}", temporary.display())));
     }
-    File::open(to)
+    File::open(temporary)
         .and_then(|file| file.sync_all())
-        .map_err(|err| failed("sync", to, err).into())
+        .and_then(|()| name(temporary, to))
+        .map_err(|err| failed("write", to, err))?;
+    Ok(sync_above(to)?)
 }
 
-/// Writes into the blocks that a file has, which GRUB knows; makes it where there is none.
+/// Writes into the blocks that a file has, which GRUB knows.
 pub(super) fn overwrite(full: &Path, bytes: &[u8]) -> Result<(), BootError> {
     OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
         .open(full)
         .and_then(|mut file| {
             file.write_all(bytes)?;
             file.set_len(bytes.len() as u64)?;
             file.sync_all()
         })
-        .map_err(|err| failed("write", full, err))?;
-    sync_above(full)
+        .map_err(|err| failed("write", full, err))
 }
 
 /// Sets a variable of the firmware, or removes it. The kernel guards those that it does not know against removal.
 pub(super) fn set_variable(full: &Path, value: Option<&Vec<u8>>) -> Result<(), BootError> {
+    let mut guarded = None;
     if let Ok(file) = File::open(full)
         && let Ok(flags) = rustix::fs::ioctl_getflags(&file)
         && flags.contains(IFlags::IMMUTABLE)
     {
         rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE)
             .map_err(|err| failed("unlock", full, err.into()))?;
+        guarded = Some((file, flags));
     }
     let Some(value) = value else {
         return fs::remove_file(full).map_err(|err| failed("remove", full, err));
@@ -135,5 +198,9 @@ pub(super) fn set_variable(full: &Path, value: Option<&Vec<u8>>) -> Result<(), B
             Ok(_) => Err(io::ErrorKind::WriteZero.into()),
             Err(err) => Err(err),
         })
-        .map_err(|err| failed("write", full, err))
+        .map_err(|err| failed("write", full, err))?;
+    if let Some((file, flags)) = guarded {
+        rustix::fs::ioctl_setflags(&file, flags).map_err(|err| failed("lock", full, err.into()))?;
+    }
+    Ok(())
 }

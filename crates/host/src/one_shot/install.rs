@@ -14,11 +14,11 @@ use punctual_sys::{SysRoot, kexec};
 use serde::{Deserialize, Serialize};
 
 use super::env_block::EnvBlock;
-use super::files::{copy, copy_tree, make, overwrite, read_text, set_variable};
+use super::files::{copy, copy_marked, make, overwrite, read_text, set_variable};
 use super::grub::CHOICE;
 use super::pieces::Step;
 use super::{ENTRY, Prepared};
-use crate::boot::{BootError, failed, inside, put, sync_above};
+use crate::boot::{BootError, clear, failed, inside, put, sync_above, temporary};
 use crate::state::{PrivateDir, StateError};
 
 /// Value of `format` in the file that keeps it.
@@ -68,6 +68,14 @@ pub enum OneShotError {
         /// How it failed.
         how: String,
     },
+    /// A piece could not be written, and not all of those that were could be taken back.
+    #[error("what was written by then is not all taken back: {paths}")]
+    Left {
+        /// The pieces that are left.
+        paths: String,
+        /// Why it was not installed.
+        source: Box<OneShotError>,
+    },
     /// This boot is not the candidate's, or none is installed.
     #[error("{why}")]
     NotTheCandidate {
@@ -101,10 +109,16 @@ pub struct OneShotReverted {
 impl OneShotReverted {
     /// Whether nothing of ours is left.
     pub fn is_complete(&self) -> bool {
-        self.pieces
-            .iter()
-            .all(|(_, undone)| *undone != OneShotUndone::Conflict)
+        conflicts(&self.pieces).is_empty()
     }
+}
+
+/// Lists the pieces that were left alone.
+fn conflicts(pieces: &[(String, OneShotUndone)]) -> Vec<&str> {
+    let left = pieces
+        .iter()
+        .filter(|(_, undone)| *undone == OneShotUndone::Conflict);
+    left.map(|(path, _)| path.as_str()).collect()
 }
 
 /// What is kept of a candidate.
@@ -118,7 +132,8 @@ pub(super) struct Kept {
     pub(super) confirmed: Option<OneShotBoot>,
 }
 
-/// What undoes a step.
+/// What undoes a step. Where a piece is put together is kept with it, before there is such a file: what a program that
+/// was killed leaves there is ours. Earlier versions kept none.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Piece {
@@ -128,19 +143,27 @@ enum Piece {
     File {
         path: String,
         bytes: Option<u64>,
+        #[serde(default)]
+        temporary: Option<String>,
     },
     Tree {
         path: String,
+        #[serde(default)]
+        temporary: Option<String>,
     },
     Text {
         path: String,
         old: Option<String>,
         new: String,
+        #[serde(default)]
+        temporary: Option<String>,
     },
     Environment {
         path: String,
         old: Option<String>,
         new: String,
+        #[serde(default)]
+        temporary: Option<String>,
     },
     Variable {
         path: String,
@@ -151,20 +174,36 @@ enum Piece {
 }
 
 impl Piece {
-    fn of(step: &Step) -> Self {
+    fn of(step: &Step, id: &str) -> Self {
+        let beside = |path: &str| Some(temporary(path, id));
         match step.clone() {
             Step::Directory { path } => Self::Directory { path },
             Step::Copy { to, bytes, .. } => Self::File {
+                temporary: beside(&to),
                 path: to,
                 bytes: Some(bytes),
             },
-            Step::Tree { to, .. } => Self::Tree { path: to },
+            Step::Tree { to, .. } => Self::Tree {
+                temporary: beside(&to),
+                path: to,
+            },
             Step::Made { to, .. } => Self::File {
+                temporary: beside(&to),
                 path: to,
                 bytes: None,
             },
-            Step::Text { path, old, new, .. } => Self::Text { path, old, new },
-            Step::Environment { path, old, new } => Self::Environment { path, old, new },
+            Step::Text { path, old, new, .. } => Self::Text {
+                temporary: beside(&path),
+                path,
+                old,
+                new,
+            },
+            Step::Environment { path, old, new } => Self::Environment {
+                temporary: beside(&path),
+                path,
+                old,
+                new,
+            },
             Step::Variable { path, old, new } => Self::Variable { path, old, new },
             Step::Kexec { .. } => Self::Kexec,
         }
@@ -174,11 +213,22 @@ impl Piece {
         match self {
             Self::Directory { path }
             | Self::File { path, .. }
-            | Self::Tree { path }
+            | Self::Tree { path, .. }
             | Self::Text { path, .. }
             | Self::Environment { path, .. }
             | Self::Variable { path, .. } => path,
             Self::Kexec => "the running kernel's memory",
+        }
+    }
+
+    /// Returns where it is put together.
+    fn temporary(&self) -> Option<&str> {
+        match self {
+            Self::File { temporary, .. }
+            | Self::Tree { temporary, .. }
+            | Self::Text { temporary, .. }
+            | Self::Environment { temporary, .. } => temporary.as_deref(),
+            Self::Directory { .. } | Self::Variable { .. } | Self::Kexec => None,
         }
     }
 }
@@ -257,23 +307,37 @@ pub fn install(
             resume: prepared.resume.clone(),
         },
         since_s: since.unwrap_or_default().as_secs(),
-        pieces: prepared.steps.iter().map(Piece::of).collect(),
+        pieces: prepared
+            .steps
+            .iter()
+            .map(|step| Piece::of(step, &prepared.plan.id))
+            .collect(),
         confirmed: None,
     };
     keep(&dir, &kept)?;
     for (step, number) in prepared.steps.iter().zip(1..) {
         if let Err(err) = step.carry_out(sys, &prepared.plan.id) {
-            // What was not begun is as it was, and whatever of it is there is not ours. Where even this fails, what undoes
-            // it stays for `revert`.
-            if undo(&kept, sys, number).is_ok() {
+            // What was not begun is as it was, and whatever of it is there is not ours. What is not back stays in what is
+            // kept, for `revert`.
+            let left = match undo(&kept, sys, number) {
+                Ok(undone) => conflicts(&undone).join(", "),
+                Err(err) => err.to_string(),
+            };
+            if left.is_empty() {
                 dir.remove(ACTIVE)?;
+                return Err(err);
             }
-            return Err(err);
+            return Err(OneShotError::Left {
+                paths: left,
+                source: Box::new(err),
+            });
         }
     }
-    if let Ok(root) = File::open(sys.full("/boot")) {
-        // What lies in a journal only, GRUB does not see. That this cannot be done is no failure.
-        rustix::fs::syncfs(&root).ok();
+    // What lies in a journal only, GRUB does not see. That this cannot be done is no failure.
+    for place in ["/boot", "/lib/modules"] {
+        if let Ok(root) = File::open(sys.full(place)) {
+            rustix::fs::syncfs(&root).ok();
+        }
     }
     Ok(())
 }
@@ -282,7 +346,8 @@ pub fn install(
 ///
 /// # Errors
 ///
-/// Fails where a piece cannot be written; what is kept stays then.
+/// Fails where a piece cannot be written. What is kept stays then, and where a piece was left alone, so that it can be
+/// taken back once more.
 pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, OneShotError> {
     let Some(dir) = PrivateDir::open(state)? else {
         return Ok(None);
@@ -292,7 +357,9 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, On
         return Ok(None);
     };
     let pieces = undo(&kept, sys, kept.pieces.len())?;
-    dir.rename(ACTIVE, LAST)?;
+    if conflicts(&pieces).is_empty() {
+        dir.rename(ACTIVE, LAST)?;
+    }
     Ok(Some(OneShotReverted {
         installed: kept.installed,
         pieces,
@@ -301,23 +368,32 @@ pub fn revert(sys: &SysRoot, state: &Path) -> Result<Option<OneShotReverted>, On
 
 impl Step {
     pub(super) fn carry_out(&self, sys: &SysRoot, id: &str) -> Result<(), OneShotError> {
+        let beside = |path: &str| sys.full(&temporary(path, id));
         match self {
             Self::Directory { path } => {
                 let full = inside(sys, path)?;
                 fs::create_dir(&full).map_err(|err| failed("make directory", &full, err))?;
                 sync_above(&full)?;
             }
-            Self::Copy { from, to, .. } => copy(from, &inside(sys, to)?)?,
+            Self::Copy {
+                from, to, bytes, ..
+            } => copy(from, &inside(sys, to)?, &beside(to), *bytes)?,
             Self::Tree { from, to, .. } => {
-                let full = inside(sys, to)?;
-                fs::create_dir_all(&full).map_err(|err| failed("make directory", &full, err))?;
-                let mark = full.join(OURS);
-                fs::write(&mark, id).map_err(|err| failed("write", &mark, err))?;
-                copy_tree(from, &full)?;
+                copy_marked(from, &inside(sys, to)?, &beside(to), (OURS, id))?;
             }
-            Self::Made { by, release, to } => make(by, release, &inside(sys, to)?)?,
-            Self::Text { path, new, .. } => put(sys, path, Some(new))?,
-            Self::Environment { path, new, .. } => overwrite(&inside(sys, path)?, new.as_bytes())?,
+            Self::Made { by, release, to } => make(by, release, &inside(sys, to)?, &beside(to))?,
+            Self::Text { path, old, new, .. } => {
+                as_planned(&inside(sys, path)?, old.as_deref())?;
+                put(sys, path, Some(new), &temporary(path, id), None)?;
+            }
+            Self::Environment { path, old, new } => {
+                let full = inside(sys, path)?;
+                as_planned(&full, old.as_deref())?;
+                match old {
+                    Some(_) => overwrite(&full, new.as_bytes())?,
+                    None => put(sys, path, Some(new), &temporary(path, id), None)?,
+                }
+            }
             Self::Variable { path, new, .. } => set_variable(&inside(sys, path)?, Some(new))?,
             Self::Kexec {
                 image,
@@ -334,6 +410,15 @@ impl Step {
         }
         Ok(())
     }
+}
+
+/// Requires that a file is what it was when the plan was made: what somebody wrote since would be lost.
+fn as_planned(full: &Path, old: Option<&str>) -> Result<(), OneShotError> {
+    if read_text(full)?.as_deref() == old {
+        return Ok(());
+    }
+    let changed = io::Error::other("it is not as it was when this was planned");
+    Err(failed("write", full, changed).into())
 }
 
 /// Undoes the first `count` pieces, the last of them first.
@@ -356,7 +441,7 @@ impl Piece {
         sys: &SysRoot,
         installed: &OneShotInstalled,
     ) -> Result<OneShotUndone, OneShotError> {
-        use OneShotUndone::{AlreadyBack, Conflict, Restored};
+        use OneShotUndone::{AlreadyBack, Conflict, OthersKept, Restored};
         if *self == Self::Kexec {
             // Any restart takes it away, and another boot's is somebody else's.
             if super::status::boot_id(sys) != installed.boot_id || !super::kexec_is_loaded(sys) {
@@ -367,6 +452,10 @@ impl Piece {
             return Ok(Restored);
         }
         let full = inside(sys, self.path())?;
+        if let Some(temporary) = self.temporary() {
+            let left = sys.full(temporary);
+            clear(&left).map_err(|err| failed("remove", &left, err))?;
+        }
         match self {
             Self::Kexec => Ok(AlreadyBack),
             Self::Directory { .. } => match fs::remove_dir(&full) {
@@ -396,18 +485,36 @@ impl Piece {
                 if mark != installed.id.as_bytes() {
                     return Ok(Conflict);
                 }
-                fs::remove_dir_all(&full).map_err(|err| failed("remove", &full, err))?;
+                let mut going = full.clone();
+                if let Some(temporary) = self.temporary() {
+                    // From now on it is ours by its name, even if this ends in the middle.
+                    going = sys.full(temporary);
+                    fs::rename(&full, &going).map_err(|err| failed("remove", &full, err))?;
+                    sync_above(&full)?;
+                }
+                fs::remove_dir_all(&going).map_err(|err| failed("remove", &full, err))?;
                 Ok(Restored)
             }
-            Self::Text { path, old, new } => {
+            Self::Text { path, old, new, .. } => {
                 let now = read_text(&full)?;
+                let beside = temporary(path, &installed.id);
                 if now == *old {
-                    Ok(AlreadyBack)
-                } else if now.as_ref() == Some(new) {
-                    put(sys, path, old.as_deref())?;
-                    Ok(Restored)
-                } else {
-                    Ok(Conflict)
+                    return Ok(AlreadyBack);
+                }
+                if now.as_ref() == Some(new) {
+                    put(sys, path, old.as_deref(), &beside, None)?;
+                    return Ok(Restored);
+                }
+                let added = new.get(old.as_ref().map_or(0, String::len)..);
+                match (now, added) {
+                    (Some(now), Some(added)) if now.contains(added) => {
+                        put(sys, path, Some(&now.replace(added, "")), &beside, None)?;
+                        Ok(OthersKept)
+                    }
+                    // Somebody has taken ours out.
+                    (Some(now), _) if !now.contains(ENTRY) => Ok(OthersKept),
+                    (None, _) => Ok(OthersKept),
+                    _ => Ok(Conflict),
                 }
             }
             Self::Environment { old, new, .. } => undo_environment(&full, old.as_deref(), new),

@@ -4,6 +4,7 @@
 //! One-shot boots on machines that are files.
 
 mod efi;
+mod interrupted;
 mod refusals;
 mod status;
 
@@ -330,7 +331,7 @@ fn what_others_changed_since_stays() {
     let mut env = env_block::EnvBlock::parse(&bench.read(GRUBENV)).unwrap();
     env.set("saved_entry", Some("y"));
     bench.write(GRUBENV, &env.bytes().unwrap());
-    bench.write(CUSTOM, b"mine");
+    bench.write(CUSTOM, format!("mine: {ENTRY}").as_bytes());
     bench.write("boot/punctual/vmlinuz", b"another");
     bench.write("lib/modules/6.1.0-56-rt-amd64/.punctual-once", b"");
     let reverted = bench.revert();
@@ -353,7 +354,32 @@ fn what_others_changed_since_stays() {
         (env.value(CHOICE), env.value("saved_entry").as_deref()),
         (None, Some("y"))
     );
+    assert_eq!(bench.text(CUSTOM), format!("mine: {ENTRY}"));
+    // What undoes it is kept until nothing of it is left.
+    assert!(installed(&bench.state()).unwrap().is_some());
+    assert!(!bench.revert().is_complete());
+    bench.write(CUSTOM, b"mine");
+    fs::remove_file(bench.sys.full("boot/punctual/vmlinuz")).unwrap();
+    fs::remove_dir_all(bench.sys.full("lib/modules/6.1.0-56-rt-amd64")).unwrap();
+    let reverted = bench.revert();
+    assert!(reverted.is_complete(), "{reverted:?}");
+    assert_eq!(installed(&bench.state()).unwrap(), None);
     assert_eq!(bench.text(CUSTOM), "mine");
+    assert!(!bench.sys.exists("/boot/punctual"));
+}
+
+#[test]
+fn an_entry_that_somebody_wrote_beside_ours_stays() {
+    let bench = Bench::grub(&[]);
+    bench.write(CUSTOM, b"menuentry 'mine' { true }\n");
+    bench.install().unwrap();
+    let text = format!("{}menuentry 'later' {{ true }}\n", bench.text(CUSTOM));
+    bench.write(CUSTOM, text.as_bytes());
+    assert!(bench.revert().is_complete());
+    assert_eq!(
+        bench.text(CUSTOM),
+        "menuentry 'mine' { true }\nmenuentry 'later' { true }\n"
+    );
 }
 
 #[test]
@@ -512,9 +538,10 @@ fn the_program_that_makes_the_initrd_is_asked_as_mkinitramfs_is() {
         to: "/boot/made".to_owned(),
     };
     step.carry_out(&bench.sys, "x").unwrap();
+    assert!(!bench.sys.exists("/boot/made.punctual-x"));
     assert_eq!(bench.text("boot/made"), format!("{CANDIDATE}\n"));
     script("echo no space >&2; exit 3");
-    let err = step.carry_out(&bench.sys, "x").unwrap_err().to_string();
+    let err = step.carry_out(&bench.sys, "y").unwrap_err().to_string();
     assert!(err.contains("exit status: 3: no space"), "{err}");
     let mut wish = bench.wish();
     wish.initrd = Initrd::MadeBy(program.clone());

@@ -4,9 +4,12 @@
 //! A kernel that boots once: the commands on a machine of files.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::common::{Answer, Home};
+use crate::common::{Answer, HANG, Home};
 use crate::schema::{assert_valid, schema};
 
 /// What GRUB's own generator writes, in short.
@@ -53,6 +56,8 @@ pub(crate) fn grubenv() -> Vec<u8> {
 /// A bzImage as far as it says what it is.
 fn image(path: &Path, version: &str) {
     let mut head = vec![0; 0x400];
+    // One sector of setup code, and nothing behind it.
+    head[0x1f1] = 1;
     head[0x202..0x206].copy_from_slice(b"HdrS");
     head[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
     head[0x300..0x300 + version.len()].copy_from_slice(version.as_bytes());
@@ -110,6 +115,10 @@ impl Machine {
 
     /// Runs a verb of `kernel` on it. `bzImage` and `initrd` are its files.
     fn run(&self, args: &str) -> Answer {
+        crate::common::finish(self.command(args))
+    }
+
+    fn command(&self, args: &str) -> Command {
         let mut command = self.home.command(["kernel"]);
         command
             .args(args.split_whitespace())
@@ -117,7 +126,45 @@ impl Machine {
             .arg(self.root())
             .env_remove("PUNCTUAL_TUNE_STATE")
             .current_dir(self.home.dir());
-        crate::common::finish(command)
+        command
+    }
+
+    /// What is in it but for our own notes: path, mode, content.
+    fn dump(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
+        let mut all = Vec::new();
+        let mut left = vec![self.root()];
+        while let Some(directory) = left.pop() {
+            for entry in fs::read_dir(&directory).unwrap() {
+                let path = entry.unwrap().path();
+                let mode = fs::metadata(&path).unwrap().permissions().mode();
+                if path.is_dir() {
+                    left.push(path.clone());
+                }
+                if !path.starts_with(self.root().join("var")) {
+                    all.push((path.clone(), mode, fs::read(&path).unwrap_or_default()));
+                }
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// Starts a verb, and kills it so long after `begun` says yes. Returns whether it was still at work.
+    fn killed(&self, args: &str, begun: impl Fn() -> bool, after: Duration) -> bool {
+        let mut command = self.command(args);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + HANG;
+        while !begun() && child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "it never began");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap().code().is_none()
     }
 
     fn state(&self) -> String {
@@ -253,7 +300,7 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
     machine.run("install-once").error(2, &["KERNEL"]);
     machine
         .run("install-once initrd")
-        .error(2, &["no bzImage"])
+        .error(1, &["read kernel image initrd", "it is a text file"])
         .hinted();
     machine.run("install-once no-such").error(1, &["no-such"]);
     machine
@@ -291,4 +338,62 @@ fn confirming_goes_on_with_the_experiment_and_a_unit_does_it_at_boot() {
         "{unit}"
     );
     assert!(unit.contains(" kernel status --confirm\n"), "{unit}");
+}
+
+#[test]
+fn a_kernel_that_boots_once_is_taken_back_after_a_kill_at_any_moment() {
+    let machine = Machine::new();
+    machine.write(
+        "boot/grub/custom.cfg",
+        b"password_pbkdf2 root grub.pbkdf2.AB\n",
+    );
+    let custom = machine.root().join("boot/grub/custom.cfg");
+    fs::set_permissions(custom, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir_all(machine.root().join("lib/modules")).unwrap();
+    let image = machine.home.dir().join("bzImage");
+    let mut bytes = fs::read(&image).unwrap();
+    bytes.resize(4 << 20, 7);
+    fs::write(image, bytes).unwrap();
+    fs::write(machine.home.dir().join("initrd"), vec![8; 4 << 20]).unwrap();
+    for number in 0..40 {
+        let module = machine
+            .home
+            .dir()
+            .join(format!("modules/kernel/{number}.ko"));
+        fs::create_dir_all(module.parent().unwrap()).unwrap();
+        fs::write(module, vec![9; 50_000]).unwrap();
+    }
+    let before = machine.dump();
+    let kept = machine.root().join("var/lib/punctual/tune/one-shot.json");
+    let install = "install-once bzImage --initrd initrd --modules modules --yes";
+    let revert = "install-once --revert --yes";
+    // How long the writing takes here.
+    let mut child = machine
+        .command(install)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !kept.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it wrote nothing");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let begun = Instant::now();
+    assert!(child.wait().unwrap().success());
+    let takes = begun.elapsed();
+    machine.run(revert).fine();
+    assert_eq!(machine.dump(), before);
+    let mut interrupted = 0;
+    for round in 0_u32..45 {
+        // Spread over the whole time, in no order.
+        let share = |factor: u32| takes * (round * factor % 45) / 45;
+        interrupted += u32::from(machine.killed(install, || kept.exists(), share(17)));
+        if round % 2 == 1 {
+            machine.killed(revert, || true, share(28));
+        }
+        let said = machine.run(revert).fine().stdout.clone();
+        assert_eq!(machine.dump(), before, "round {round}: {said}");
+        assert!(!kept.exists(), "round {round}: {said}");
+    }
+    assert!(interrupted > 0, "none of 45 kills came in time");
+    assert_eq!(machine.state(), "0 none");
 }

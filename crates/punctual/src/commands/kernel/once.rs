@@ -21,7 +21,7 @@ use crate::commands::experiment;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::output::{confirm, print};
+use crate::output::{confirm, print, remark};
 use crate::tuning::Place;
 
 /// Time of a hardware watchdog unless another one is asked for, in seconds.
@@ -128,7 +128,9 @@ impl Found {
 
 fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, CliError> {
     let image = Image::read(&found.image).map_err(|err| {
-        CliError::failed_to(format!("read kernel image {}", found.image.display())).because(err)
+        CliError::failed_to(format!("read kernel image {}", found.image.display()))
+            .because(err)
+            .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
     })?;
     let no_image = || {
         CliError::usage(format!(
@@ -141,7 +143,8 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
     let text = image.version.unwrap_or_default();
     let version = text.find(" #").and_then(|at| text.get(at + 1..));
     let version = version.ok_or_else(no_image)?.to_owned();
-    if release.contains(['/', '\'', '"', '\\']) || release.starts_with('.') {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '~' | '-');
+    if !release.starts_with(|c: char| c.is_ascii_alphanumeric()) || !release.chars().all(plain) {
         return Err(CliError::usage(format!(
             "the release {release} cannot be a name of files"
         )));
@@ -211,6 +214,7 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     let Some(reverted) = one_shot::revert(&place.sys, &place.state)? else {
         return Ok(Exit::Fine);
     };
+    let complete = reverted.is_complete();
     for (path, undone) in &reverted.pieces {
         let what = match undone {
             OneShotUndone::Restored => "as before",
@@ -220,10 +224,13 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         };
         print(&format!(" {path}: {what}\n"))?;
     }
-    Ok(match reverted.is_complete() {
-        true => Exit::Fine,
-        false => Exit::NotRestored,
-    })
+    if complete {
+        return Ok(Exit::Fine);
+    }
+    remark(
+        "Look at what was left alone, and remove it or put it back as it was. Then run this again: what is still to be taken back is kept.",
+    );
+    Ok(Exit::NotRestored)
 }
 
 /// Says what has become of the candidate; keeps that it runs, and goes on with the experiment, if that is asked for.
@@ -287,6 +294,9 @@ impl From<OneShotError> for CliError {
             }
             OneShotError::NotTheCandidate { .. } => "`punctual kernel status` says more",
             OneShotError::Damaged { .. } => "look at one-shot.json in the directory of --state",
+            OneShotError::Left { .. } => {
+                "look at it; `punctual kernel install-once --revert` takes back what is still there"
+            }
             _ => "nothing else was changed",
         };
         let what = match &err {
@@ -296,9 +306,10 @@ impl From<OneShotError> for CliError {
             }
             _ => "install the candidate",
         };
-        let exit = match denied {
-            true => Exit::Unsupported,
-            false => Exit::Failed,
+        let exit = match &err {
+            _ if denied => Exit::Unsupported,
+            OneShotError::Left { .. } => Exit::NotRestored,
+            _ => Exit::Failed,
         };
         Self::failed_to(what).because(err).exiting(exit).hint(hint)
     }

@@ -85,6 +85,7 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         let what = match undone {
             FileUndone::Restored => "as before",
             FileUndone::AlreadyBack => "was as before already",
+            FileUndone::OthersKept => "ours is out; what others changed since stays",
             FileUndone::Conflict => "LEFT ALONE: someone changed it since",
         };
         print(&format!(" {path}: {what}\n"))?;
@@ -93,11 +94,13 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         "It takes effect after: {}.\n",
         change.next.join(", then ")
     ))?;
-    Ok(if reverted.is_complete() {
-        Exit::Fine
-    } else {
-        Exit::NotRestored
-    })
+    if reverted.is_complete() {
+        return Ok(Exit::Fine);
+    }
+    remark(
+        "Look at what was left alone, and remove it or put it back as it was. Then run this again: what is still to be taken back is kept.",
+    );
+    Ok(Exit::NotRestored)
 }
 
 impl From<BootError> for CliError {
