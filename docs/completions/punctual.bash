@@ -70,6 +70,9 @@ _punctual() {
             punctual__subcmd__experiment,resume)
                 cmd="punctual__subcmd__experiment__subcmd__resume"
                 ;;
+            punctual__subcmd__experiment,rm)
+                cmd="punctual__subcmd__experiment__subcmd__rm"
+                ;;
             punctual__subcmd__experiment,run)
                 cmd="punctual__subcmd__experiment__subcmd__run"
                 ;;
@@ -90,6 +93,9 @@ _punctual() {
                 ;;
             punctual__subcmd__experiment__subcmd__help,resume)
                 cmd="punctual__subcmd__experiment__subcmd__help__subcmd__resume"
+                ;;
+            punctual__subcmd__experiment__subcmd__help,rm)
+                cmd="punctual__subcmd__experiment__subcmd__help__subcmd__rm"
                 ;;
             punctual__subcmd__experiment__subcmd__help,run)
                 cmd="punctual__subcmd__experiment__subcmd__help__subcmd__run"
@@ -150,6 +156,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help__subcmd__experiment,resume)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__resume"
+                ;;
+            punctual__subcmd__help__subcmd__experiment,rm)
+                cmd="punctual__subcmd__help__subcmd__experiment__subcmd__rm"
                 ;;
             punctual__subcmd__help__subcmd__experiment,run)
                 cmd="punctual__subcmd__help__subcmd__experiment__subcmd__run"
@@ -874,7 +883,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment)
-            opts="-h -V --home --help --version plan run resume status results sweep help"
+            opts="-h -V --home --help --version plan run resume status rm results sweep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -892,7 +901,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__help)
-            opts="plan run resume status results sweep help"
+            opts="plan run resume status rm results sweep help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -948,6 +957,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__experiment__subcmd__help__subcmd__rm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1105,8 +1128,26 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__experiment__subcmd__rm)
+            opts="-h -V --runs --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__experiment__subcmd__run)
-            opts="-y -q -h -V --seed --parameter --yes --metrics --metrics-token-file --quiet --home --help --version"
+            opts="-y -q -h -V --seed --parameter --replan --yes --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1282,7 +1323,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__experiment)
-            opts="plan run resume status results sweep"
+            opts="plan run resume status rm results sweep"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1324,6 +1365,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__experiment__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__experiment__subcmd__rm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

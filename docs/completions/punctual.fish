@@ -488,28 +488,30 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unpaired -
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print the comparison as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "run" -d 'Carry an experiment out from the beginning'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "status" -d 'Show how far experiments are'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status results sweep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l seed -d 'Seed of the order [default: the file\'s, or drawn]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "run" -d 'Carry an experiment out from the beginning'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l seed -d 'Seed of the order [default: the file\'s, or one made of its text]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l parameter -d 'Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l runs -d 'List every run in its order, not only the cells'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l json -d 'Print the plan as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l seed -d 'Seed of the order [default: the file\'s, or drawn]; recorded' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l seed -d 'Seed of the order [default: the file\'s, or one made of its text]; recorded' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l replan -d 'Go on with the experiment of that name as the file says now; its cells must be the same'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask, however long it takes'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
@@ -524,6 +526,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -l runs -d 'Remove their runs too'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -s m -l metric -d 'Figure in place of those of the file, separated by commas' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l equivalence -d 'Show that cells are the same within this change' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l not-worse -d 'Show that cells are not worse by this change, in the figures that have a bad direction' -r
@@ -554,6 +560,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "run" -d 'Carry an experiment out from the beginning'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -627,7 +634,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l seed -d 'Seed of the machine\'s random numbers' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l time-limit -d 'Give up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l log -d 'File for the kernel\'s log, which must not exist' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l fault -d 'Let the guest go wrong: panic, hang, restart' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l fault -d 'Let the guest go wrong: panic, hang, restart, busy' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l virtual-time -d 'Count instructions in place of time: one CPU, and the same result each time'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l json -d 'Print what was found as JSON'
@@ -1054,6 +1061,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "run" -d 'Carry an experiment out from the beginning'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "resume" -d 'Go on with an experiment that was stopped, killed, or cut off by a reboot'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "status" -d 'Show how far experiments are'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "rm" -d 'Remove experiments, so that their names are free; their runs stay in the store'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from experiment" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "list" -d 'List the published experiments that can be carried out here'

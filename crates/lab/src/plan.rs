@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use self::cells::cells;
-pub use self::invocation::{Invocation, guest_runs, invocation, is_virtual, stated_time};
+pub use self::invocation::{Invocation, Stated, guest_runs, invocation, is_virtual, stated_time};
 use crate::error::LabError;
 use crate::file::Experiment;
 use crate::order;

@@ -108,11 +108,15 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
         return Err(format!("{}: a job with a disk takes the whole program", disk.device).into());
     }
     let timers = wait_for_timers(sys);
+    let quiet_within = match job.fault {
+        Some(Fault::Busy) => keep_busy()?,
+        _ => QUIET_WITHIN,
+    };
     let hello = Hello {
         host: inspect(sys),
         timers,
         dynamic_preempt: kernel_log::find(sys, "Dynamic Preempt: "),
-        quiet: wait_until_quiet(sys, QUIET_WITHIN).0,
+        quiet: wait_until_quiet(sys, quiet_within).0,
         uptime_ns: uptime().get(),
         not_mounted,
     };
@@ -180,10 +184,22 @@ fn uptime() -> Nanos {
     clock::read(Clock::Monotonic)
 }
 
+/// Starts what keeps the CPU, and returns how long to wait for its end.
+fn keep_busy() -> Result<Duration, Failure> {
+    Command::new("/proc/self/exe")
+        .args(["load", "cpu", "--duration=1h", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // It has started to compute when the second look begins.
+    Ok(2 * QUIET_FOR)
+}
+
 /// Makes go wrong what a test wants to see told.
 fn fail(sys: &SysRoot, fault: Option<Fault>) -> Result<(), Failure> {
     match fault {
-        None => {}
+        None | Some(Fault::Busy) => {}
         // Documentation/admin-guide/sysrq.rst: `c` crashes the kernel.
         Some(Fault::Panic) => sys.write("/proc/sysrq-trigger", "c")?,
         Some(Fault::Hang) => loop {

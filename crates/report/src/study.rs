@@ -463,12 +463,25 @@ pub fn findings(cells: &Cells, ids: &[String]) -> StudyAnswer {
             format!("{id} in {runs} runs of {} cells", of.count())
         })
         .collect();
+    let runs = cells.groups.iter().flat_map(|group| &group.runs);
+    let longest = runs.filter_map(|run| run.record.duration_ns).max();
+    let mut conclusion = said.join("; ");
+    if let Some(longest) = longest.filter(|longest| *longest < NAMES_A_CAUSE) {
+        _ = write!(
+            conclusion,
+            "; the longest run took {longest}, and it takes {NAMES_A_CAUSE} to name a cause: what stops a thread comes \
+             once a second, and three stalls are the least that show it"
+        );
+    }
     StudyAnswer {
-        conclusion: said.join("; "),
+        conclusion,
         findings,
         ..StudyAnswer::default()
     }
 }
+
+/// How long a run must be to show who stops a real-time thread: three whole periods of a second, and the rest of one.
+const NAMES_A_CAUSE: Nanos = Nanos::from_millis(3_900);
 
 /// Says which class the runs of each cell reach by each deadline: that of the worst run.
 pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {

@@ -113,4 +113,6 @@ pub enum Fault {
     Hang,
     /// The machine restarts instead of the first measurement.
     Restart,
+    /// Something keeps the CPU from the start on, and the agent does not wait long for it to end.
+    Busy,
 }

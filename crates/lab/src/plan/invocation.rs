@@ -112,16 +112,29 @@ pub fn invocation(
     Some(out)
 }
 
-/// Returns how long one block measures, as far as the options say: the sum of the durations.
-pub fn stated_time(experiment: &Experiment, plan: &Plan) -> Option<Nanos> {
-    let mut sum = Nanos::ZERO;
+/// How long one block measures, as far as the options say.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Stated {
+    /// Sum of the durations, and of the rests.
+    pub time: Nanos,
+    /// Runs whose options state none.
+    pub open_runs: u64,
+}
+
+/// Returns how long one block measures, as far as the options say.
+pub fn stated_time(experiment: &Experiment, plan: &Plan) -> Stated {
+    let mut stated = Stated::default();
     for cell in &plan.cells {
         for measurement in 0..count(plan.measurements.len()) {
-            let run = invocation(experiment, cell, measurement)?;
-            sum = sum + time_of(&run.arguments)? + experiment.cool_down;
+            let run = invocation(experiment, cell, measurement);
+            match run.and_then(|run| time_of(&run.arguments)) {
+                Some(time) => stated.time = stated.time + time,
+                None => stated.open_runs += 1,
+            }
+            stated.time = stated.time + experiment.cool_down;
         }
     }
-    Some(sum)
+    stated
 }
 
 /// Returns how many runs of one block boot a guest, which takes longer than the options say.

@@ -44,11 +44,17 @@ fn every_level_meets_every_other() {
         ]
     );
     assert_eq!(plan.runs(), 12);
+    let stated = stated_time(&experiment, &plan);
     assert_eq!(
-        stated_time(&experiment, &plan),
-        Some(Nanos::from_secs(8)),
+        (stated.time, stated.open_runs),
+        (Nanos::from_secs(8), 0),
         "four cells of 2 s"
     );
+    let unstated = TEXT.replace("duration = \"2s\", ", "");
+    assert_ne!(unstated, TEXT);
+    let (experiment, plan) = planned(&unstated);
+    let stated = stated_time(&experiment, &plan);
+    assert_eq!((stated.time, stated.open_runs), (Nanos::ZERO, 4));
 }
 
 #[test]

@@ -215,8 +215,7 @@ pub(crate) fn go_on(
 
 /// Asks whether to begin something that takes very long.
 fn ask(cost: &plan::Cost) -> Result<(), CliError> {
-    let seconds = cost.seconds.unwrap_or(0.0);
-    if cost.runs <= MANY_RUNS && seconds <= LONG {
+    if cost.runs <= MANY_RUNS && cost.most() <= LONG {
         return Ok(());
     }
     let what = format!("{} runs, {}", cost.runs, cost.time());

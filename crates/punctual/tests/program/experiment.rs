@@ -175,6 +175,128 @@ fn the_same_seed_is_the_same_order_and_another_is_another() {
 }
 
 #[test]
+fn without_a_seed_the_plan_shows_the_order_that_is_run() {
+    let home = Home::new();
+    let text = FAST.replace("seed = 11\n", "");
+    let path = file(&home, &text);
+    let with = |verb: &str, option: &str| {
+        let args = [
+            "experiment".into(),
+            verb.into(),
+            path.clone().into_os_string(),
+            option.into(),
+        ];
+        home.command(args)
+    };
+    let shown = finish(with("plan", "--json")).fine().json();
+    finish(with("run", "--quiet")).fine();
+    let recorded = status(&home);
+    assert_eq!(shown["seed"], recorded["plan"]["seed"]);
+    assert_eq!(slots(&recorded).len(), 6 * 4);
+}
+
+#[test]
+fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
+    let home = Home::new();
+    let run = |text: &str, option: &str| {
+        let path = file(&home, text);
+        let args = [
+            "experiment".into(),
+            "run".into(),
+            path.into_os_string(),
+            option.into(),
+        ];
+        finish(home.command(args))
+    };
+    let one = FAST
+        .replace("blocks = 3", "blocks = 1")
+        .replace("seed = 11\n", "");
+    run(&one, "--quiet").fine();
+    let first = status(&home);
+    assert_eq!(slots(&first).len(), 12);
+    run(&one, "--quiet").error(1, &["which is over"]).hinted();
+    let two = one.replace("\nblocks = 1", "\nblocks = 2");
+    run(&two, "--quiet")
+        .error(1, &["the file has changed"])
+        .hinted();
+    run(&two, "--replan").fine();
+    let second = status(&home);
+    assert_eq!(
+        slots(&second)[..12],
+        slots(&first)[..],
+        "what was done stays as it is"
+    );
+    assert_eq!(slots(&second).len(), 18);
+    let other = two.replace("samples = 10", "samples = 11");
+    run(&other, "--replan")
+        .error(2, &["cell 0 is another one"])
+        .hinted();
+    assert_eq!(status(&home), second);
+    home.run(["experiment", "rm", "no-such"])
+        .error(2, &["no such experiment"]);
+    home.run(["experiment", "rm", "fast"]).fine();
+    assert_eq!(home.list().len(), 18, "the runs stay");
+    run(&one, "--quiet").fine();
+    assert_eq!(home.list().len(), 30);
+    home.run(["experiment", "rm", "fast", "--runs"]).fine();
+    assert_eq!(home.list().len(), 18);
+}
+
+#[test]
+fn a_time_that_is_not_stated_is_a_guess_that_says_so_and_never_the_limit() {
+    let home = Home::new();
+    let text = FAST
+        .replace("samples = 10, ", "")
+        .replace("blocks = 3", "blocks = 3\ntime = \"720h\"");
+    let path = file(&home, &text);
+    let plan = |option: &str| {
+        let args = [
+            "experiment".into(),
+            "plan".into(),
+            path.clone().into_os_string(),
+            option.into(),
+        ];
+        home.run(args)
+    };
+    let answer = plan("--runs");
+    let said = &answer.fine().stdout;
+    let first = said.lines().next().unwrap();
+    // 24 runs of ten seconds and a little more.
+    assert!(first.contains("24 runs, about 0:04:"), "{first}");
+    assert!(
+        first.contains("24 runs do not say how long they take"),
+        "{first}"
+    );
+    assert!(plan("--json").json()["seconds"].is_null());
+}
+
+#[test]
+fn a_damaged_time_in_the_log_is_an_error_and_no_panic() {
+    let home = Home::new();
+    let path = file(&home, &FAST.replace("blocks = 3", "blocks = 1"));
+    let args = [
+        "experiment".into(),
+        "run".into(),
+        path.into_os_string(),
+        "-q".into(),
+    ];
+    finish(home.command(args)).fine();
+    let log = home.store().join("experiments/fast/log.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("finished"))
+        .collect();
+    let (last, before) = lines.split_last().unwrap();
+    let (head, tail) = last.split_once("\"seconds\":").unwrap();
+    let end = tail.find(['}', ',']).unwrap();
+    let last = format!("{head}\"seconds\":1e300{}", &tail[end..]);
+    fs::write(&log, format!("{}\n{last}\n", before.join("\n"))).unwrap();
+    home.run(["experiment", "resume", "fast"])
+        .error(1, &["log.jsonl: line", "no run takes 1e300 s"]);
+}
+
+#[test]
 fn a_wrong_file_names_the_line_and_what_was_expected() {
     let home = Home::new();
     for (from, to, parts) in [

@@ -95,6 +95,9 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
     assert_valid(&schema("guest-boot.schema.json"), &found);
     assert_eq!(found["machine"], "virtual-time");
     assert_eq!(check(&found, "guest-timers")["status"], "pass");
+    assert_eq!(check(&found, "guest-quiet")["status"], "pass");
+    let arguments = found["command_line"].as_str().unwrap();
+    assert!(arguments.contains(" cryptomgr.notests "), "{arguments}");
     let model = check(&found, "guest-model")["detail"].as_str().unwrap();
     assert!(
         model.contains("full by debugfs; full was asked for"),
@@ -106,6 +109,23 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
     let found = answer.json();
     assert_eq!((answer.code(), &found["valid"]), (1, &Value::Bool(false)));
     assert_eq!(check(&found, "guest-model")["status"], "fail");
+}
+
+#[test]
+fn guest_that_is_not_quiet_fails_a_check_that_names_what_ran() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let answer = boot(&home, &images.dynamic, &["--fault=busy", "--json"]);
+    let found = answer.json();
+    assert_eq!((answer.code(), &found["valid"]), (1, &Value::Bool(false)));
+    let quiet = check(&found, "guest-quiet");
+    assert_eq!(quiet["status"], "fail");
+    let detail = quiet["detail"].as_str().unwrap();
+    // This program, as its own executable calls it.
+    assert!(
+        detail.contains("still busy when it was ready: exe "),
+        "{detail}"
+    );
 }
 
 #[test]
@@ -226,6 +246,8 @@ fn guest_runs_are_kept_labelled_and_never_compared_with_real_time() {
         (&record["total"]["count"], &record["valid"]),
         (&50.into(), &true.into())
     );
+    let quiet = check(&record, "guest-quiet")["detail"].as_str().unwrap();
+    assert!(quiet.contains("before the measurement and"), "{quiet}");
     assert!(record["loads"][0]["work"].as_f64().unwrap() > 0.0);
     let console = home
         .runs_dir()
@@ -383,6 +405,36 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
 }
 
 #[test]
+fn latency_test_gives_one_image_two_command_lines() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let image = images.rt.display();
+    let args = [
+        "kernel".to_owned(),
+        "latency-test".to_owned(),
+        format!("plain={image}"),
+        format!("slow={image},append=highres=off"),
+        "--idle".to_owned(),
+        "--seeds=2".to_owned(),
+        "--samples=20".to_owned(),
+        "--json".to_owned(),
+        "--quiet".to_owned(),
+    ];
+    let answer = finish(home.command(args));
+    // The second one's argument takes its timers, so the check of its guests fails, and only of its.
+    assert_eq!(answer.code(), 1, "{answer:?}");
+    let result = answer.json();
+    assert_valid(&schema("latency-test.schema.json"), &result);
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    assert_eq!(cells[0]["faults"], Value::Array(Vec::new()));
+    assert!(cells[0].get("append").is_none(), "{}", cells[0]);
+    assert_eq!(cells[1]["append"][0], "highres=off");
+    let faults = cells[1]["faults"].to_string();
+    assert!(faults.contains("guest-timers"), "{faults}");
+}
+
+#[test]
 fn latency_test_orders_the_models() {
     let Some(images) = images() else { return };
     let home = Home::new();
@@ -520,6 +572,14 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     let test = |args: &[&str]| home.run([&["kernel", "latency-test", image][..], args].concat());
     test(&["--baseline=other"]).error(2, &["baseline other is not tested", "image:as built"]);
     test(&["--fail-on=worse"]).error(2, &["--baseline"]);
+    let one = |kernel: &str| home.run(["kernel", "latency-test", kernel]);
+    one(&format!("a={image},apend=x")).error(2, &["`apend=x` is no option of a kernel"]);
+    one(&format!("a={image},config=timerlat")).error(1, &["its configuration is not beside it"]);
+    fs::write(home.dir().join("config"), "CONFIG_HZ=250\n").unwrap();
+    one(&format!("a={image},config=timerlat")).error(3, &["TIMERLAT_TRACER is n, not y"]);
+    let twice = [image, &format!("{image},append=nohz=off")];
+    home.run([&["kernel", "latency-test"], &twice[..]].concat())
+        .error(2, &["two kernels are named image: name them apart"]);
     test(&["--model=rt"]).error(2, &["nothing of its model"]);
     test(&["--load=fork,fork"]).error(2, &["given twice"]);
     test(&["--interval=1us"]).error(2, &["at least 100us"]);

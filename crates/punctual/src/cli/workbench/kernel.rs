@@ -115,7 +115,7 @@ pub struct KernelBootArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Let the guest go wrong: panic, hang, restart
+    /// Let the guest go wrong: panic, hang, restart, busy
     #[arg(long, value_name = "FAULT", hide = true, value_parser = fault)]
     pub fault: Option<Fault>,
 }
@@ -219,7 +219,8 @@ fn fault(text: &str) -> Result<Fault, String> {
         "panic" => Ok(Fault::Panic),
         "hang" => Ok(Fault::Hang),
         "restart" => Ok(Fault::Restart),
-        _ => Err("must be panic, hang or restart".to_owned()),
+        "busy" => Ok(Fault::Busy),
+        _ => Err("must be panic, hang, restart or busy".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use clap::Parser as _;
 use punctual_kernel::GuestTarget;
 use punctual_lab::file::{Experiment, Sets};
 use punctual_lab::order::seed_of;
-use punctual_lab::plan::{Plan, guest_runs, invocation, stated_time};
+use punctual_lab::plan::{Plan, guest_runs, invocation, is_virtual, stated_time};
 use punctual_report::comparison::Metric;
 use serde_json::json;
 
@@ -23,44 +23,78 @@ use crate::output::{self, print};
 const OVERHEAD: f64 = 0.3;
 
 /// Seconds that a run takes longer in a guest, which boots for it: a guess, seen in virtual time.
-pub(crate) const BOOT: f64 = 12.0;
+const BOOT: f64 = 20.0;
+
+/// Seconds that a run is taken for where its options do not state a time.
+const UNSTATED: f64 = 10.0;
 
 /// What an experiment will cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Runs in all, repeats apart.
     pub(crate) runs: u64,
-    /// Seconds, where every run states its duration.
-    pub(crate) seconds: Option<f64>,
+    /// Seconds: an estimate.
+    pub(crate) seconds: f64,
+    /// Runs that do not state their time, for which a guess stands.
+    pub(crate) open_runs: u64,
+    /// Seconds after which no further block is begun.
+    limit: Option<f64>,
 }
 
 impl Cost {
     /// Adds up what the plan says.
     pub(crate) fn of(experiment: &Experiment, plan: &Plan) -> Self {
-        let block = stated_time(experiment, plan);
-        let blocks = f64::from(plan.all_blocks());
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let boots = guest_runs(experiment, plan) as f64 * blocks * BOOT;
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let overhead = plan.runs() as f64 * OVERHEAD + boots;
-        let whole = block.map(|block| block.as_secs_f64() * blocks + overhead);
-        let limit = experiment.stop.time.map(|t| t.as_secs_f64());
         Self {
             runs: plan.runs(),
-            seconds: match (whole, limit) {
-                (Some(whole), Some(limit)) => Some(whole.min(limit)),
-                (whole, limit) => whole.or(limit),
-            },
+            seconds: block_seconds(experiment, plan) * f64::from(plan.all_blocks()),
+            open_runs: stated_time(experiment, plan).open_runs * u64::from(plan.all_blocks()),
+            limit: experiment.stop.time.map(|time| time.as_secs_f64()),
         }
+    }
+
+    /// Returns the seconds that it may take: no more than the file allows.
+    pub(crate) fn most(&self) -> f64 {
+        self.limit
+            .map_or(self.seconds, |limit| self.seconds.min(limit))
     }
 
     /// Says the time.
     pub(crate) fn time(&self) -> String {
-        self.seconds.map_or_else(
-            || "a time that the options do not say".to_owned(),
-            |seconds| format!("about {}", clock(seconds)),
-        )
+        let guessed = match self.open_runs {
+            0 => String::new(),
+            n => format!(
+                " ({n} runs do not say how long they take, and are taken for {UNSTATED} s each)"
+            ),
+        };
+        match self.limit.filter(|limit| *limit < self.seconds) {
+            Some(limit) => format!("at most about {}", clock(limit)),
+            None => format!("about {}{guessed}", clock(self.seconds)),
+        }
     }
+}
+
+/// Returns about how many seconds one block takes.
+pub(crate) fn block_seconds(experiment: &Experiment, plan: &Plan) -> f64 {
+    let stated = stated_time(experiment, plan);
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let [open, boots, runs] = [
+        stated.open_runs,
+        guest_runs(experiment, plan),
+        plan.runs() / u64::from(plan.all_blocks().max(1)),
+    ]
+    .map(|count| count as f64);
+    let seconds = stated.time.as_secs_f64() + open * UNSTATED + boots * BOOT + runs * OVERHEAD;
+    // Guests in virtual time run one a CPU, and the blocks beside each other.
+    match is_virtual(experiment, plan) {
+        true => seconds / lanes(),
+        false => seconds,
+    }
+}
+
+/// Returns how many guests in virtual time run at once.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn lanes() -> f64 {
+    std::thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64)
 }
 
 /// Writes seconds as `1:02:03`, or `4 days 1:02:03`.
@@ -159,7 +193,9 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
             .map_err(|err| CliError::failed_to("write the plan").because(err))?;
         if let Some(object) = value.as_object_mut() {
             object.insert("runs".to_owned(), json!(cost.runs));
-            object.insert("seconds".to_owned(), json!(cost.seconds));
+            // A guess is no figure for a program to go by.
+            let seconds = Some(cost.most()).filter(|_| cost.open_runs == 0);
+            object.insert("seconds".to_owned(), json!(seconds));
         }
         output::write(|out| {
             serde_json::to_writer_pretty(&mut *out, &value)?;

@@ -65,7 +65,7 @@ pub(super) fn text(summary: &Summary) -> String {
         None => format!("to go on: `punctual experiment resume {}`", plan.name),
     };
     format!(
-        "Experiment `{}`: {} of {} runs done ({}), seed {}\n {state}\n",
+        "Experiment `{}`: {} of {} runs done ({}), seed {}{}\n {state}\n",
         plan.name,
         summary.done,
         plan.runs(),
@@ -74,8 +74,17 @@ pub(super) fn text(summary: &Summary) -> String {
         } else {
             counts.join(", ")
         },
-        plan.seed
+        plan.seed,
+        replanned(&summary.snapshot.replanned)
     )
+}
+
+/// Says how many blocks an edited file took away or added.
+fn replanned(changes: &[(u32, u32)]) -> String {
+    let changes = changes
+        .iter()
+        .map(|(before, now)| format!(", replanned from {before} to {now} blocks"));
+    changes.collect()
 }
 
 /// Fails with a list of those that there are.

@@ -196,6 +196,7 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
     let done = |part: &&PartNote| part.skipped.is_none();
     let weight = |part: &PartNote| study.part(&part.name).map_or(1.0, |part| part.weight);
     let weights: f64 = note.parts.iter().filter(done).map(weight).sum();
+    let mut lacks = Vec::new();
     for part in &mut note.parts {
         if part.skipped.is_some() {
             continue;
@@ -203,7 +204,8 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         if let Some(budget) = args.budget {
             #[expect(clippy::cast_precision_loss, reason = "a handful of studies")]
             let share = budget.as_secs_f64() / of as f64 * weight(part) / weights;
-            scale::fit(study, &part.name, &mut part.parameters, share)?;
+            let room = scale::fit(study, &part.name, &mut part.parameters, share)?;
+            lacks.extend(room.lack(&format!("{} {}", study.name, part.name)));
         }
         // What cannot be planned at all fails before anything is begun.
         let read = scale::experiment(study, &part.name, &part.parameters)?;
@@ -217,6 +219,12 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
             }
             Err(err) => return Err(err),
         }
+    }
+    for lack in &lacks {
+        remark(lack);
+    }
+    if !lacks.is_empty() {
+        remark("With fewer runs, expect more verdicts of `too few runs`.");
     }
     note.write(home)?;
     Ok(note)

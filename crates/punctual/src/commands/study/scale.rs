@@ -6,7 +6,6 @@
 use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Image;
 use punctual_lab::file::Need as MeasureNeed;
-use punctual_lab::plan::{guest_runs, stated_time};
 use punctual_lab::study::{Need, Part, Study};
 use punctual_sys::SysRoot;
 use toml::{Table, Value};
@@ -16,12 +15,6 @@ use crate::cli::StudyRunArgs;
 use crate::commands::experiment::{self, Read, lack_of, plan};
 use crate::commands::measure;
 use crate::error::CliError;
-
-/// Seconds of a run beside what its options state.
-const OVERHEAD: f64 = 0.6;
-
-/// Seconds that a run is taken for where its options do not state a time.
-const UNSTATED: f64 = 10.0;
 
 /// The most blocks that a budget is filled with.
 const MOST_BLOCKS: f64 = 200.0;
@@ -149,24 +142,29 @@ pub(super) fn experiment(study: &Study, part: &str, parameters: &Table) -> Resul
     experiment::Read::of(&format!("{}-{part}.toml", study.name), text, parameters)
 }
 
+/// What a budget has room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Blocks that fit.
+    pub(super) blocks: u32,
+    /// Blocks of the default scale.
+    pub(super) usual: u32,
+    /// Runs of a block.
+    pub(super) runs: u64,
+    /// Seconds that the blocks of the default scale take.
+    pub(super) usual_seconds: f64,
+}
+
 /// Sets the blocks of a part to as many as fit into its share of a budget.
 pub(super) fn fit(
     study: &Study,
     part: &str,
     parameters: &mut Table,
     share: f64,
-) -> Result<(), CliError> {
+) -> Result<Room, CliError> {
     let read = experiment(study, part, parameters)?;
     let plan = plan::of(&read, Some(0))?;
-    let runs = plan.runs() / u64::from(plan.all_blocks().max(1));
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let runs = runs as f64;
-    let stated = stated_time(&read.experiment.clone().only(&plan.measurements), &plan);
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let boots = guest_runs(&read.experiment.clone().only(&plan.measurements), &plan) as f64;
-    let block = boots * plan::BOOT
-        + runs * OVERHEAD
-        + stated.map_or(runs * UNSTATED, |time| time.as_secs_f64());
+    let block = plan::block_seconds(&read.experiment.clone().only(&plan.measurements), &plan);
     if share < block {
         return Err(CliError::usage(format!(
             "--budget: part `{part}` of {} would have {} of it, and one block of it takes about {}",
@@ -177,16 +175,39 @@ pub(super) fn fit(
         .hint("a longer budget, or --quick"));
     }
     let blocks = (share / block).floor().clamp(1.0, MOST_BLOCKS);
-    #[expect(clippy::cast_possible_truncation, reason = "1 to 200")]
-    let blocks = Value::Integer(blocks as i64);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "1 to 200"
+    )]
+    let blocks = blocks as u32;
     for name in ["blocks", "series", "stall-blocks", "kernel-blocks"] {
         if parameters.contains_key(name) {
-            parameters.insert(name.to_owned(), blocks.clone());
+            parameters.insert(name.to_owned(), Value::Integer(blocks.into()));
         }
     }
     let limit = format!("{}ms", to_millis(share));
     parameters.insert("limit".to_owned(), Value::String(limit));
-    Ok(())
+    Ok(Room {
+        blocks,
+        usual: plan.blocks,
+        runs: plan.runs() / u64::from(plan.all_blocks().max(1)),
+        usual_seconds: block * f64::from(plan.all_blocks()),
+    })
+}
+
+impl Room {
+    /// Says what is missing of the default scale, if something is.
+    pub(super) fn lack(&self, part: &str) -> Option<String> {
+        (self.blocks < self.usual).then(|| {
+            format!(
+                "{part}: the budget has room for about {} of the {} runs of the default scale, which takes about {}",
+                u64::from(self.blocks) * self.runs,
+                u64::from(self.usual) * self.runs,
+                plan::clock(self.usual_seconds)
+            )
+        })
+    }
 }
 
 #[expect(
@@ -196,4 +217,25 @@ pub(super) fn fit(
 )]
 fn to_millis(seconds: f64) -> u64 {
     (seconds * 1e3).max(1.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_is_too_short_says_how_many_runs_it_has_room_for() {
+        let room = Room {
+            blocks: 2,
+            usual: 6,
+            runs: 2,
+            usual_seconds: 240.0,
+        };
+        assert_eq!(
+            room.lack("bridgers2015 kernels").unwrap(),
+            "bridgers2015 kernels: the budget has room for about 4 of the 12 runs of the default scale, which \
+             takes about 0:04:00"
+        );
+        assert_eq!(Room { blocks: 6, ..room }.lack("x"), None);
+    }
 }
