@@ -46,32 +46,37 @@ struct Scan<'a, K> {
     given: Vec<Given<K>>,
 }
 
-/// Takes `args` apart. What is no option is skipped, as cyclictest does.
+/// Takes `args` apart, up to a fault. What is no option is skipped, as cyclictest does.
 pub(super) fn scan<K: Copy + PartialEq>(
     known: &[Known<K>],
     args: &[String],
-) -> Result<Vec<Given<K>>, Misused> {
+) -> (Vec<Given<K>>, Result<(), Misused>) {
     let mut scan = Scan {
         known,
         args,
         at: 0,
         given: Vec::new(),
     };
-    while let Some(arg) = args.get(scan.at) {
-        scan.at += 1;
-        if arg == "--" {
-            break;
-        }
-        if let Some(long) = arg.strip_prefix("--") {
-            scan.long(long)?;
-        } else if let Some(cluster) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) {
-            scan.cluster(cluster)?;
-        }
-    }
-    Ok(scan.given)
+    let whole = scan.all();
+    (scan.given, whole)
 }
 
 impl<K: Copy + PartialEq> Scan<'_, K> {
+    fn all(&mut self) -> Result<(), Misused> {
+        while let Some(arg) = self.args.get(self.at) {
+            self.at += 1;
+            if arg == "--" {
+                break;
+            }
+            if let Some(long) = arg.strip_prefix("--") {
+                self.long(long)?;
+            } else if let Some(cluster) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+                self.cluster(cluster)?;
+            }
+        }
+        Ok(())
+    }
+
     fn long(&mut self, text: &str) -> Result<(), Misused> {
         let (name, glued) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -178,7 +183,8 @@ mod tests {
 
     fn scanned(line: &[&str]) -> Result<String, String> {
         let args: Vec<String> = line.iter().map(ToString::to_string).collect();
-        let given = scan(KNOWN, &args).map_err(|err| err.to_string())?;
+        let (given, whole) = scan(KNOWN, &args);
+        whole.map_err(|err| err.to_string())?;
         let say = |g: &Given<char>| format!("{}{}", g.key, g.value.clone().unwrap_or_default());
         Ok(given.iter().map(say).collect::<Vec<_>>().join(" "))
     }

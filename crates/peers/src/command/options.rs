@@ -51,7 +51,7 @@ enum Key {
     Loops,
     MainAffinity,
     Mlockall,
-    Nanosleep,
+    Nothing,
     Nsecs,
     Oscope,
     Policy,
@@ -72,13 +72,12 @@ enum Key {
     System,
     Threads,
     Tracemark,
-    Unbuffered,
     Verbose,
 }
 
 known! {
     Affinity Some('a'), "affinity", Glued;
-    Aligned Some('A'), "aligned", Needed;
+    Aligned Some('A'), "aligned", Glued;
     Breaktrace Some('b'), "breaktrace", Needed;
     Clock Some('c'), "clock", Needed;
     DefaultSystem None, "default-system", No;
@@ -98,7 +97,8 @@ known! {
     MainAffinity None, "mainaffinity", Needed;
     Mlockall Some('m'), "mlockall", No;
     RefreshOnMax Some('M'), "refresh_on_max", No;
-    Nanosleep Some('n'), "nanosleep", No;
+    Nothing Some('n'), "nanosleep", No;
+    Nothing None, "notrace", No;
     Nsecs Some('N'), "nsecs", No;
     Oscope Some('o'), "oscope", Needed;
     Priority Some('p'), "priority", Needed;
@@ -118,7 +118,7 @@ known! {
     StrictExit None, "strict-exit", No;
     Threads Some('t'), "threads", Glued;
     Tracemark None, "tracemark", No;
-    Unbuffered Some('u'), "unbuffered", No;
+    Nothing Some('u'), "unbuffered", No;
     Verbose Some('v'), "verbose", No;
     Debug None, "dbg_cyclictest", No;
     Policy Some('y'), "policy", Needed;
@@ -348,7 +348,19 @@ struct Draft {
     options: Options,
     priority: i64,
     faults: Vec<String>,
+    /// What the original does not read on after.
+    at_once: Option<String>,
     odd_priority: Option<String>,
+    /// Whether the time that was asked for is below 0.
+    over: bool,
+}
+
+/// Returns the number of an option that may have it glued, apart, or not at all.
+fn apart_or(given: &Given<Key>, glued: i64) -> i64 {
+    match given.value {
+        Some(_) => glued,
+        None => given.next.as_deref().map_or(0, number::leading),
+    }
 }
 
 /// Understands a command line, without the program's name, on a machine where `cpus` CPUs may be
@@ -359,15 +371,18 @@ struct Draft {
 /// [`Refused`]: help is wanted, an option is unknown, or a value cannot be.
 pub fn parse(args: &[String], cpus: u32) -> Result<Options, Refused> {
     let strict = args.iter().any(|arg| arg == "--strict-exit");
-    let given =
-        getopt::scan(KNOWN, args).map_err(|err| Refused::Unknown(err.to_string(), strict))?;
+    let (given, whole) = getopt::scan(KNOWN, args);
     let mut draft = Draft::default();
     for option in &given {
         if option.key == Key::Help {
             return Err(Refused::Help);
         }
         draft.take(option, cpus);
+        if let Some(fault) = draft.at_once.take() {
+            return Err(Refused::Bad(vec![fault]));
+        }
     }
+    whole.map_err(|err| Refused::Unknown(err.to_string(), strict))?;
     draft.finish()
 }
 
@@ -378,7 +393,7 @@ impl Draft {
         let o = &mut self.options;
         match given.key {
             Key::Affinity => self.affinity(given),
-            Key::Aligned => o.aligned_us = Some(number.unsigned_abs()),
+            Key::Aligned => o.aligned_us = Some(apart_or(given, number).unsigned_abs()),
             Key::Breaktrace => o.break_above = number,
             Key::Clock => match number {
                 0 => o.realtime_clock = false,
@@ -394,9 +409,17 @@ impl Draft {
                 Ok(us) => o.distance_us = us,
                 Err(_) => self.fault(format!("-d {text}: the distance is negative")),
             },
-            Key::Duration => o.duration_s = number::seconds(text),
+            Key::Duration if number < 0 => {
+                // It is over before it begins: a sample is taken, and that was it.
+                o.duration_s = 0;
+                self.over = true;
+            }
+            Key::Duration => {
+                o.duration_s = number::seconds(text);
+                self.over = false;
+            }
             Key::Fifo => o.fifo = Some(PathBuf::from(text)),
-            Key::Help | Key::Nanosleep | Key::Unbuffered => {}
+            Key::Help | Key::Nothing => {}
             Key::Histfile => o.histfile = Some(PathBuf::from(text)),
             Key::Histogram | Key::Histofall => {
                 o.hist_sum = given.key == Key::Histofall;
@@ -423,8 +446,7 @@ impl Draft {
             Key::Nsecs => o.nsecs = true,
             Key::Oscope => match u64::try_from(number) {
                 Ok(n @ 1..) => o.oscope = n,
-                Ok(0) => o.oscope = 1,
-                Err(_) => self.fault(format!("-o {text}: the reduction is negative")),
+                _ => self.fault(format!("-o {text}: the reduction is at least 1")),
             },
             Key::Policy => o.class = Class::named(text.trim()),
             Key::PosixTimers => o.posix_timers = true,
@@ -444,9 +466,7 @@ impl Draft {
             Key::Relative => o.relative = true,
             Key::Resolution => o.resolution = true,
             Key::Secaligned => {
-                let apart = given.next.as_deref().map_or(0, number::leading);
-                let us = if given.value.is_some() { number } else { apart };
-                o.secaligned_us = Some(us.unsigned_abs());
+                o.secaligned_us = Some(apart_or(given, number).unsigned_abs());
             }
             Key::Smi => o.smi = true,
             Key::Smp => {
@@ -469,10 +489,15 @@ impl Draft {
             self.remark("-a ignored due to smp mode");
             return;
         }
-        // A list that stands apart is known by how it begins.
+        // A list that stands apart is known by how it begins. A number below 0 is taken for one.
         let apart = given.next.as_deref().map(str::trim).filter(|next| {
-            *next == "all" || next.starts_with(|c: char| c.is_ascii_digit() || "!+".contains(c))
+            *next == "all"
+                || next.starts_with(|c: char| c.is_ascii_digit() || "!+".contains(c))
+                || number::leading(next) < 0
         });
+        if let Some(next) = apart.filter(|next| next.starts_with('-')) {
+            self.at_once = Some(format!("WARN: CPU {next} is out of range"));
+        }
         self.options.affinity = match given.value.as_deref().map(str::trim).or(apart) {
             Some(list) => Affinity::Listed(list.to_owned()),
             None => Affinity::Every,
@@ -515,6 +540,9 @@ impl Draft {
         }
         let mut options = self.options;
         set_priority(&mut options);
+        if self.over {
+            options.loops = 1;
+        }
         if options.histogram.is_some() {
             options.distance_us = 0;
         }

@@ -65,6 +65,11 @@ fn lines_mean_what_they_mean_to_the_original() {
         ("--prio 80 --nanosleep", "Fifo:80 t1 a- i1000 d500 l0 h0"),
         ("--prior=80 --int=7", "Fifo:80 t1 a- i7 d500 l0 h0"),
         ("stray -q words", "Other:0 t1 a- i1000 d500 l0 h0"),
+        ("--notrace -n -u", "Other:0 t1 a- i1000 d500 l0 h0"),
+        ("-D -1", "Other:0 t1 a- i1000 d500 l1 h0"),
+        ("-D-1m -l 7", "Other:0 t1 a- i1000 d500 l1 h0"),
+        ("-a 0x1 -t2", "Other:0 t2 a0x1 i1000 d500 l0 h0"),
+        ("-a foo", "Other:0 t1 aeach i1000 d500 l0 h0"),
     ] {
         assert_eq!(summary(&words(line)), expected, "{line}");
     }
@@ -86,6 +91,9 @@ fn alignment_takes_its_value_glued_or_apart() {
         ("--secaligned 200", (None, Some(200))),
         ("--secaligned -q", (None, Some(0))),
         ("-A 50", (Some(50), None)),
+        ("-A50", (Some(50), None)),
+        ("-A -q", (Some(0), None)),
+        ("--aligned 7", (Some(7), None)),
     ] {
         let options = words(line);
         assert_eq!(
@@ -143,6 +151,10 @@ fn values_that_cannot_be_are_refused() {
         "-c 7",
         "-o 5",
         "-v -o -1",
+        "-v -o 0",
+        "-o foo",
+        "-a -1",
+        "-a -1 --bogus",
         "-A 1 --secaligned",
     ] {
         let refused = parsed(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err();

@@ -56,7 +56,6 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
         Ok(options) => options,
         Err(refused) => return refuse(refused).into(),
     };
-    options.remarks.iter().for_each(|text| remark(text));
     let started = run::Start {
         sys: &sys,
         cpus: &cpus,

@@ -24,10 +24,9 @@ pub(super) fn spec(options: &Options, cpus: &Cpus) -> Result<RunSpec, String> {
         Affinity::Every => (Pin::Each, cpus.allowed.clone()),
         Affinity::Listed(list) => (Pin::Each, cpu_list(list, cpus)?),
     };
-    let housekeeping = match &options.main_affinity {
-        Some(list) => cpu_list(list, cpus)?,
-        None => free_of(pin, &measured, options.threads, cpus),
-    };
+    let housekeeping = main_affinity(options, cpus).and_then(Result::ok);
+    let housekeeping =
+        housekeeping.unwrap_or_else(|| free_of(pin, &measured, options.threads, cpus));
     let resolution = resolution(options);
     Ok(RunSpec {
         threads: options.threads,
@@ -61,6 +60,13 @@ pub(super) fn spec(options: &Options, cpus: &Cpus) -> Result<RunSpec, String> {
         deadlines_ns: Vec::new(),
         loads: Vec::new(),
     })
+}
+
+/// Returns the CPUs of `--mainaffinity`. What cannot be read is no reason to end, as in the original,
+/// but one to say so.
+pub(super) fn main_affinity(options: &Options, cpus: &Cpus) -> Option<Result<CpuSet, String>> {
+    let list = options.main_affinity.as_deref()?;
+    (!list.is_empty()).then(|| cpu_list(list, cpus))
 }
 
 /// Returns how the run goes.
@@ -126,32 +132,53 @@ fn free_of(pin: Pin, measured: &CpuSet, threads: u32, cpus: &Cpus) -> CpuSet {
 }
 
 /// Reads a CPU list as libnuma does: `0-3,5`, `all`, `!0` for all but 0, `+0-1` for the first two of
-/// those that may be used.
+/// those that may be used, numbers as C has them (`0x1`, `01`); of `3-1` the first.
 fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
     let list = list.trim();
-    if list == "all" {
-        return Ok(cpus.allowed.clone());
-    }
-    let parsed = |text: &str| {
-        text.parse::<CpuSet>()
-            .map_err(|err| format!("WARN: CPUs `{list}`: {err}"))
+    let wrong = |what: &str| format!("WARN: CPUs `{list}`: {what}");
+    let (inverted, rest) = match list.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, list),
     };
-    let set = if let Some(not) = list.strip_prefix('!') {
-        cpus.allowed.without(&parsed(not)?)
-    } else if let Some(relative) = list.strip_prefix('+') {
-        let wanted = parsed(relative)?;
-        let nth = |n: u32| cpus.allowed.iter().nth(n as usize);
-        let found: CpuSet = wanted.iter().filter_map(nth).collect();
-        if found.len() < wanted.len() {
-            return Err(format!("WARN: CPUs `{list}`: there are not that many"));
+    let (relative, rest) = match rest.strip_prefix('+') {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let number = |text: &str| c_number(text).ok_or_else(|| wrong("not a list of CPUs"));
+    let mut wanted = Vec::new();
+    for part in rest.split(',') {
+        if part == "all" {
+            wanted.extend(cpus.allowed.iter());
+            continue;
         }
-        found
-    } else {
-        parsed(list)?
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        let most = cpus.allowed.iter().last().unwrap_or(0);
+        if first.max(last) > most {
+            let cpu = first.max(last);
+            return Err(format!(
+                "WARN: CPU {cpu} is out of range: {} may be used",
+                cpus.allowed
+            ));
+        }
+        wanted.extend(first..=last.max(first));
+    }
+    let wanted: CpuSet = wanted.into_iter().collect();
+    let nth = |n: u32| cpus.allowed.iter().nth(n as usize);
+    let found: CpuSet = match relative {
+        true => wanted.iter().filter_map(nth).collect(),
+        false => wanted.clone(),
+    };
+    if found.len() < wanted.len() {
+        return Err(wrong("there are not that many"));
+    }
+    let set = match inverted {
+        true => cpus.allowed.without(&found),
+        false => found,
     };
     let unknown = set.without(&cpus.allowed);
     if set.is_empty() {
-        Err(format!("WARN: CPUs `{list}`: none are left"))
+        Err(wrong("none are left"))
     } else if unknown.is_empty() {
         Ok(set)
     } else {
@@ -160,6 +187,23 @@ fn cpu_list(list: &str, cpus: &Cpus) -> Result<CpuSet, String> {
             cpus.allowed
         ))
     }
+}
+
+/// Reads a number as `strtoul(3)` does where the base is not given.
+fn c_number(text: &str) -> Option<u32> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, base) = match (hex, text) {
+        (Some(hex), _) => (hex, 16),
+        (None, "0") => (text, 10),
+        (None, _) => (
+            text.strip_prefix('0').unwrap_or(text),
+            if text.starts_with('0') { 8 } else { 10 },
+        ),
+    };
+    let plain = digits.bytes().all(|b| b.is_ascii_alphanumeric());
+    plain
+        .then(|| u32::from_str_radix(digits, base).ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -198,15 +242,51 @@ mod tests {
 
     #[test]
     fn cpu_lists_are_those_of_libnuma() {
-        for (list, expected) in [("all", "0-3"), ("!1", "0,2-3"), ("+0-1", "0-1")] {
+        for (list, expected) in [
+            ("all", "0-3"),
+            ("!1", "0,2-3"),
+            ("+0-1", "0-1"),
+            ("0x1", "1"),
+            ("0x2,0", "0,2"),
+            ("01", "1"),
+            ("3-1", "3"),
+            ("1-0,0", "0-1"),
+            ("foo", "0-3"),
+            (",0", "0-3"),
+        ] {
             let spec = planned(&format!("-t -a {list}")).unwrap();
             assert_eq!(spec.cpus.to_string(), expected, "{list}");
         }
-        for list in ["-a9", "-a!0-3", "-a+7", "-a0-x", "--mainaffinity=7"] {
+        for list in [
+            "-a9",
+            "-a!0-3",
+            "-a+7",
+            "-a0-x",
+            "-a0,",
+            "-a,0",
+            "-a0-",
+            "-a1x",
+            "-a08",
+            "-a0x",
+            "-a0x9",
+            "-a0:1",
+            "-a-1",
+            "-afoo",
+            "--affinity=",
+        ] {
             assert!(
                 planned(list).unwrap_err().starts_with("WARN: CPU"),
                 "{list}"
             );
+        }
+    }
+
+    #[test]
+    fn a_main_affinity_that_cannot_be_read_is_none() {
+        let of = |line| planned(line).unwrap().housekeeping.to_string();
+        assert_eq!(of("--mainaffinity=1-2"), "1-2");
+        for line in ["--mainaffinity=7", "--mainaffinity=foo", "--mainaffinity="] {
+            assert_eq!(of(line), of(""), "{line}");
         }
     }
 

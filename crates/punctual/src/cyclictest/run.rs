@@ -4,7 +4,7 @@
 //! One run from its options to its results.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -78,13 +78,23 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
     let spec = match plan::spec(options, start.cpus) {
         Ok(spec) => spec,
         Err(said) => {
+            options.remarks.iter().for_each(|text| remark(text));
             super::usage();
             return Err(Failed::new(said));
         }
     };
     check_smi(start.sys, options, &spec)?;
+    options.remarks.iter().for_each(|text| remark(text));
     check_privilege()?;
     warn(options);
+    if let Some(Err(said)) = plan::main_affinity(options, start.cpus) {
+        remark(&format!("{said}; --mainaffinity is ignored"));
+    }
+    let mut histfile = options
+        .histfile
+        .as_deref()
+        .map(open_histogram)
+        .transpose()?;
     if options.verbose {
         say(&format!(
             "Max CPUs = {}\nOnline CPUs = {}\n",
@@ -96,7 +106,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         say_resolution(&spec);
     }
     if options.debug {
-        remark(&format!("DEBUG: {spec:?}"));
+        remark(&asked_for(options, &spec));
     }
     let _held = hold(start.sys, options);
     let limited = limit(start.sys, options, &spec)?;
@@ -132,7 +142,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         Some(_) if options.strict_exit => STRICT_HIT,
         _ => 0,
     };
-    results(options, &live)?;
+    results(options, &live, histfile.as_mut())?;
     if let Some(mut file) = json {
         let head = json::Head {
             command: command(start.args),
@@ -387,7 +397,7 @@ fn serve(path: &Path, live: &mut Live) -> Option<Pipe> {
 }
 
 /// Prints what is known at the end.
-fn results(options: &Options, live: &Live) -> Result<(), Failed> {
+fn results(options: &Options, live: &Live, histfile: Option<&mut File>) -> Result<(), Failed> {
     if options.quiet && !options.verbose && options.histogram.is_none() {
         say(&live.lines());
     }
@@ -402,9 +412,8 @@ fn results(options: &Options, live: &Live) -> Result<(), Failed> {
         };
         let smis: Option<Vec<u64>> = live.threads.iter().map(|t| t.smis).collect();
         let histogram = text::histogram(&live.tallies, form, smis.as_deref());
-        match &options.histfile {
-            Some(path) => fs::write(path, histogram)
-                .map_err(|err| Failed::new(format!("opening histogram file: {}", plain(&err))))?,
+        match histfile {
+            Some(file) => write_histogram(file, &histogram)?,
             None => say(&histogram),
         }
         let overflows: u64 = live.tallies.iter().map(|t| t.overflows).sum();
@@ -429,6 +438,54 @@ fn plain(err: &io::Error) -> String {
     let text = err.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());
     text[..end].to_owned()
+}
+
+/// Opens the file of `--histfile` before the run: a histogram of hours that cannot be written is one
+/// that is lost. What is in it stays until then.
+fn open_histogram(path: &Path) -> Result<File, Failed> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    file.map_err(|err| {
+        Failed::new(format!(
+            "opening histogram file: {}: {}",
+            path.display(),
+            plain(&err)
+        ))
+    })
+}
+
+fn write_histogram(file: &mut File, histogram: &str) -> Result<(), Failed> {
+    // A pipe or a device has no length.
+    drop(file.set_len(0));
+    file.write_all(histogram.as_bytes())
+        .map_err(|err| Failed::new(format!("writing histogram file: {}", plain(&err))))
+}
+
+/// Says what the options came to.
+fn asked_for(options: &Options, spec: &RunSpec) -> String {
+    let cpus = match options.affinity {
+        Affinity::Unbound => "not bound to CPUs".to_owned(),
+        _ => format!("bound to CPUs {}", spec.cpus),
+    };
+    let end = match (spec.samples, spec.duration_ns) {
+        (None, None) => "until stopped".to_owned(),
+        (Some(n), None) => format!("{n} loops"),
+        (None, Some(ns)) => format!("for {ns}"),
+        (Some(n), Some(ns)) => format!("{n} loops, for {ns} at most"),
+    };
+    format!(
+        "DEBUG: threads {}, {cpus}; policy {}, priority {}; interval {} us, distance {} us; {end}; \
+         everything else on CPUs {}",
+        spec.threads,
+        options.class.shown(),
+        options.priority,
+        options.interval_us,
+        options.distance_us,
+        spec.housekeeping,
+    )
 }
 
 /// Opens the file of `--json`. Its failure is the exit status, as in the original.

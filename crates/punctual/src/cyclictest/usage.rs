@@ -58,5 +58,6 @@ Only here:
          --hist-compact    leave out rows without samples
          --record          keep the run in the store (see punctual runs)
          --strict-exit     exit 2 if -b ended the run, 129 for an unknown option
--n, --nanosleep, --prio=PRIO, -U (as -S), -y NAME and -e US of older versions are understood.
+-n, --nanosleep, --notrace, --prio=PRIO, -U (as -S), -y NAME and -e US of older versions are
+understood.
 ";
