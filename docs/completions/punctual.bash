@@ -4890,11 +4890,11 @@ _punctual() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cyclictest-text cyclictest-log cyclictest-hist cyclictest-json rtla-hist rtla-timerlat-top rtla-noise-top oslat-text oslat-json jitterdebugger-json jitterdebugger-raw rteval" -- "${cur}"))
                     return 0
                     ;;
                 --unit)

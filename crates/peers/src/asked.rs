@@ -7,7 +7,7 @@
 use punctual_model::Nanos;
 
 use crate::command::{self, Class, Options};
-use crate::imported::Imported;
+use crate::imported::{Imported, LONGEST_TEXT};
 use crate::series::SourceSeries;
 
 /// What is said of figures that have it from here.
@@ -15,7 +15,7 @@ const STATED: &str = "policy and interval are those of the command line: asked f
 
 /// Returns the options of a command line of cyclictest, if it makes so many threads.
 pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {
-    let words = words(line, "cyclictest");
+    let words = words(line?, "cyclictest");
     let words: Vec<String> = words.into_iter().map(ToOwned::to_owned).collect();
     // A quoted word, such as ours has for one with a blank, is not put together again.
     if words.is_empty() || words.iter().any(|word| word.starts_with(['\'', '"'])) {
@@ -25,9 +25,16 @@ pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {
     options.filter(|options| options.threads == threads)
 }
 
+/// Whether a command line of cyclictest asks for ns; `None` where it is not understood.
+pub(crate) fn nsecs(line: Option<&str>) -> Option<bool> {
+    let words = words(line?, "cyclictest");
+    let words: Vec<String> = words.into_iter().map(ToOwned::to_owned).collect();
+    Some(command::parse(&words, 1).ok()?.nsecs)
+}
+
 /// Returns the words behind the name of `program`; none where the line is another's.
-fn words<'a>(line: Option<&'a str>, program: &str) -> Vec<&'a str> {
-    let mut words = line.unwrap_or_default().split_ascii_whitespace();
+fn words<'a>(line: &'a str, program: &str) -> Vec<&'a str> {
+    let mut words = line.split_ascii_whitespace();
     let name = words.next().and_then(|word| word.rsplit('/').next());
     match name == Some(program) {
         true => words.collect(),
@@ -35,14 +42,49 @@ fn words<'a>(line: Option<&'a str>, program: &str) -> Vec<&'a str> {
     }
 }
 
+/// Finds the command line of `program` in what a terminal showed: behind a prompt of any shape,
+/// `sudo`, `taskset -c 1` and the like, up to what is the shell's again.
+pub(crate) fn shown(line: &str, program: &str) -> Option<String> {
+    if line.len() > LONGEST_TEXT {
+        return None;
+    }
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let is_name = |word: &&str| word.rsplit('/').next() == Some(program);
+    let at = words.iter().rposition(|word| is_name(&word))?;
+    // A remark that has the name in it is none.
+    let before = words.get(..at)?;
+    let root = |word: &&str| ["#", "sudo"].contains(word);
+    if words.first()?.starts_with('#') && !before.iter().all(|word| root(&word)) {
+        return None;
+    }
+    let shell = |word: &str| {
+        let plain = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        plain.starts_with(['|', '>', '<', '&', ';'])
+    };
+    let mut own = Vec::new();
+    for word in words.get(at..)? {
+        let ends = word.ends_with(';');
+        if shell(word) {
+            break;
+        }
+        own.push(word.trim_end_matches(';'));
+        if ends {
+            break;
+        }
+    }
+    let any = own.iter().skip(1).any(|word| word.starts_with('-'));
+    (any || own.len() == 1).then(|| own.join(" "))
+}
+
 impl Imported {
-    /// Gives each thread the policy and the interval that cyclictest was asked for, if the line has
-    /// as many threads.
+    /// Gives each thread the policy and the interval that cyclictest was asked for, where the file
+    /// does not state them and the line has as many threads.
     pub(crate) fn ask_cyclictest(&mut self) {
         let threads = u32::try_from(self.series.len()).unwrap_or(u32::MAX);
         let Some(options) = cyclictest(self.command_line.as_deref(), threads) else {
             return;
         };
+        let mut taken = false;
         for series in &mut self.series {
             let steps = u64::from(series.thread);
             let priority = match options.priospread {
@@ -50,22 +92,28 @@ impl Imported {
                 false => options.priority.into(),
             };
             // Below the lowest, versions differ in what they run.
-            series.policy = match options.class {
+            let policy = match options.class {
                 Class::Fifo if priority > 0 => Some(format!("f:{priority}")),
                 Class::RoundRobin if priority > 0 => Some(format!("r:{priority}")),
                 _ => None,
             };
             let longer = options.distance_us.checked_mul(steps);
             let us = longer.and_then(|longer| longer.checked_add(options.interval_us));
-            series.interval = us.and_then(|us| us.checked_mul(1_000)).map(Nanos::new);
+            let interval = us.and_then(|us| us.checked_mul(1_000)).map(Nanos::new);
+            taken |= series.policy.is_none() && policy.is_some();
+            taken |= series.interval.is_none() && interval.is_some();
+            series.policy = series.policy.take().or(policy);
+            series.interval = series.interval.or(interval);
         }
-        self.state_asked();
+        if taken {
+            self.state(STATED);
+        }
     }
 
     /// Gives each thread what rtla, as rteval starts it, was asked for: `-p100 -P f:95`.
     pub(crate) fn ask_rtla(&mut self) {
         let line = self.command_line.clone();
-        let words = words(line.as_deref(), "rtla");
+        let words = words(line.as_deref().unwrap_or_default(), "rtla");
         let value = |short: &str, long: &str| -> Option<&str> {
             let at = words
                 .iter()
@@ -97,27 +145,37 @@ impl Imported {
 
     /// Gives each thread what oslat was asked for: `-f 80`, `-f80`, `--rtprio=80`. It has no interval.
     pub(crate) fn ask_oslat(&mut self) {
-        let words = words(self.command_line.as_deref(), "oslat");
+        let line = self.command_line.clone();
+        let words = words(line.as_deref().unwrap_or_default(), "oslat");
         let value = words.iter().enumerate().find_map(|(at, word)| match *word {
             "-f" | "--rtprio" => words.get(at + 1).copied(),
             _ => word
                 .strip_prefix("--rtprio=")
                 .or_else(|| word.strip_prefix("-f")),
         });
-        let priority = value.and_then(|text| text.parse::<u8>().ok());
-        let policy = priority
-            .filter(|p| (1..=99).contains(p))
-            .map(|p| format!("f:{p}"));
-        self.series
-            .iter_mut()
-            .for_each(|s| s.policy.clone_from(&policy));
-        self.state_asked();
+        if let Some(text) = value {
+            self.ask_oslat_priority(text);
+        }
+    }
+
+    /// Gives each thread the priority that oslat says was asked for: `80`, `SCHED_FIFO:80`.
+    pub(crate) fn ask_oslat_priority(&mut self, text: &str) {
+        let text = text.strip_prefix("SCHED_FIFO:").unwrap_or(text);
+        let priority = text.parse::<u8>().ok().filter(|p| (1..=99).contains(p));
+        let Some(priority) = priority else { return };
+        let known = self.series.iter().all(|s| s.policy.is_some());
+        for series in &mut self.series {
+            series.policy = Some(format!("f:{priority}"));
+        }
+        if !known {
+            self.state_asked();
+        }
     }
 
     fn state_asked(&mut self) {
         let any = |s: &SourceSeries| s.policy.is_some() || s.interval.is_some();
         if self.series.iter().any(any) {
-            self.stated.push(STATED.to_owned());
+            self.state(STATED);
         }
     }
 }
@@ -185,6 +243,39 @@ mod tests {
             "cyclictest '-h 3500'",
         ] {
             assert_eq!(line(unclear, 1), [(None, None)], "{unclear}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_is_found_behind_a_prompt_of_any_shape() {
+        let found = |line| shown(line, "cyclictest");
+        let own = Some("cyclictest -q -p80".to_owned());
+        for line in [
+            "cyclictest -q -p80",
+            "$ cyclictest -q -p80",
+            "# cyclictest -q -p80",
+            "#cyclictest -q -p80",
+            "user@host ~ $ sudo cyclictest -q -p80",
+            "[root@host ~]# cyclictest -q -p80 | tee out.txt",
+            "root@rpi:/home/pi# cyclictest -q -p80 2>&1 >log",
+            "└─$ sudo cyclictest -q -p80; date",
+            "~/rt-tests (main) ❯ sudo taskset -c 1 cyclictest -q -p80 &",
+        ] {
+            let expected = own.clone().filter(|_| !line.starts_with("#c"));
+            assert_eq!(found(line), expected, "{line}");
+        }
+        assert_eq!(
+            found("me% ./rt-tests/cyclictest -q").as_deref(),
+            Some("./rt-tests/cyclictest -q")
+        );
+        for none in [
+            "bash: cyclictest: command not found",
+            "# results of cyclictest -p80",
+            "# cyclictest results",
+            "T: 0 (1) P:80",
+            "",
+        ] {
+            assert_eq!(found(none), None, "{none}");
         }
     }
 

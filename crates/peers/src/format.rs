@@ -24,6 +24,8 @@ pub enum Format {
     RtlaTimerlatTop,
     /// `rtla osnoise top` and `rtla hwnoise`.
     RtlaNoiseTop,
+    /// What oslat prints.
+    OslatText,
     /// `oslat --json`.
     OslatJson,
     /// `results.json` of jitterdebugger.
@@ -47,6 +49,7 @@ impl Format {
         Self::RtlaHist,
         Self::RtlaTimerlatTop,
         Self::RtlaNoiseTop,
+        Self::OslatText,
         Self::OslatJson,
         Self::JitterdebuggerJson,
         Self::JitterdebuggerRaw,
@@ -63,6 +66,7 @@ impl Format {
             Self::RtlaHist => "rtla-hist",
             Self::RtlaTimerlatTop => "rtla-timerlat-top",
             Self::RtlaNoiseTop => "rtla-noise-top",
+            Self::OslatText => "oslat-text",
             Self::OslatJson => "oslat-json",
             Self::JitterdebuggerJson => "jitterdebugger-json",
             Self::JitterdebuggerRaw => "jitterdebugger-raw",
@@ -78,7 +82,7 @@ impl Format {
             | Self::CyclictestHistogram
             | Self::CyclictestJson => "cyclictest",
             Self::RtlaHist | Self::RtlaTimerlatTop | Self::RtlaNoiseTop => "rtla",
-            Self::OslatJson => "oslat",
+            Self::OslatText | Self::OslatJson => "oslat",
             Self::JitterdebuggerJson | Self::JitterdebuggerRaw => "jitterdebugger",
             Self::Rteval => "rteval",
         }
@@ -121,8 +125,9 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         Err(_) => return None,
     };
     match text.trim_start().bytes().next()? {
-        b'{' => json(text),
-        b'<' => text.contains("<rteval").then_some(Format::Rteval),
+        // A prompt may begin like this too.
+        b'{' => json(text).or_else(|| lines(text)),
+        b'<' if text.contains("<rteval") => Some(Format::Rteval),
         _ => lines(text),
     }
 }
@@ -155,6 +160,8 @@ fn lines(text: &str) -> Option<Format> {
             || start.contains("Hardware-related Noise")
         {
             Some(Format::RtlaNoiseTop)
+        } else if crate::oslat::text::begins(start) {
+            Some(Format::OslatText)
         } else if start == "# Histogram" {
             Some(Format::CyclictestHistogram)
         } else if is_t_line(start) {

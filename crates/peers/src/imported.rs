@@ -75,6 +75,23 @@ pub struct Labels {
     pub tags: BTreeMap<String, String>,
 }
 
+/// The most remarks of a file: one a CPU, and a few of all.
+const MOST_STATED: usize = MOST_THREADS + 64;
+
+/// The longest text that is taken from a file, in bytes.
+pub(crate) const LONGEST_TEXT: usize = 4096;
+
+/// Cuts a text that is longer than any that a tool writes.
+pub(crate) fn cut(mut text: String) -> String {
+    if text.len() > LONGEST_TEXT {
+        let end = text.floor_char_boundary(LONGEST_TEXT);
+        text.truncate(end);
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
+}
+
 impl Imported {
     pub(crate) fn new(format: Format, instrument: &'static str) -> Self {
         Self {
@@ -150,6 +167,13 @@ impl Imported {
         s.mean_ns.zip(computed).is_some_and(apart)
     }
 
+    /// Keeps something that the file states. What no tool writes so often, or so long, is cut.
+    pub(crate) fn state(&mut self, text: impl Into<String>) {
+        if self.stated.len() < MOST_STATED {
+            self.stated.push(cut(text.into()));
+        }
+    }
+
     /// Makes the record of a run.
     ///
     /// # Errors
@@ -169,10 +193,10 @@ impl Imported {
             instrument: self.instrument.to_owned(),
             origin: Some(Origin {
                 tool: self.format.tool().to_owned(),
-                version: self.version.clone(),
+                version: self.version.clone().map(cut),
                 format: self.format.name().to_owned(),
                 file: labels.file,
-                command_line: self.command_line.clone(),
+                command_line: self.command_line.clone().map(cut),
                 resolution_ns: self.resolution_ns,
                 mean_error_ns: self.mean_error_ns,
                 sample_times: self.sample_times,
@@ -182,7 +206,7 @@ impl Imported {
             note: labels.note,
             program: labels.program,
             spec: None,
-            host: self.host.clone(),
+            host: self.host(),
             started: self.started.clone(),
             duration_ns: self.duration,
             ended: self.ended,
@@ -200,6 +224,21 @@ impl Imported {
             requirements: Vec::new(),
             loads: Vec::new(),
         })
+    }
+
+    /// Returns the machine, in texts that a machine may have.
+    fn host(&self) -> HostFacts {
+        let mut host = self.host.clone();
+        for text in [
+            &mut host.hostname,
+            &mut host.kernel_release,
+            &mut host.kernel_version,
+            &mut host.architecture,
+            &mut host.cmdline,
+        ] {
+            *text = text.take().map(cut);
+        }
+        host
     }
 
     /// Writes the source's own buckets as `thread,from_ns,to_ns,count`; both ends belong to a

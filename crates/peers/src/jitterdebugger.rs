@@ -51,6 +51,7 @@ pub(crate) fn read_results(input: impl BufRead) -> Result<Imported, ImportError>
         let reason = format!("version {}, and 1 to 3 are known", file.version);
         return Err(ImportError::file(reason));
     }
+    json::bounded(file.cpu.0.iter().map(|(_, t)| t.histogram.0.len()))?;
     let unit_ns = match file.sysinfo.resolution_in_ns {
         // 0 is what rt-tests writes for µs.
         None | Some(0 | 1_000) => 1_000,
@@ -90,7 +91,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     }
     let mut buckets = Buckets {
         entries,
-        beyond: None,
+        ..Buckets::default()
     };
     buckets.beyond = buckets.counted().and_then(|n| thread.count.checked_sub(n));
     let beyond = buckets
@@ -111,7 +112,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
         return Err(wrong("the extremes do not agree with the buckets"));
     }
     Ok(SourceSeries {
-        thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
+        thread: u32::try_from(number).map_err(|_| wrong("thread number out of range"))?,
         count: thread.count,
         min_ns: some.then_some(min),
         max_ns: some.then_some(max + unit_ns - 1),
@@ -206,6 +207,7 @@ pub(crate) fn read_samples(
             buckets: Some(Buckets {
                 entries,
                 beyond: Some(0),
+                ..Buckets::default()
             }),
             ..SourceSeries::default()
         });

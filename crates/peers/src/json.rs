@@ -11,10 +11,14 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 
 use crate::error::{ImportError, Place};
+use crate::series::MOST_BUCKETS;
 
-/// The largest file: a histogram of a million buckets for each of a hundred threads has 2 GB, real
-/// ones have some KB.
+/// The largest file: as many buckets as a run can have, as rt-tests indents them. Real ones have some
+/// KB.
 const LARGEST: u64 = 64 << 20;
+
+/// The longest command line.
+const LONGEST_COMMAND: usize = 64 << 10;
 
 /// Reads the whole file.
 pub(crate) fn bytes(input: impl BufRead) -> Result<Vec<u8>, ImportError> {
@@ -44,6 +48,16 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError>
     })
 }
 
+/// Fails where the histograms of all threads have more buckets than can be kept.
+pub(crate) fn bounded(buckets: impl Iterator<Item = usize>) -> Result<(), ImportError> {
+    if buckets.sum::<usize>() > MOST_BUCKETS {
+        return Err(ImportError::file(format!(
+            "more than {MOST_BUCKETS} buckets"
+        )));
+    }
+    Ok(())
+}
+
 /// Key and value pairs in their order, each key once.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs<T>(pub(crate) Vec<(u64, T)>);
@@ -67,6 +81,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
                         .filter(|_| key.bytes().all(|b| b.is_ascii_digit()));
                     let last = pairs.last().map(|(last, _)| *last);
                     match number {
+                        Some(_) if pairs.len() == MOST_BUCKETS => {
+                            let reason = format!("more than {MOST_BUCKETS} entries");
+                            return Err(serde::de::Error::custom(reason));
+                        }
                         Some(number) if last.is_none_or(|last| number > last) => {
                             pairs.push((number, value));
                         }
@@ -125,7 +143,7 @@ pub(crate) fn with_escaped_command(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let start = text.find("\"cmdline:\": \"")? + "\"cmdline:\": \"".len();
     let after = text.get(start..)?;
-    let end = after.find("\",\n")?;
+    let end = after.find("\",\n").filter(|end| *end <= LONGEST_COMMAND)?;
     let escaped = serde_json::to_string(after.get(..end)?).ok()?;
     let inner = escaped.strip_prefix('"')?.strip_suffix('"')?;
     let whole = [text.get(..start)?, inner, after.get(end..)?].concat();

@@ -6,7 +6,8 @@
 //! One module a tool. A reader takes a stream, keeps a bounded amount of it, and ends in an
 //! [`Imported`] or in an [`ImportError`] that names the line; it claims no figure that the file does
 //! not support. Values are stated in whole units: a sample of 37 µs was somewhere from 37.000 to
-//! 37.999 µs. So a minimum is the lower end, a maximum and a quantile are the upper end.
+//! 37.999 µs. So a minimum is the lower end, a maximum and a quantile are the upper end. oslat rounds
+//! up instead, and its figures stay as it states them.
 #![forbid(unsafe_code)]
 
 mod asked;
@@ -34,7 +35,7 @@ pub use decimals::two_decimals;
 pub use error::{ImportError, Place};
 pub use format::{DETECT_BYTES, Format, UnknownFormatName, detect};
 pub use imported::{Imported, Labels, Spike};
-pub use series::{Buckets, SourceSeries};
+pub use series::{Buckets, Rounded, SourceSeries};
 
 use lines::Lines;
 
@@ -100,7 +101,8 @@ pub fn import(
         Format::RtlaHist => rtla::hist::read(&mut Lines::new(input)),
         Format::RtlaTimerlatTop => rtla::top::read(&mut Lines::new(input)),
         Format::RtlaNoiseTop => rtla::noise::read(&mut Lines::new(input)),
-        Format::OslatJson => oslat::read(input),
+        Format::OslatText => oslat::text::read(&mut Lines::new(input)),
+        Format::OslatJson => oslat::json::read(input),
         Format::JitterdebuggerJson => jitterdebugger::read_results(input),
         Format::JitterdebuggerRaw => jitterdebugger::read_samples(input, unit, sink),
         Format::Rteval => rteval::read(input),

@@ -6,6 +6,7 @@
 use std::io::{BufRead, Read as _};
 
 use crate::error::ImportError;
+use crate::series::MOST_THREADS;
 
 /// The longest line. The list of overflows of a cyclictest histogram is the longest that is real.
 const LONGEST: u64 = 16 << 20;
@@ -116,11 +117,18 @@ pub(crate) fn number(line: u64, what: &str, text: &str) -> Result<u64, ImportErr
     })
 }
 
-/// Reads numbers that blanks or tabs divide.
+/// Reads numbers that blanks or tabs divide: one a thread, and perhaps their sum.
 pub(crate) fn numbers(line: u64, what: &str, text: &str) -> Result<Vec<u64>, ImportError> {
-    text.split_ascii_whitespace()
+    let numbers: Vec<u64> = text
+        .split_ascii_whitespace()
+        .take(MOST_THREADS + 2)
         .map(|word| number(line, what, word))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    if numbers.len() > MOST_THREADS + 1 {
+        let reason = format!("{what}: more than {MOST_THREADS} columns");
+        return Err(ImportError::at_line(line, reason));
+    }
+    Ok(numbers)
 }
 
 /// Returns the time of `units` of `unit_ns` each.

@@ -1,138 +1,187 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `oslat --json`: how long a busy loop was kept from running.
+//! oslat: how long a busy loop was kept from running, as `--json` and as text.
 //!
-//! Bucket k counts from k - 1 µs; whether up to k or up to k + 1 differs between versions, so both
-//! are allowed for. The last bucket also counts what is longer. The mean that is stated is one of
-//! bucket numbers, and is not taken.
+//! Its numbers are whole µs, and versions differ in what they are. Up to 2.4 everything is rounded up:
+//! `1` is up to 1 µs, and bucket k has what is stated as k. Later ones cut the extremes, so that bucket
+//! k has what is stated as k - 1; some in between rounded up and counted a bucket higher. Which it is
+//! shows in the first bucket and the minimum. Where it does not, a bucket is taken for both, 2 µs wide.
+//! The last bucket also counts what is longer.
 
-use std::io::BufRead;
+pub(crate) mod json;
+pub(crate) mod text;
+
+use std::time::Duration;
 
 use punctual_model::Nanos;
-use punctual_stats::Bucket;
-use serde::Deserialize;
+use punctual_stats::{Bucket, float};
 
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::imported::Imported;
-use crate::json::{self, Pairs, SysInfo};
 use crate::lines::nanos;
-use crate::series::{Buckets, SourceSeries};
+use crate::series::{Buckets, Rounded, SourceSeries};
 
 const US: u64 = 1_000;
 
-#[derive(Debug, Deserialize)]
-struct File {
-    file_version: u64,
-    #[serde(rename = "cmdline:")]
-    cmdline: Option<String>,
-    #[serde(rename = "rt_test_version:")]
-    version: Option<String>,
-    start_time: Option<String>,
-    #[serde(default)]
-    sysinfo: SysInfo,
-    num_threads: usize,
-    thread: Pairs<Thread>,
-}
+/// What is said where it may have been --bucket-width.
+const ONE_WIDE: &str = "only buckets that are 1 µs wide are read";
 
-#[derive(Debug, Deserialize)]
+/// What either form says of a thread.
+#[derive(Debug, Default)]
 struct Thread {
     cpu: Option<u32>,
     min: u64,
     max: u64,
-    duration: Option<f64>,
-    histogram: Pairs<u64>,
+    /// Of the buckets' numbers.
+    average: Option<f64>,
+    seconds: Option<f64>,
+    /// Buckets that hold samples.
+    buckets: Vec<(u64, u64)>,
 }
 
-pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
-    let bytes = json::bytes(input)?;
-    let file: File =
-        json::parse(&bytes).or_else(|err| match json::with_escaped_command(&bytes) {
-            Some(escaped) => json::parse(&escaped).map_err(|_| err),
-            None => Err(err),
-        })?;
-    if file.file_version != 1 || file.num_threads != file.thread.0.len() {
-        return Err(ImportError::file(format!(
-            "file version {} with {} of {} threads; 1 with all of them is known",
-            file.file_version,
-            file.thread.0.len(),
-            file.num_threads
-        )));
+/// What the numbers of a file are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Numbers {
+    /// Rounded up; bucket k has what is stated as k.
+    Up,
+    /// Cut; bucket k has what is stated as k - 1.
+    Down,
+    /// Bucket k has what is stated as k - 1, cut or rounded up.
+    Either,
+}
+
+impl Numbers {
+    fn of(threads: &[Thread]) -> Self {
+        let same = |t: &Thread| t.buckets.first().is_some_and(|(first, _)| *first == t.min);
+        if threads.iter().any(same) {
+            Self::Up
+        } else if threads.iter().any(|t| t.min == 0) {
+            Self::Down
+        } else {
+            Self::Either
+        }
     }
-    let mut imported = Imported::new(Format::OslatJson, "oslat");
-    let mut longest = 0.0_f64;
-    for (number, thread) in file.thread.0 {
-        longest = longest.max(thread.duration.unwrap_or(0.0));
-        imported.series.push(series(number, &thread)?);
+
+    const fn said(self) -> &'static str {
+        match self {
+            Self::Up => "oslat rounds up to whole µs: its figures are the upper ends",
+            Self::Down => "bucket k has what is at least k - 1 and less than k µs",
+            Self::Either => {
+                "bucket k is taken for more than k - 2 and less than k µs: versions differ, and the \
+                 means that they state are left out"
+            }
+        }
     }
+}
+
+/// Gives the threads, all of one version. With a bias the first bucket has all that is shorter too.
+fn tell(imported: &mut Imported, threads: &[Thread], bias: bool) -> Result<(), ImportError> {
+    let numbers = Numbers::of(threads);
+    for (number, thread) in threads.iter().enumerate() {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        imported.series.push(series(number, thread, numbers, bias)?);
+    }
+    let longest = threads.iter().filter_map(|t| t.seconds).fold(0.0, f64::max);
     // Stated in ms.
     if (0.001..1e9).contains(&longest) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "within the range"
-        )]
-        let ms = (longest * 1e3).round() as u64;
+        let lasted = Duration::try_from_secs_f64(longest).unwrap_or_default();
+        let ms = u64::try_from(lasted.as_micros().div_ceil(500) / 2).unwrap_or_default();
         imported.duration = Some(Nanos::from_millis(ms));
     }
-    imported.resolution_ns = Some(2 * US);
-    imported.version = file.version;
-    imported.command_line = file.cmdline;
-    imported.started = json::time(file.start_time.as_deref());
-    imported.host = file.sysinfo.host();
-    imported.ask_oslat();
-    imported.stated.push(
-        "bucket k is taken for more than k - 1 and less than k + 1 µs; the stated means are those \
-         of bucket numbers and are left out"
-            .to_owned(),
-    );
-    Ok(imported)
+    imported.resolution_ns = Some(match numbers {
+        Numbers::Either => 2 * US,
+        _ => US,
+    });
+    let any = imported.series.iter().any(|s| s.mean_ns.is_some());
+    // The samples beyond the last bucket count 1 µs too short.
+    imported.mean_error_ns = any.then_some(float(2 * US));
+    imported.state(numbers.said());
+    Ok(())
 }
 
-fn series(number: u64, thread: &Thread) -> Result<SourceSeries, ImportError> {
+fn series(
+    number: u32,
+    thread: &Thread,
+    numbers: Numbers,
+    bias: bool,
+) -> Result<SourceSeries, ImportError> {
     let wrong = |what: &str| ImportError::file(format!("thread {number}: {what}"));
-    let ns = |us| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
-    let pairs: Vec<_> = thread.histogram.0.iter().filter(|(_, n)| *n > 0).collect();
-    let mut entries = Vec::with_capacity(pairs.len());
+    let ns = |us: u64| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
+    let (Some((first, _)), Some((last, _))) = (thread.buckets.first(), thread.buckets.last())
+    else {
+        return Err(wrong("it has no samples"));
+    };
+    if thread.min > thread.max {
+        return Err(wrong("its minimum is above its maximum"));
+    }
+    // The largest number of a bucket that has what is stated as this.
+    let bucket_of = |stated: u64| match numbers {
+        Numbers::Up => stated,
+        Numbers::Down | Numbers::Either => stated.saturating_add(1),
+    };
+    let lowest = bucket_of(thread.min);
+    let far = *first > lowest.saturating_add(1) && !bias;
+    if *first < lowest || far || bucket_of(thread.max) < *last {
+        return Err(wrong("the extremes do not agree with the buckets").hinted(ONE_WIDE));
+    }
+    let ends = |from: u64, to: u64| -> Result<(u64, u64), ImportError> {
+        Ok(match numbers {
+            Numbers::Up => (ns(from.saturating_sub(1))? + 1, ns(to)?),
+            Numbers::Down => (ns(from)?, ns(to)? + US - 1),
+            Numbers::Either => (ns(from.saturating_sub(1))?, ns(to)? + US - 1),
+        })
+    };
+    let mut entries = Vec::with_capacity(thread.buckets.len());
     let mut beyond = 0;
-    for (at, (key, count)) in pairs.iter().enumerate() {
-        if at + 1 == pairs.len() && thread.max > *key {
+    for (key, count) in &thread.buckets {
+        if key == last && bucket_of(thread.max) > *last {
             // The last one is open.
             beyond = *count;
             continue;
         }
+        // What is stated of a sample in it.
+        let stated = match numbers {
+            Numbers::Up => *key,
+            _ => key.saturating_sub(1),
+        };
+        let lowest = if key == first { thread.min } else { stated };
+        let (from_ns, to_ns) = ends(lowest, stated)?;
         entries.push(Bucket {
-            from_ns: ns(key.saturating_sub(1))?,
-            to_ns: ns(*key)? + US - 1,
+            from_ns,
+            to_ns,
             count: *count,
         });
     }
     let buckets = Buckets {
         entries,
         beyond: Some(beyond),
+        rounded: match numbers {
+            Numbers::Up => Rounded::Up,
+            Numbers::Down => Rounded::Down,
+            Numbers::Either => Rounded::Wide,
+        },
     };
     let count = buckets
         .counted()
         .and_then(|n| n.checked_add(beyond))
         .ok_or_else(|| wrong("its samples are more than 2^64 - 1"))?;
-    if count == 0 || thread.min > thread.max {
-        return Err(wrong(
-            "it has no samples, or its minimum is above its maximum",
-        ));
-    }
-    let (min_ns, max_ns) = (ns(thread.min.saturating_sub(1))?, ns(thread.max)? + US - 1);
-    let first = pairs.first().map_or(0, |(key, _)| *key);
-    let last = pairs.last().map_or(0, |(key, _)| *key);
-    if thread.min > first || thread.min + 1 < first || thread.max + 1 < last {
-        return Err(wrong("the extremes do not agree with the buckets"));
-    }
+    let (min_ns, (_, max_ns)) = (ns(thread.min)?, ends(thread.max, thread.max)?);
+    let mean = match numbers {
+        Numbers::Up => thread.average,
+        Numbers::Down => thread.average.map(|us| us - 1.0),
+        Numbers::Either => None,
+    };
+    // With --bias, and beyond the last bucket, the numbers that the mean is of are others.
+    let mean = mean.map(|us| us * float(US));
+    let mean = mean.filter(|ns| (float(min_ns)..=float(max_ns)).contains(ns));
     Ok(SourceSeries {
-        thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
+        thread: number,
         cpu: thread.cpu,
         count,
         min_ns: Some(min_ns),
         max_ns: Some(max_ns),
+        mean_ns: mean,
         buckets: Some(buckets),
         ..SourceSeries::default()
     })

@@ -7,17 +7,20 @@
 //! computes follows from the buckets. It leaves out what its histogram had no room for and does not
 //! say how many samples that were; newer versions then leave out all figures. Of timerlat it puts
 //! the latencies of interrupt, thread and user space into one histogram.
+//!
+//! Older versions have the measurement in a `Profile`, newer ones directly below `Measurements`. A file
+//! that has the same one in both places, as ours do, has one.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
-use punctual_model::Nanos;
+use punctual_model::{Ended, Nanos};
 use punctual_stats::Bucket;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{ImportError, Place};
 use crate::format::Format;
-use crate::imported::Imported;
+use crate::imported::{Imported, LONGEST_TEXT, cut};
 use crate::lines::nanos;
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
@@ -26,11 +29,48 @@ const US: u64 = 1_000;
 /// Elements inside each other; rteval has 8.
 const DEEPEST: usize = 64;
 
+/// The longest text, tag or comment, in bytes. What is kept of it is less.
+const LONGEST: u64 = 1 << 20;
+
+/// Counts what is read of one part of a file, and ends it where that is longer than any.
+struct Parts<R> {
+    input: R,
+    left: u64,
+}
+
+impl<R: BufRead> Read for Parts<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut ready = self.fill_buf()?;
+        let n = ready.read(out)?;
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<R: BufRead> BufRead for Parts<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let ready = self.input.fill_buf()?;
+        if self.left == 0 && !ready.is_empty() {
+            return Err(io::Error::other(format!(
+                "a text or a tag is longer than {} KiB, which none of rteval is",
+                LONGEST >> 10
+            )));
+        }
+        let end = usize::try_from(self.left).unwrap_or(usize::MAX);
+        Ok(ready.get(..ready.len().min(end)).unwrap_or(ready))
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.left = self.left.saturating_sub(n as u64);
+        self.input.consume(n);
+    }
+}
+
 /// One core so far.
 #[derive(Debug, Default)]
 struct Core {
     cpu: Option<u32>,
-    priority: Option<String>,
+    priority: Option<u8>,
     samples: Option<u64>,
     minimum: Option<u64>,
     maximum: Option<u64>,
@@ -38,9 +78,32 @@ struct Core {
     entries: Vec<(u64, u64)>,
 }
 
+/// A measurement.
+#[derive(Debug, Default)]
+struct Measurement {
+    /// Whether it is in a `Profile`.
+    profile: bool,
+    instrument: &'static str,
+    command_line: Option<String>,
+    ended: Option<Ended>,
+    stated: Vec<String>,
+    series: Vec<SourceSeries>,
+}
+
+impl Measurement {
+    /// Whether this is the other once more, in the other place.
+    fn repeats(&self, other: &Self) -> bool {
+        self.profile != other.profile
+            && self.instrument == other.instrument
+            && self.command_line == other.command_line
+            && self.series == other.series
+    }
+}
+
 struct State {
     imported: Imported,
     path: Vec<String>,
+    measured: Vec<Measurement>,
     core: Option<Core>,
     text: String,
     date: String,
@@ -48,12 +111,16 @@ struct State {
 }
 
 pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
-    let mut reader = Reader::from_reader(input);
+    let mut reader = Reader::from_reader(Parts {
+        input,
+        left: LONGEST,
+    });
     reader.config_mut().trim_text(true);
     reader.config_mut().check_end_names = true;
     let mut state = State {
         imported: Imported::new(Format::Rteval, ""),
         path: Vec::new(),
+        measured: Vec::new(),
         core: None,
         text: String::new(),
         date: String::new(),
@@ -62,6 +129,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     let mut buffer = Vec::new();
     let mut closed = false;
     loop {
+        reader.get_mut().left = LONGEST;
         let event = reader.read_event_into(&mut buffer);
         let at = Place::Byte(reader.buffer_position());
         let wrong = |reason: String| ImportError::content(at, reason);
@@ -78,8 +146,10 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
             }
             Event::Text(text) => {
                 let text = text.decode().map_err(|err| wrong(err.to_string()))?;
-                if state.text.len() < 4096 {
+                // Behind the end of an element nobody asks for it.
+                if state.text.len() < LONGEST_TEXT {
                     state.text.push_str(&text);
+                    state.text = cut(std::mem::take(&mut state.text));
                 }
             }
             Event::End(_) => {
@@ -90,6 +160,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
             _ => {}
         }
         buffer.clear();
+        buffer.shrink_to(4096);
     }
     if !closed {
         return Err(ImportError::content(
@@ -99,6 +170,19 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         .hinted("import the whole file"));
     }
     let mut imported = state.imported;
+    let mut measured = state.measured.into_iter();
+    let first = measured.next().unwrap_or_default();
+    if measured.any(|other| !other.repeats(&first)) {
+        return Err(ImportError::file("it has a second measurement")
+            .hinted("import a summary of one measurement"));
+    }
+    imported.instrument = first.instrument;
+    imported.command_line = first.command_line;
+    imported.ended = first.ended;
+    imported.series = first.series;
+    for stated in first.stated {
+        imported.state(stated);
+    }
     if imported.series.is_empty() {
         let reason = "there are no figures of any core in it";
         return Err(ImportError::file(reason).hinted(
@@ -114,11 +198,10 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     }
     if imported.instrument == "timerlat" {
         let text = "the latencies of interrupt, thread and user space are in one histogram";
-        imported.stated.push(text.to_owned());
+        imported.state(text);
     }
-    imported.stated.push(
-        "figures are of the samples in the buckets: how many were above them rteval does not say"
-            .to_owned(),
+    imported.state(
+        "figures are of the samples in the buckets: how many were above them rteval does not say",
     );
     Ok(imported)
 }
@@ -164,31 +247,37 @@ impl State {
             "rteval" => self.imported.version = attribute(tag, "version", at)?,
             "run_info" => self.duration(tag, at)?,
             "cyclictest" | "timerlat" if self.inside("Measurements") => {
-                if !self.imported.instrument.is_empty() {
+                if self.measured.len() == 2 {
                     return Err(ImportError::content(at, "a second measurement")
                         .hinted("import a summary of one measurement"));
                 }
-                self.imported.instrument = match name.as_str() {
-                    "timerlat" => "timerlat",
-                    _ => "cyclictest",
-                };
-                self.imported.command_line = attribute(tag, "command_line", at)?;
+                self.measured.push(Measurement {
+                    profile: self.inside("Profile"),
+                    instrument: match name.as_str() {
+                        "timerlat" => "timerlat",
+                        _ => "cyclictest",
+                    },
+                    command_line: attribute(tag, "command_line", at)?,
+                    ..Measurement::default()
+                });
             }
             "kernel" if self.inside("uname") => {
                 let rt = attribute(tag, "is_RT", at)?;
                 self.imported.host.preempt_rt = rt.map(|rt| rt.trim() == "1");
             }
             "abort_report" => {
-                self.imported.ended = Some(punctual_model::Ended::Threshold);
                 let reason = attribute(tag, "reason", at)?.unwrap_or_default();
-                self.imported.stated.push(format!("aborted: {reason}"));
+                if let Some(measured) = self.measured.last_mut().filter(|m| m.ended.is_none()) {
+                    measured.ended = Some(Ended::Threshold);
+                    measured.stated.push(cut(format!("aborted: {reason}")));
+                }
             }
-            "core" if !self.imported.instrument.is_empty() => {
+            "core" if !self.measured.is_empty() => {
                 let id = attribute(tag, "id", at)?.unwrap_or_default();
                 let cpu = u32::try_from(whole(&id, "core", at)?).ok();
                 self.core = Some(Core {
                     cpu,
-                    priority: attribute(tag, "priority", at)?,
+                    priority: attribute(tag, "priority", at)?.and_then(|p| p.trim().parse().ok()),
                     ..Core::default()
                 });
             }
@@ -205,7 +294,7 @@ impl State {
                     let entry = (whole(&index, "index", at)?, whole(&value, "value", at)?);
                     core.entries.push(entry);
                     self.buckets += 1;
-                    if self.buckets > MOST_BUCKETS {
+                    if self.buckets > 2 * MOST_BUCKETS {
                         return Err(ImportError::content(at, "more buckets than can be kept"));
                     }
                 }
@@ -244,9 +333,8 @@ impl State {
             ("maximum", Some(core)) => core.maximum = Some(whole(&text, "maximum", at)?),
             ("date", None) if info => self.date = text,
             ("time", None) if info => {
-                self.imported
-                    .stated
-                    .push(format!("started {} {text}, local time", self.date));
+                let started = format!("started {} {text}, local time", self.date);
+                self.imported.state(started);
             }
             ("node", None) if uname => self.imported.host.hostname = Some(text),
             ("kernel", None) if uname => {
@@ -279,10 +367,13 @@ impl State {
     }
 
     fn finish(&mut self, mut core: Core, at: Place) -> Result<(), ImportError> {
-        let number = self.imported.series.len();
+        let Some(measured) = self.measured.last_mut() else {
+            return Ok(());
+        };
+        let number = measured.series.len();
         let wrong = |what: &str| ImportError::content(at, format!("core {number}: {what}"));
         if number >= MOST_THREADS {
-            return Err(wrong("there are no so many"));
+            return Err(wrong("there are more cores than a machine has"));
         }
         core.entries.sort_unstable();
         if core.entries.array_windows().any(|[a, b]| a.0 == b.0) {
@@ -308,7 +399,7 @@ impl State {
         }
         let buckets = Buckets {
             entries,
-            beyond: None,
+            ..Buckets::default()
         };
         let counted = buckets.counted().ok_or_else(|| wrong("too many samples"))?;
         let count = core.samples.ok_or_else(|| wrong("`samples` is missing"))?;
@@ -327,7 +418,7 @@ impl State {
             return Err(wrong("it counts more samples than its buckets have"));
         }
         let some = count > 0;
-        self.imported.series.push(SourceSeries {
+        measured.series.push(SourceSeries {
             thread: u32::try_from(number).unwrap_or(u32::MAX),
             cpu: core.cpu,
             policy: None,
@@ -343,9 +434,8 @@ impl State {
             ..SourceSeries::default()
         });
         if let Some(priority) = core.priority {
-            self.imported
-                .stated
-                .push(format!("core {number}: priority {priority}"));
+            let stated = format!("core {number}: priority {priority}");
+            measured.stated.push(stated);
         }
         Ok(())
     }

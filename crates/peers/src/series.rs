@@ -52,6 +52,18 @@ pub struct SourceSeries {
     pub buckets: Option<Buckets>,
 }
 
+/// How a source makes one number of what lies in a bucket.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Rounded {
+    /// It cuts to the lower end: its numbers are those of cyclictest.
+    #[default]
+    Down,
+    /// It rounds up to the upper end, as oslat up to 2.4 does.
+    Up,
+    /// It does not: a bucket is wider than the unit of its figures.
+    Wide,
+}
+
 /// A distribution in the source's own buckets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Buckets {
@@ -59,6 +71,8 @@ pub struct Buckets {
     pub entries: Vec<Bucket>,
     /// Samples above all of them. `None`: the source does not say.
     pub beyond: Option<u64>,
+    /// Which number stands for the samples of a bucket.
+    pub rounded: Rounded,
 }
 
 impl Buckets {
@@ -74,18 +88,35 @@ impl Buckets {
         self.beyond == Some(0)
     }
 
-    /// Returns the mean of the lower ends, if every sample is in the entries.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        let n = self.counted().filter(|n| *n > 0 && self.complete())?;
-        Some(self.sum(|bucket| float(bucket.from_ns)) / float(n))
+    /// Returns the number that stands for the samples of `bucket`.
+    fn number(&self, bucket: &Bucket) -> f64 {
+        match self.rounded {
+            Rounded::Down => float(bucket.from_ns),
+            Rounded::Up => float(bucket.to_ns),
+            Rounded::Wide => f64::midpoint(float(bucket.from_ns), float(bucket.to_ns)),
+        }
     }
 
-    /// Returns the deviation of the lower ends, unless it is smaller than `resolution`: then it
+    /// Returns the mean of the source's own numbers, or of the mid-points where buckets are wide,
+    /// if every sample is in the entries.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let n = self.counted().filter(|n| *n > 0 && self.complete())?;
+        Some(self.sum(|bucket| self.number(bucket)) / float(n))
+    }
+
+    /// Returns the least and the largest mean that the samples can have.
+    pub(crate) fn means(&self) -> Option<(f64, f64)> {
+        let n = float(self.counted().filter(|n| *n > 0 && self.complete())?);
+        let low = self.sum(|bucket| float(bucket.from_ns)) / n;
+        Some((low, self.sum(|bucket| float(bucket.to_ns)) / n))
+    }
+
+    /// Returns the deviation of these numbers, unless it is smaller than `resolution`: then it
     /// says more about the buckets than about the samples.
     fn deviation(&self, resolution: u64) -> Option<f64> {
         let mean = self.mean()?;
         let n = self.counted().filter(|n| *n > 1)?;
-        let squares = self.sum(|bucket| (float(bucket.from_ns) - mean).powi(2));
+        let squares = self.sum(|bucket| (self.number(bucket) - mean).powi(2));
         let deviation = (squares / (float(n) - 1.0)).sqrt();
         (deviation >= float(resolution)).then_some(deviation)
     }
@@ -106,6 +137,19 @@ impl Buckets {
 }
 
 impl SourceSeries {
+    /// Returns the mean: of the source's own numbers where the buckets have them all, else the one
+    /// that is stated, else that of the mid-points. It never lies outside of the extremes.
+    fn mean(&self) -> Option<f64> {
+        let buckets = self.buckets.as_ref();
+        let exact = buckets
+            .filter(|b| b.rounded != Rounded::Wide)
+            .and_then(Buckets::mean);
+        let guessed = || buckets.and_then(Buckets::mean);
+        let mean = exact.or(self.mean_ns).or_else(guessed)?;
+        let low = self.min_ns.map_or(mean, |min| mean.max(float(min)));
+        Some(self.max_ns.map_or(low, |max| low.min(float(max))))
+    }
+
     /// Computes the figures that this supports.
     pub(crate) fn figures(&self, resolution: Option<u64>) -> Series {
         let buckets = self.buckets.as_ref();
@@ -113,7 +157,10 @@ impl SourceSeries {
         let quantiles = QUANTILES.map(|(name, p)| {
             let found = buckets.and_then(|b| self.quantile(b, p));
             if let Some((from, to)) = found {
-                // The upper end of a bucket that begins at 0 has no finite relative error.
+                // The upper end of a bucket that begins at 0 has no finite relative error. One that is
+                // rounded up begins behind the end of the one before.
+                let up = buckets.is_some_and(|b| b.rounded == Rounded::Up);
+                let from = from - u64::from(up && from > 0);
                 let error = (from > 0).then(|| float(to - from) / float(from));
                 worst = worst.zip(error).map(|(a, b)| a.max(b));
             }
@@ -129,7 +176,7 @@ impl SourceSeries {
             count: self.count,
             min_ns: self.min_ns,
             max_ns: self.max_ns,
-            mean_ns: buckets.and_then(Buckets::mean).or(self.mean_ns),
+            mean_ns: self.mean(),
             stddev_ns: buckets
                 .zip(resolution)
                 .and_then(|(b, resolution)| b.deviation(resolution)),
@@ -203,14 +250,11 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
     for part in &parts {
         total.count = add(total.count, part.count)?;
     }
-    let mean = |s: &&SourceSeries| {
-        let mean = s.buckets.as_ref().and_then(Buckets::mean).or(s.mean_ns);
-        match s.count {
-            0 => Some(0.0),
-            n => mean.map(|mean| mean * float(n)),
-        }
+    let sum = |s: &&SourceSeries| match s.count {
+        0 => Some(0.0),
+        n => s.mean().map(|mean| mean * float(n)),
     };
-    let sum: Option<f64> = parts.iter().map(mean).sum();
+    let sum: Option<f64> = parts.iter().map(sum).sum();
     total.mean_ns = sum
         .filter(|_| total.count > 0)
         .map(|sum| sum / float(total.count));
@@ -226,7 +270,9 @@ pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError
         for part in all {
             beyond = beyond.zip(part.beyond).and_then(|(a, b)| a.checked_add(b));
         }
+        let rounded = parts.first().and_then(|s| s.buckets.as_ref());
         total.buckets = Some(Buckets {
+            rounded: rounded.map_or(Rounded::Wide, |b| b.rounded),
             entries: merged
                 .into_iter()
                 .map(|((from_ns, to_ns), count)| Bucket {

@@ -10,6 +10,20 @@ use std::path::PathBuf;
 #[path = "../../../fuzz/fuzz_targets/common/mod.rs"]
 mod common;
 
+/// The files that the tools wrote.
+#[test]
+fn what_the_tools_wrote_contradicts_itself_nowhere() {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut files = 0;
+    for file in fs::read_dir(golden).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        let format = punctual_peers::detect(&bytes).unwrap();
+        common::read(&bytes, format.name());
+        files += 1;
+    }
+    assert!(files > 50, "{files}");
+}
+
 #[test]
 fn what_fuzzing_kept_contradicts_itself_nowhere() {
     let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");

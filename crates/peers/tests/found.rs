@@ -7,7 +7,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use punctual_peers::{Format, ImportError, Imported, NoSamples, detect, import};
+use punctual_model::Series;
+use punctual_peers::{
+    Format, ImportError, Imported, Labels, NoSamples, SourceSeries, detect, import,
+};
 
 fn golden(name: &str) -> String {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -125,5 +128,192 @@ fn figures_have_samples() {
     assert_eq!(
         (series[0].count, series[1].count, series[1].min_ns),
         (12_322, 0, None)
+    );
+}
+
+/// Of 10 µs, as `-b 10` makes them.
+const WIDE: &str = "# RTLA timerlat histogram
+# Time unit is microseconds (us)
+# Duration:   0 00:00:10
+Index   IRQ-000   Thr-000
+0          9600      9430
+10          400       570
+over:         0         0
+count:    10000     10000
+min:          1         3
+avg:          2         7
+max:         14        19
+";
+
+#[test]
+fn wide_buckets_have_the_mean_that_the_file_states() {
+    let imported = read(WIDE).unwrap();
+    let record = imported.record(Labels::default()).unwrap();
+    let figures = |s: &Series| (s.min_ns, s.mean_ns, s.max_ns);
+    assert_eq!(
+        figures(&record.series[1]),
+        (Some(3_000), Some(7_000.0), Some(19_999))
+    );
+    assert_eq!(figures(&record.total), figures(&record.series[1]));
+    assert_eq!(record.origin.unwrap().mean_error_ns, Some(2_000.0));
+    let text = WIDE.replace("avg:          2         7", "avg:          2        18");
+    assert_eq!(
+        read(&text).unwrap_err().to_string(),
+        "thread 1: its mean is not that of its buckets"
+    );
+}
+
+/// A log of `threads` threads, as `cyclictest -v` prints it, with `above` its first lines.
+fn log(above: &str, threads: usize) -> String {
+    let rows = (0..2)
+        .flat_map(|cycle| (0..threads).map(move |n| format!("{n:8}:{cycle:8}:{:8}\n", 40 + n)));
+    format!("{above}{}", rows.collect::<String>())
+}
+
+/// What it announces of a thread has the distance to the next one's interval in it.
+#[test]
+fn the_interval_of_a_log_is_the_one_announced_less_the_distance() {
+    let line = |n: usize, us: u64| format!("Thread {n} Interval: {us}\n");
+    let both = format!("{}{}", line(0, 800), line(1, 900));
+    for (above, threads, expected) in [
+        (line(0, 1_500), 1, vec![1_000]),
+        (both.clone(), 2, vec![700, 800]),
+        // A histogram has no distance, nor has `-d 0`.
+        (
+            format!("{}{}", line(0, 1_000), line(1, 1_000)),
+            2,
+            vec![1_000, 1_000],
+        ),
+        (
+            format!("$ cyclictest -v -d 100 -i 700\n{}", line(0, 800)),
+            1,
+            vec![700],
+        ),
+        (
+            format!("# cyclictest -v -i 700 -h 9\n{}", line(0, 700)),
+            1,
+            vec![700],
+        ),
+    ] {
+        let imported = read(&log(&above, threads)).unwrap();
+        let us = |s: &SourceSeries| s.interval.unwrap().get() / 1_000;
+        let found: Vec<_> = imported.series.iter().map(us).collect();
+        assert_eq!(found, expected, "{above}");
+    }
+}
+
+#[test]
+fn what_a_terminal_showed_before_the_command_line_is_no_error() {
+    let text = golden("cyclictest-2.4-quiet.out");
+    let log = log("", 1);
+    let hist = golden("cyclictest-2.4-histfile.txt");
+    for prompt in [
+        "user@host ~ $ sudo ",
+        "# ",
+        "[root@rt ~]# ",
+        "10:32:17 me@rt:~$ ",
+        "┌──(me㉿rt)-[~]\n└─$ sudo ",
+        "Last login: Mon Nov 23 09:00:01 2026\nme% ./rt-tests/",
+        "<rt> {main} $ taskset -c 0 ",
+    ] {
+        for (whole, options, password) in [
+            (&text, "-q -p 80 -t 2", "[sudo] password for me: \n"),
+            (&log, "-v", ""),
+            (&hist, "-q -h 100 -t2", ""),
+        ] {
+            let copied = format!("{prompt}cyclictest {options} | tee out\n{password}{whole}");
+            let imported = read(&copied).unwrap_or_else(|err| panic!("{copied}: {err}"));
+            let bare = read(whole).unwrap();
+            let figures = |i: &Imported| -> Vec<_> {
+                let of = |s: &SourceSeries| (s.count, s.min_ns, s.max_ns, s.buckets.clone());
+                i.series.iter().map(of).collect()
+            };
+            assert_eq!(figures(&imported), figures(&bare), "{copied}");
+            let line = imported.command_line.unwrap();
+            assert!(line.ends_with(&format!("cyclictest {options}")), "{line}");
+        }
+    }
+    // The line says the policy that `-q` does not, and the unit.
+    let copied = format!("user@host ~ $ sudo cyclictest -q -p 80 -t 2\n{text}");
+    assert_eq!(
+        read(&copied).unwrap().series[1].policy.as_deref(),
+        Some("f:80")
+    );
+    let ns = format!("$ cyclictest -v -N\n{log}");
+    assert_eq!(read(&ns).unwrap().resolution_ns, Some(1));
+    // Without a command line it is what it always was.
+    let rubbish = format!("user@host ~ $ make\n{text}");
+    assert_eq!(
+        read(&rubbish).unwrap_err().to_string(),
+        "line 1: this is no line that cyclictest prints"
+    );
+}
+
+/// Gives bytes again and again, up to a length that memory would not hold.
+struct Endless {
+    again: &'static [u8],
+    left: usize,
+}
+
+impl std::io::Read for Endless {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = out.len().min(self.left).min(self.again.len());
+        out[..n].copy_from_slice(&self.again[..n]);
+        self.left -= n;
+        Ok(n)
+    }
+}
+
+#[test]
+fn a_text_without_an_end_is_refused_before_it_fills_memory() {
+    let start: &[u8] = b"<rteval version=\"3\"><run_info><annotate>";
+    let tag: &[u8] = b"<rteval version=\"3\"><run_info a=\"";
+    for start in [start, tag] {
+        let endless = Endless {
+            again: &[b'x'; 4096],
+            left: 1 << 40,
+        };
+        let input = std::io::Read::chain(start, endless);
+        let err = import(
+            std::io::BufReader::new(input),
+            Format::Rteval,
+            None,
+            &mut NoSamples,
+        )
+        .unwrap_err();
+        let said = err.to_string();
+        assert!(said.contains("longer than 1024 KiB"), "{said}");
+    }
+    // A long comment in the middle of a summary is none of it, but what is kept of a text is cut.
+    let long = "x".repeat(900_000);
+    let text = format!(
+        "<rteval version=\"{long}\"><SystemInfo><uname><node>{long}</node></uname></SystemInfo><Measurements><cyclictest command_line=\"{long}\"><core id=\"0\" priority=\"{long}\"><statistics><samples>1</samples><minimum>3</minimum><maximum>3</maximum></statistics><histogram nbuckets=\"1\"><bucket index=\"3\" value=\"1\"/></histogram></core></cyclictest></Measurements></rteval>"
+    );
+    let record = read(&text).unwrap().record(Labels::default()).unwrap();
+    let origin = record.origin.unwrap();
+    for kept in [record.host.hostname, origin.version, origin.command_line] {
+        assert!(kept.unwrap().len() < 5_000);
+    }
+}
+
+#[test]
+fn a_summary_that_has_its_measurement_in_both_places_has_one() {
+    let core = |n| {
+        format!(
+            "<core id=\"0\" priority=\"95\"><statistics><samples>{n}</samples><minimum unit=\"us\">3</minimum><maximum unit=\"us\">3</maximum></statistics><histogram nbuckets=\"1\"><bucket index=\"3\" value=\"{n}\"/></histogram></core>"
+        )
+    };
+    let whole = |a, b| {
+        format!(
+            "<rteval version=\"3.7\"><Measurements><cyclictest command_line=\"cyclictest -q\">{}</cyclictest><Profile><cyclictest command_line=\"cyclictest -q\">{}</cyclictest></Profile></Measurements></rteval>",
+            core(a),
+            core(b)
+        )
+    };
+    let imported = read(&whole(7, 7)).unwrap();
+    assert_eq!((imported.series.len(), imported.series[0].count), (1, 7));
+    assert_eq!(
+        read(&whole(7, 8)).unwrap_err().to_string(),
+        "it has a second measurement"
     );
 }

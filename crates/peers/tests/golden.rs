@@ -51,6 +51,7 @@ fn every_golden_file_is_detected_and_imported() {
             n if n.starts_with("rtla") => Format::RtlaNoiseTop,
             n if n.starts_with("jitter") && n.ends_with(".json") => Format::JitterdebuggerJson,
             n if n.starts_with("jitter") => Format::JitterdebuggerRaw,
+            n if n.ends_with(".txt") => Format::OslatText,
             _ => Format::OslatJson,
         };
         assert_eq!(imported.format, expected, "{name}");
@@ -199,7 +200,6 @@ fn every_sample_of_a_log() {
     let origin = record.origin.as_ref().unwrap();
     assert_eq!(origin.sample_times, Some(SampleTimes::Unknown));
     assert_eq!(record.series[0].count, 50);
-    assert_eq!(record.series[0].interval_ns.unwrap().get(), 1_500_000);
     assert_eq!(record.series[1].min_ns.unwrap() % 1_000, 0);
     assert!(origin.stated.iter().any(|s| s.contains("unit")));
     let bytes = fs::read(path("cyclictest-2.4-verbose.out")).unwrap();
@@ -233,6 +233,9 @@ fn rtla() {
     assert_eq!(record.series[0].quantiles_ns["p50"], Some(9_999));
     // A bucket from 0 has no relative error.
     assert_eq!(record.series[0].quantile_relative_error, None);
+    // What this version calls the average, 0, lies below the lower ends: the mid-points count.
+    let mid = (42_982.0 * 4_999.5 + 12_224.0 * 14_999.5 + 8.0 * 24_999.5 + 34_999.5) / 55_215.0;
+    assert!((record.series[0].mean_ns.unwrap() - mid).abs() < 1e-6);
 
     let (_, record) = read("rtla-timerlat-top.txt");
     assert_eq!(record.series.len(), 46);
@@ -252,14 +255,60 @@ fn rtla() {
 }
 
 #[test]
-fn oslat_claims_two_microseconds_and_no_mean() {
+fn oslat_says_what_its_own_numbers_are() {
+    // Up to 2.4 it rounds up.
+    let (_, record) = read("oslat-2.4-fifo.json");
+    let series = &record.series[0];
+    assert_eq!(
+        (series.min_ns, series.max_ns),
+        (Some(1_000), Some(31_968_000))
+    );
+    assert_eq!(series.quantiles_ns["p50"], Some(1_000));
+    assert_eq!(
+        (series.mean_ns, series.clamped),
+        (Some(1_002.13), Some(363))
+    );
+    assert_eq!(series.quantile_relative_error, None);
+    assert_eq!(series.policy.as_deref(), Some("f:50"));
+    assert_eq!(record.origin.unwrap().resolution_ns, Some(1_000));
+    // 2.10 cuts, and its first bucket is 1.
     let (_, record) = read("oslat-2.10.json");
     let series = &record.series[0];
     assert_eq!((series.count, series.clamped), (30_235_386, Some(296)));
     assert_eq!((series.min_ns, series.max_ns), (Some(0), Some(12_094_999)));
-    assert_eq!(series.mean_ns, None);
-    assert_eq!(series.quantiles_ns["p50"], Some(1_999));
-    assert_eq!(record.origin.unwrap().resolution_ns, Some(2_000));
+    assert_eq!(series.quantiles_ns["p50"], Some(999));
+    // Its mean is that of the buckets' numbers, which are one more.
+    assert!(
+        (series.mean_ns.unwrap() - 34.756).abs() < 1e-6,
+        "{series:?}"
+    );
+    // With a bias the numbers of the buckets begin above the minimum: which version, nothing says.
+    let (imported, record) = read("oslat-2.4-bias.json");
+    let series = &record.series[0];
+    assert_eq!((series.min_ns, series.mean_ns), (Some(1_000), None));
+    assert_eq!(imported.resolution_ns, Some(2_000));
+}
+
+#[test]
+fn the_text_of_oslat_says_what_its_json_says() {
+    for (text, json) in [
+        ("oslat-2.4.txt", "oslat-2.4-fifo.json"),
+        ("oslat-2.4-bias.txt", "oslat-2.4-bias.json"),
+    ] {
+        let ((text, _), (json, _)) = (read(text), read(json));
+        for (a, b) in text.series.iter().zip(&json.series) {
+            // The text states its mean with three decimals.
+            let (mean, exact) = (a.mean_ns.unwrap_or(0.0), b.mean_ns.unwrap_or(0.0));
+            assert!((mean - exact).abs() < 0.51, "{mean} {exact}");
+            let without = |s: &punctual_peers::SourceSeries| punctual_peers::SourceSeries {
+                mean_ns: None,
+                ..s.clone()
+            };
+            assert_eq!(without(a), without(b));
+        }
+        assert_eq!(text.series.len(), 2);
+        assert_eq!((text.duration, text.version), (json.duration, json.version));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{ASSUMED_US, DMA_LINE, text::Said};
 use crate::Unit;
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::imported::Imported;
+use crate::imported::{Imported, cut};
 use crate::lines::{Lines, nanos, number, numbers, second_run};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
@@ -118,7 +118,6 @@ pub(crate) fn read<R: BufRead>(
     for thread in 0..threads {
         let of = |values: &[u64]| values.get(thread).copied().unwrap_or_default();
         let thread_number = u32::try_from(thread).unwrap_or(u32::MAX);
-        let interval = said.intervals.iter().find(|(n, _)| *n == thread_number);
         let claim = Claim {
             line: end,
             thread: thread_number,
@@ -130,21 +129,21 @@ pub(crate) fn read<R: BufRead>(
         };
         let column = rows.columns.get(thread).unwrap_or(&empty);
         let mut series = claim.series(column, unit_ns)?;
-        series.interval = interval.map(|(_, ns)| *ns);
+        series.interval = said.intervals.of_histogram(thread_number);
         imported.series.push(series);
     }
     imported.resolution_ns = Some(unit_ns);
     imported.mean_error_ns = Some(2.0 * float(unit_ns));
     if unit.is_none() {
-        imported.stated.push(ASSUMED_US.to_owned());
+        imported.state(ASSUMED_US);
     }
     if let Some(value) = &below.broken_by {
         imported.ended = Some(Ended::Threshold);
-        imported.stated.push(format!("break value {value}"));
+        imported.state(format!("break value {value}"));
     }
     if let (true, Some(last)) = (rows.whole, rows.last) {
         let width = last.saturating_add(1);
-        imported.stated.push(format!("histogram of {width} rows"));
+        imported.state(format!("histogram of {width} rows"));
     }
     Ok(imported)
 }
@@ -217,8 +216,9 @@ impl Below {
         let (name, values) = text.split_once(':').unwrap_or((text, ""));
         let place = match name {
             "Total" => &mut self.total,
-            "Min Latencies" => &mut self.min,
-            "Avg Latencies" => &mut self.avg,
+            // Early rt-tests spelt them so.
+            "Min Latencies" | "Min Latencys" => &mut self.min,
+            "Avg Latencies" | "Avg Latencys" => &mut self.avg,
             "Max Latencies" => &mut self.max,
             "Histogram Overflows" => &mut self.overflows,
             "Histogram Overflow at cycle number" => {
@@ -226,7 +226,7 @@ impl Below {
                 return Ok(());
             }
             "Break value" => {
-                self.broken_by = Some(values.trim().to_owned());
+                self.broken_by = Some(cut(values.trim().to_owned()));
                 return Ok(());
             }
             _ => {
@@ -281,6 +281,7 @@ impl Claim {
         let buckets = Buckets {
             entries,
             beyond: Some(self.beyond),
+            ..Buckets::default()
         };
         let counted = buckets.counted().ok_or_else(|| self.wrong("the sum"))?;
         if self.total.is_some_and(|total| total != counted) {

@@ -64,6 +64,12 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         );
         return Err(ImportError::file(reason));
     }
+    let threads = &file.thread.0;
+    json::bounded(
+        threads
+            .iter()
+            .map(|(_, t)| t.histogram.as_ref().map_or(0, |h| h.0.len())),
+    )?;
     let unit_ns = match file.resolution_in_ns {
         0 => 1_000,
         1 => 1,
@@ -95,7 +101,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     imported.host = file.sysinfo.host();
     imported.ask_cyclictest();
     if let Some(code) = file.return_code.filter(|code| *code != 0) {
-        imported.stated.push(format!("return code {code}"));
+        imported.state(format!("return code {code}"));
     }
     Ok(imported)
 }
@@ -120,7 +126,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
             }
             let mut buckets = Buckets {
                 entries,
-                beyond: None,
+                ..Buckets::default()
             };
             let beyond = buckets.counted().and_then(|n| thread.cycles.checked_sub(n));
             buckets.beyond = beyond;
@@ -143,7 +149,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     let mean = json::decimal(Some(thread.avg), unit_ns).filter(|_| some);
     let (min, max) = (ns(thread.min)?, ns(thread.max)?);
     Ok(SourceSeries {
-        thread: u32::try_from(number).map_err(|_| wrong("there are no so many threads"))?,
+        thread: u32::try_from(number).map_err(|_| wrong("thread number out of range"))?,
         count: thread.cycles,
         min_ns: some.then_some(min),
         max_ns: some.then_some(max + unit_ns - 1),

@@ -12,7 +12,7 @@ use std::io::BufRead;
 use punctual_model::{Sample, SampleTimes};
 use punctual_stats::Bucket;
 
-use super::{ASSUMED_US, interval_line, is_remark};
+use super::{ASSUMED_US, Announced, Preamble, interval_line, is_remark};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
@@ -20,8 +20,8 @@ use crate::lines::{Lines, nanos, number};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
-/// Samples that are handed on at a time.
-const BLOCK: usize = 4096;
+/// Samples that are handed on at a time: of so many threads that few are kept.
+const BLOCK: usize = 256;
 
 /// One thread so far.
 #[derive(Debug, Default)]
@@ -36,27 +36,39 @@ pub(crate) fn read<R: BufRead>(
     unit: Option<Unit>,
     sink: &mut dyn SampleSink,
 ) -> Result<Imported, ImportError> {
-    let unit_ns = unit.unwrap_or(Unit::Microseconds).ns();
+    let mut preamble = Preamble::default();
+    let mut unit = unit;
+    let mut unit_ns = 0;
     let mut threads: Vec<Thread> = Vec::new();
-    let mut intervals = BTreeMap::new();
+    let mut intervals = Announced::default();
     let mut distinct = 0;
     loop {
         let at = lines.number() + 1;
         let Some(line) = lines.next()? else {
             break;
         };
+        // A prompt may begin with the time.
+        if preamble.is_command(line) {
+            continue;
+        }
         let Some((thread, rest)) = line.split_once(':').filter(|(t, _)| is_number(t)) else {
-            if let Some((thread, interval)) = interval_line(line) {
-                intervals.insert(thread, interval);
+            if let Some(announced) = interval_line(line) {
+                preamble.ends()?;
+                intervals.push(announced);
             } else if line == "# Histogram" {
                 return Err(lines
                     .error("a histogram follows the samples")
                     .hinted("divide the file before this line and import the two parts"));
             } else if !is_remark(line) && !line.starts_with("Thread ") {
-                return Err(lines.error("this is no line of a log of samples"));
+                preamble.odd(at)?;
             }
             continue;
         };
+        if threads.is_empty() {
+            preamble.ends()?;
+            unit = unit.or_else(|| preamble.unit());
+            unit_ns = unit.unwrap_or(Unit::Microseconds).ns();
+        }
         let (cycle, value) = rest.split_once(':').unwrap_or((rest, ""));
         let (thread, cycle, value) = (thread.trim(), cycle.trim(), value.trim());
         let parsed = sample(thread, cycle, value);
@@ -104,20 +116,21 @@ pub(crate) fn read<R: BufRead>(
             return Err(lines.error(format!("more than {MOST_BUCKETS} different values")));
         }
     }
+    preamble.ends()?;
     let mut imported = Imported::new(Format::CyclictestLog, "cyclictest");
     for (number, mut thread) in threads.into_iter().enumerate() {
         flush(number, &mut thread, sink)?;
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let mut series = series(number, &thread, unit_ns);
-        series.interval = intervals.get(&number).copied();
-        imported.series.push(series);
+        imported.series.push(series(number, &thread, unit_ns));
     }
+    intervals.tell(preamble.command(), &mut imported);
+    preamble.tell(&mut imported);
     imported.resolution_ns = Some(unit_ns);
     // Each value is cut; their mean is ours.
     imported.mean_error_ns = Some(punctual_stats::float(unit_ns));
     imported.sample_times = Some(SampleTimes::Unknown);
     if unit.is_none() {
-        imported.stated.push(ASSUMED_US.to_owned());
+        imported.state(ASSUMED_US);
     }
     Ok(imported)
 }
@@ -165,6 +178,7 @@ fn series(number: u32, thread: &Thread, unit_ns: u64) -> SourceSeries {
         buckets: Some(Buckets {
             entries,
             beyond: Some(0),
+            ..Buckets::default()
         }),
         ..SourceSeries::default()
     }

@@ -7,11 +7,11 @@ use std::io::BufRead;
 
 use punctual_model::{Ended, Nanos};
 
-use super::{DMA_LINE, hist, interval_line, is_remark};
+use super::{Announced, DMA_LINE, Preamble, hist, interval_line, is_remark};
 use crate::Unit;
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::imported::{Imported, Spike};
+use crate::imported::{Imported, Spike, cut};
 use crate::lines::{Lines, nanos, number, plain, second_run};
 use crate::series::{MOST_BUCKETS, MOST_THREADS, SourceSeries};
 
@@ -36,7 +36,7 @@ pub(crate) struct Said {
     class: Option<char>,
     /// Whether the line was there that comes once, at the start.
     pub(crate) begun: bool,
-    pub(crate) intervals: Vec<(u32, Nanos)>,
+    pub(crate) intervals: Announced,
 }
 
 impl Said {
@@ -83,6 +83,7 @@ pub(crate) fn read<R: BufRead>(
     lines: &mut Lines<R>,
     unit: Option<Unit>,
 ) -> Result<Imported, ImportError> {
+    let mut preamble = Preamble::default();
     let mut said = Said::default();
     let mut frame: Vec<Row> = Vec::new();
     let mut before: Vec<Row> = Vec::new();
@@ -94,23 +95,31 @@ pub(crate) fn read<R: BufRead>(
         // Live output goes up again for each frame.
         let (line, _) = plain(line);
         let line = line.trim_end();
+        if preamble.is_command(line) {
+            continue;
+        }
         if line == "# Histogram" {
+            preamble.ends()?;
             spikes.ended(lines)?;
             // What ended a run is said behind its histogram.
             if ended.is_some() {
                 return Err(second_run(lines.number()));
             }
             let begins = lines.number();
-            let mut imported = hist::read(lines, unit, &said)?;
+            let mut imported = hist::read(lines, unit.or_else(|| preamble.unit()), &said)?;
             said.tell(begins, &frame, &mut imported)?;
             imported.stated.extend(stated);
             spikes.into(&mut imported)?;
+            preamble.tell(&mut imported);
             return Ok(imported);
         }
         if let Some(value) = line.strip_prefix("# Break value: ") {
-            ended = Some(Ended::Threshold);
-            stated.push(format!("break value {}", value.trim()));
+            if ended.replace(Ended::Threshold).is_some() {
+                return Err(second_run(lines.number()));
+            }
+            stated.push(cut(format!("break value {}", value.trim())));
         } else if let Some(policy) = line.strip_prefix("policy: ") {
+            preamble.ends()?;
             said.class = class(policy);
         } else if let Some(interval) = interval_line(line) {
             said.intervals.push(interval);
@@ -119,6 +128,7 @@ pub(crate) fn read<R: BufRead>(
         } else if let Some(count) = line.strip_prefix("spikes = ") {
             spikes.count = Some(number(lines.number(), "the number of spikes", count)?);
         } else if line.starts_with("T:") {
+            preamble.ends()?;
             let row = row(lines.number(), line)?;
             let next = frame.len();
             if row.thread == 0 {
@@ -141,18 +151,26 @@ pub(crate) fn read<R: BufRead>(
                 return Err(lines.error(format!("more than {MOST_THREADS} threads")));
             }
         } else if line.starts_with(DMA_LINE) {
+            preamble.ends()?;
             if std::mem::replace(&mut said.begun, true) {
                 return Err(second_run(lines.number()));
             }
         } else if !is_remark(line) {
-            return Err(lines.error("this is no line that cyclictest prints"));
+            preamble.odd(lines.number())?;
         }
     }
+    preamble.ends()?;
     if frame.len() < threads || frame.is_empty() {
         return Err(lines.ended("the lines of all threads"));
     }
     spikes.ended(lines)?;
+    let unit = unit.or_else(|| preamble.unit());
     let mut imported = summary(&frame, unit, &said, stated, ended)?;
+    preamble.tell(&mut imported);
+    if said.class.is_none() && imported.series.iter().any(|s| s.policy.is_none()) {
+        let all: Vec<_> = frame.iter().map(|row| row.priority.to_string()).collect();
+        imported.state(format!("priority {} (no policy)", all.join(" ")));
+    }
     spikes.into(&mut imported)?;
     Ok(imported)
 }
@@ -226,7 +244,7 @@ impl List {
             );
             return Err(ImportError::file(reason));
         }
-        imported.stated.push(format!(
+        imported.state(format!(
             "{count} spikes, of which {} are listed with their times",
             self.rows.len()
         ));
@@ -238,7 +256,7 @@ fn summary(
     frame: &[Row],
     unit: Option<Unit>,
     said: &Said,
-    mut stated: Vec<String>,
+    stated: Vec<String>,
     ended: Option<Ended>,
 ) -> Result<Imported, ImportError> {
     // All lines have the same unit: one that can be told tells it for all.
@@ -255,10 +273,6 @@ fn summary(
             .hinted("say which with --unit us or --unit ns")
     })?;
     let mut imported = Imported::new(Format::CyclictestText, "cyclictest");
-    if said.class.is_none() {
-        let all: Vec<_> = frame.iter().map(|row| row.priority.to_string()).collect();
-        stated.push(format!("priority {} (no policy)", all.join(" ")));
-    }
     for row in frame {
         let ns = |value| nanos(row.line, value, unit.ns());
         let some = row.cycles > 0;

@@ -4,7 +4,9 @@
 //! `rtla timerlat hist` and `rtla osnoise hist`.
 //!
 //! The width of the buckets is not stated: it divides the distance of all rows, and empty rows are
-//! left out. So the greatest common divisor of the rows is taken, which is the width or more.
+//! left out. So the greatest common divisor of the rows is taken, which is the width or more. Where it
+//! is more than a unit, a mean is the one that `avg:` states. Up to some version that of osnoise lies
+//! below what its rows allow: then the mid-points of the rows count.
 
 use std::io::BufRead;
 
@@ -15,7 +17,7 @@ use crate::error::ImportError;
 use crate::format::Format;
 use crate::imported::Imported;
 use crate::lines::{Lines, nanos, number, numbers, plain, second_run};
-use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
+use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, Rounded, SourceSeries};
 
 #[derive(Debug, Default)]
 struct Below {
@@ -30,7 +32,8 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     let mut imported = Imported::new(Format::RtlaHist, "");
     let mut unit_ns = None;
     let mut columns: Vec<(u32, Option<&'static str>)> = Vec::new();
-    let mut rows: Vec<(u64, Vec<(u64, u64)>)> = Vec::new();
+    // Rows and counts above 0 of each column.
+    let mut cells: Vec<Vec<(u64, u64)>> = Vec::new();
     let mut below = Below::default();
     let mut last = None;
     let mut divisor = 0;
@@ -63,7 +66,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         if imported.instrument.is_empty() {
             continue;
         }
-        let (name, cells) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
+        let (name, row) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
         let below_max = below.max.is_some();
         match name {
             "" => {}
@@ -82,14 +85,15 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 if !columns.is_empty() {
                     return Err(lines.error("a second heading"));
                 }
-                columns = heading(at, cells)?;
+                columns = heading(at, row)?;
+                cells = vec![Vec::new(); columns.len()];
             }
             _ if columns.is_empty() => return Err(lines.error("there is no heading above this")),
-            "over:" => below.over = Some(counts(at, cells, columns.len())?),
-            "count:" => below.count = Some(counts(at, cells, columns.len())?),
-            "min:" => below.min = Some(figures(at, cells, columns.len())?),
-            "avg:" => below.avg = Some(figures(at, cells, columns.len())?),
-            "max:" => below.max = Some(figures(at, cells, columns.len())?),
+            "over:" => below.over = Some(counts(at, row, columns.len())?),
+            "count:" => below.count = Some(counts(at, row, columns.len())?),
+            "min:" => below.min = Some(figures(at, row, columns.len())?),
+            "avg:" => below.avg = Some(figures(at, row, columns.len())?),
+            "max:" => below.max = Some(figures(at, row, columns.len())?),
             _ => {
                 let index = number(at, "the value of the row", name)?;
                 if below.over.is_some() || below.count.is_some() {
@@ -100,13 +104,15 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 }
                 last = Some(index);
                 divisor = gcd(divisor, index);
-                let cells = counts(at, cells, columns.len())?;
-                let kept: Vec<_> = (0_u64..).zip(cells).filter(|(_, n)| *n > 0).collect();
-                cells_kept += kept.len() + 1;
+                for (column, count) in cells.iter_mut().zip(counts(at, row, columns.len())?) {
+                    if count > 0 {
+                        column.push((index, count));
+                        cells_kept += 1;
+                    }
+                }
                 if cells_kept > MOST_BUCKETS {
                     return Err(lines.error("more rows than a histogram can have"));
                 }
-                rows.push((index, kept));
             }
         }
     }
@@ -135,27 +141,28 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         ("timerlat", _) => Some(1),
         (_, width) => width,
     };
-    for (at, (cpu, context)) in columns.iter().enumerate() {
+    let mut mean_error = None;
+    for (at, ((cpu, context), cells)) in columns.iter().zip(cells).enumerate() {
         let value = |values: &[Option<u64>]| values.get(at).copied().flatten();
         let total = |values: &[u64]| values.get(at).copied().unwrap_or_default();
         let wrong = |what: &str| ImportError::at_line(end, format!("column {}: {what}", at + 1));
-        let column = at as u64;
-        let mut entries = Vec::new();
-        for (index, kept) in &rows {
-            let Some((_, count)) = kept.iter().find(|(n, _)| *n == column) else {
-                continue;
-            };
-            let from_ns = nanos(end, *index, unit_ns)?;
+        let mut entries = Vec::with_capacity(cells.len());
+        for (index, count) in cells {
+            let from_ns = nanos(end, index, unit_ns)?;
             let width_ns = nanos(end, width.unwrap_or(1), unit_ns)?;
             entries.push(Bucket {
                 from_ns,
                 to_ns: from_ns + width_ns - 1,
-                count: *count,
+                count,
             });
         }
         let buckets = Buckets {
             entries,
             beyond: Some(total(&over)),
+            rounded: match width {
+                Some(1) => Rounded::Down,
+                _ => Rounded::Wide,
+            },
         };
         let sum = buckets.counted().and_then(|n| n.checked_add(total(&over)));
         if sum != Some(total(&count)) {
@@ -169,8 +176,22 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         };
         check_extremes(&buckets, least, most, unit_ns, apart)
             .map_err(|()| wrong("its extremes do not agree with the rows"))?;
-        let mean = value(&avg).filter(|_| some);
         let ns = |value: u64| nanos(end, value, unit_ns);
+        let stated = value(&avg).filter(|_| some).map(ns).transpose()?;
+        let timerlat = imported.instrument == "timerlat";
+        // It is cut, as each sample is.
+        let possible = |mean: &u64| {
+            let low = float(*mean) + float(unit_ns);
+            let within = |(least, most): (f64, f64)| least < low && float(*mean) <= most;
+            timerlat || buckets.means().is_none_or(within)
+        };
+        let mean = stated.filter(possible);
+        let error = match timerlat && mean.is_some() {
+            true => Some(2 * unit_ns),
+            // That of osnoise is one of lower ends.
+            false => width.map(|width| width.saturating_add(1).saturating_mul(unit_ns)),
+        };
+        mean_error = mean_error.max(error);
         imported.series.push(SourceSeries {
             thread: u32::try_from(at).unwrap_or(u32::MAX),
             cpu: Some(*cpu),
@@ -185,7 +206,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 ),
                 _ => None,
             },
-            mean_ns: mean.map(ns).transpose()?.map(float),
+            mean_ns: mean.map(float),
             // A width that is not known leaves no upper end.
             buckets: width.map(|_| buckets),
             ..SourceSeries::default()
@@ -193,8 +214,8 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     }
     let resolution = width.map(|width| nanos(end, width, unit_ns)).transpose()?;
     imported.resolution_ns = resolution;
-    imported.mean_error_ns = resolution.map(|width| float(width + unit_ns));
-    imported.stated.push(match width {
+    imported.mean_error_ns = mean_error.map(float);
+    imported.state(match width {
         Some(width) => format!("buckets of {width} units or less: the width is not stated"),
         None => "only one bucket, of a width that is not stated".to_owned(),
     });

@@ -122,7 +122,7 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
     for (kind, count) in kinds.iter().zip(noises) {
         parts.push(format!("{kind} {}", number(at, kind, count)?));
     }
-    imported.stated.push(format!(
+    imported.state(format!(
         "CPU {cpu}: {available} % available, largest single noise {single} µs, {}",
         parts.join(", ")
     ));

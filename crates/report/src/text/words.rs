@@ -111,6 +111,8 @@ pub(crate) fn duration(run: &RunRecord) -> String {
 fn source(origin: &Origin) -> String {
     let mut parts = vec![format!("{} in {}", origin.format, origin.file)];
     parts.push(match origin.resolution_ns {
+        // Versions of it differ: what its figures are is stated below.
+        Some(ns) if origin.tool == "oslat" => format!("resolution {}", span(Nanos::new(ns))),
         Some(ns) => format!(
             "resolution {} (a minimum is the lower end, other figures are the upper end of it)",
             span(Nanos::new(ns))
