@@ -6,12 +6,14 @@
 //! What a tool's format has no place for (checks, intervals, overruns) is not in there; a run that
 //! is not valid says so in the command line, which every reader shows.
 
+mod rteval;
+
 use std::io::{self, Write};
 
 use punctual_model::{RunRecord, Series};
-use quick_xml::escape::escape;
 use serde_json::{Map, Value, json};
 
+pub use self::rteval::rteval;
 use crate::two_decimals;
 
 const US: u64 = 1_000;
@@ -269,102 +271,4 @@ pub fn jitterdebugger(
         &json!({ "version": 3, "sysinfo": info, "cpu": threads }),
         out,
     )
-}
-
-/// Writes a `summary.xml` with the elements of rteval's that a run has something to say in.
-///
-/// # Errors
-/// What the output says.
-pub fn rteval(run: &RunRecord, counts: &[MicroCounts], out: &mut dyn Write) -> io::Result<()> {
-    let mut out = io::BufWriter::new(out);
-    let text = |value: Option<&str>| escape(value.unwrap_or_default()).into_owned();
-    let seconds = run.duration_ns.map_or(0, |ns| ns.get() / 1_000_000_000);
-    let (date, time) = run
-        .started
-        .as_deref()
-        .and_then(|t| t.split_once('T'))
-        .unwrap_or_default();
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<rteval version=\"{}\">", text(Some(&run.program)))?;
-    writeln!(
-        out,
-        "  <run_info days=\"{}\" hours=\"{}\" minutes=\"{}\" seconds=\"{}\"><date>{}</date><time>{}</time></run_info>",
-        seconds / 86_400,
-        seconds / 3_600 % 24,
-        seconds / 60 % 60,
-        seconds % 60,
-        text(Some(date)),
-        text(time.get(..8))
-    )?;
-    let host = &run.host;
-    writeln!(
-        out,
-        "  <SystemInfo><uname><node>{}</node><kernel is_RT=\"{}\">{}</kernel><arch>{}</arch></uname></SystemInfo>",
-        text(host.hostname.as_deref()),
-        u8::from(host.preempt_rt == Some(true)),
-        text(host.kernel_release.as_deref()),
-        text(host.architecture.as_deref())
-    )?;
-    writeln!(out, "  <Measurements>")?;
-    writeln!(
-        out,
-        "    <cyclictest command_line=\"{}\">",
-        text(Some(&command(run)))
-    )?;
-    for (number, (c, s)) in counts.iter().zip(&run.series).enumerate() {
-        core(&mut out, number, c, s)?;
-    }
-    writeln!(out, "    </cyclictest>\n  </Measurements>\n</rteval>")?;
-    out.flush()
-}
-
-fn core(out: &mut impl Write, number: usize, c: &MicroCounts, s: &Series) -> io::Result<()> {
-    let (min, max) = extremes(c, s);
-    let id = s
-        .cpu
-        .map_or_else(|| number.to_string(), |cpu| cpu.to_string());
-    let priority = s
-        .policy
-        .as_deref()
-        .and_then(|p| p.split(':').nth(1))
-        .unwrap_or_default();
-    let n = c.counted();
-    writeln!(
-        out,
-        "      <core id=\"{id}\" priority=\"{}\">",
-        escape(priority)
-    )?;
-    writeln!(
-        out,
-        "        <statistics><samples>{}</samples>",
-        n + c.beyond
-    )?;
-    writeln!(
-        out,
-        "          <minimum unit=\"us\">{min}</minimum><maximum unit=\"us\">{max}</maximum>"
-    )?;
-    if let Some(median) = median(c) {
-        writeln!(out, "          <median unit=\"us\">{median}</median>")?;
-    }
-    writeln!(
-        out,
-        "          <mean unit=\"us\">{:.3}</mean></statistics>",
-        exact_mean(c, s)
-    )?;
-    writeln!(out, "        <histogram nbuckets=\"{}\">", c.buckets.len())?;
-    for (us, count) in &c.buckets {
-        writeln!(out, "          <bucket index=\"{us}\" value=\"{count}\"/>")?;
-    }
-    writeln!(out, "        </histogram>\n      </core>")
-}
-
-/// The value of the middle sample, counted with those above the buckets.
-fn median(c: &MicroCounts) -> Option<u64> {
-    let middle = (c.counted() + c.beyond).div_ceil(2);
-    let mut below = 0;
-    let found = c.buckets.iter().find(|(_, count)| {
-        below += count;
-        below >= middle
-    });
-    found.filter(|_| middle > 0).map(|(us, _)| *us)
 }

@@ -108,13 +108,14 @@ fn of_table(table: &[u8]) -> io::Result<Counts> {
         let Some(&[thread, from, to, n]) = numbers.as_deref() else {
             return Err(damaged());
         };
-        if from / US != to / US {
+        if to < from || to - from >= US {
             return Err(io::Error::other(
                 "its buckets are wider than the microseconds of this format",
             ));
         }
         let thread = u32::try_from(thread).map_err(|_| damaged())?;
-        let count = counts.entry((thread, from / US)).or_default();
+        // What is rounded up, as oslat does, keeps its number.
+        let count = counts.entry((thread, to / US)).or_default();
         *count = count.checked_add(n).ok_or_else(damaged)?;
     }
     Ok(counts)

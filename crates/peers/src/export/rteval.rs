@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `summary.xml` of rteval.
+//!
+//! Up to 3.7 its style sheets look for a measurement in a `Profile`, later ones directly below
+//! `Measurements`, and each overlooks the other's place: so it stands in both. Figures are of whole
+//! µs, as rteval computes them. What is not known is left out.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use punctual_model::{Ended, RunRecord, Series};
+use punctual_stats::float;
+use quick_xml::escape::escape;
+
+use super::{MicroCounts, US, command, exact_mean, extremes};
+
+/// What is written of a core, or of all.
+struct Figures {
+    samples: u64,
+    min: u64,
+    max: u64,
+    mean: f64,
+    median: Option<u64>,
+    mode: Option<u64>,
+    /// Mean absolute, and standard with n - 1.
+    deviations: Option<(f64, f64)>,
+}
+
+/// Writes a `summary.xml` with the elements of rteval's that a run has something to say in.
+///
+/// # Errors
+/// What the output says.
+pub fn rteval(run: &RunRecord, counts: &[MicroCounts], out: &mut dyn Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<rteval version=\"{}\">", escape(run.program.as_str()))?;
+    run_info(run, &mut out)?;
+    system_info(run, &mut out)?;
+    loads(run, &mut out)?;
+    writeln!(
+        out,
+        "  <Measurements measurecpus=\"{}\">",
+        measured(run).unwrap_or_default()
+    )?;
+    measurement(run, counts, &mut out)?;
+    writeln!(
+        out,
+        "    <Profile loads=\"{}\" parallel=\"1\">",
+        u8::from(!run.loads.is_empty())
+    )?;
+    measurement(run, counts, &mut out)?;
+    writeln!(out, "    </Profile>\n  </Measurements>\n</rteval>")?;
+    out.flush()
+}
+
+/// Writes an element that is known.
+fn element(out: &mut impl Write, name: &str, value: Option<&str>) -> io::Result<()> {
+    match value {
+        Some(value) => write!(out, "<{name}>{}</{name}>", escape(value)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the start, or what was `after` it, as a date and a time in UTC.
+fn at(run: &RunRecord, after: std::time::Duration) -> Option<(String, String)> {
+    let started: jiff::Timestamp = run.started.as_deref()?.parse().ok()?;
+    let text = started.checked_add(after).ok()?.to_string();
+    let (date, time) = text.split_once('T')?;
+    Some((date.to_owned(), time.get(..8)?.to_owned()))
+}
+
+fn run_info(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
+    let seconds = run.duration_ns.map_or(0, |ns| ns.get() / 1_000_000_000);
+    write!(
+        out,
+        "  <run_info days=\"{}\" hours=\"{}\" minutes=\"{}\" seconds=\"{}\">",
+        seconds / 86_400,
+        seconds / 3_600 % 24,
+        seconds / 60 % 60,
+        seconds % 60,
+    )?;
+    let (date, time) = at(run, std::time::Duration::ZERO).unzip();
+    element(out, "date", date.as_deref())?;
+    element(out, "time", time.as_deref())?;
+    element(out, "annotate", run.note.as_deref().or(run.name.as_deref()))?;
+    writeln!(out, "</run_info>")
+}
+
+fn system_info(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
+    let host = &run.host;
+    write!(out, "  <SystemInfo>\n    <uname>")?;
+    element(out, "node", host.hostname.as_deref())?;
+    write!(
+        out,
+        "<kernel is_RT=\"{}\">{}</kernel>",
+        u8::from(host.preempt_rt == Some(true)),
+        escape(host.kernel_release.as_deref().unwrap_or_default())
+    )?;
+    element(out, "arch", host.architecture.as_deref())?;
+    writeln!(out, "</uname>")?;
+    if !host.cpus_online.is_empty() {
+        writeln!(
+            out,
+            "    <CPUtopology num_cpu_cores=\"{n}\" num_cpu_cores_online=\"{n}\" \
+             num_cpu_cores_isolated=\"{}\"/>",
+            host.cpus_isolated.len(),
+            n = host.cpu_count(),
+        )?;
+    }
+    write!(out, "    <Memory>")?;
+    let nodes = host.numa_nodes.map(|n| n.to_string());
+    element(out, "numa_nodes", nodes.as_deref())?;
+    if let Some(bytes) = host.memory_bytes {
+        let gib = float(bytes) / float(1 << 30);
+        write!(out, "<memory_size unit=\"GB\">{gib:.2}</memory_size>")?;
+    }
+    writeln!(out, "</Memory>")?;
+    if let Some(source) = &host.clocksource {
+        writeln!(
+            out,
+            "    <Kernel><ClockSource><source current=\"1\">{}</source></ClockSource></Kernel>",
+            escape(source.as_str())
+        )?;
+    }
+    if host.cmdline.is_some() {
+        write!(out, "    <cmdlineInfo>")?;
+        element(out, "cmdline", host.cmdline.as_deref())?;
+        writeln!(out, "</cmdlineInfo>")?;
+    }
+    writeln!(out, "  </SystemInfo>")
+}
+
+fn loads(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
+    if run.loads.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  <loads loads=\"{}\">", run.loads.len())?;
+    for load in &run.loads {
+        let (name, _) = load.load.split_once(':').unwrap_or((&load.load, ""));
+        writeln!(
+            out,
+            "    <command_line name=\"{}\" run=\"1\">{}</command_line>",
+            escape(name),
+            escape(load.load.as_str())
+        )?;
+    }
+    writeln!(out, "  </loads>")
+}
+
+/// Returns the CPUs that were measured, if the threads were pinned.
+fn measured(run: &RunRecord) -> Option<String> {
+    let cpus: Option<punctual_model::CpuSet> = run.series.iter().map(|s| s.cpu).collect();
+    cpus.filter(|cpus| !cpus.is_empty())
+        .map(|cpus| cpus.to_string())
+}
+
+fn measurement(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) -> io::Result<()> {
+    // rteval has two modules that measure latencies.
+    let name = match run.instrument.as_str() {
+        "timerlat" => "timerlat",
+        _ => "cyclictest",
+    };
+    writeln!(
+        out,
+        "    <{name} command_line=\"{}\">",
+        escape(command(run).as_str())
+    )?;
+    let said = |time: Option<(String, String)>| time.map(|(date, time)| format!("{date} {time}"));
+    let lasted = run.duration_ns.map(std::time::Duration::from);
+    let stopped = lasted.and_then(|lasted| said(at(run, lasted)));
+    write!(out, "      <timestamps>")?;
+    let started = said(at(run, std::time::Duration::ZERO));
+    element(out, "runloop_start", started.as_deref())?;
+    element(out, "runloop_stop", stopped.as_deref())?;
+    writeln!(out, "</timestamps>")?;
+    if run.ended == Some(Ended::Threshold) {
+        write!(out, "      <abort_report reason=\"breaktrace\">")?;
+        if let Some(hit) = &run.threshold {
+            write!(
+                out,
+                "<breaktrace latency_threshold=\"{}\" measured_latency=\"{}\"/>",
+                hit.threshold_ns.get() / US,
+                hit.sample.latency_ns / US
+            )?;
+        }
+        writeln!(out, "</abort_report>")?;
+    }
+    let processor = run.host.cpu_model.as_deref().unwrap_or("unknown processor");
+    writeln!(
+        out,
+        "      <system description=\"({} cores) {}\">",
+        run.series.len(),
+        escape(processor)
+    )?;
+    all(run, counts, out)?;
+    writeln!(out, "      </system>")?;
+    for (number, (c, s)) in counts.iter().zip(&run.series).enumerate() {
+        let id = s
+            .cpu
+            .map_or_else(|| number.to_string(), |cpu| cpu.to_string());
+        let priority = s.policy.as_deref().and_then(|p| p.split(':').nth(1));
+        writeln!(
+            out,
+            "      <core id=\"{id}\" priority=\"{}\">",
+            escape(priority.unwrap_or("0"))
+        )?;
+        statistics(&Figures::of(c, s), out)?;
+        histogram(&c.buckets, out)?;
+        writeln!(out, "      </core>")?;
+    }
+    writeln!(out, "    </{name}>")
+}
+
+/// Writes the figures and the histogram of all threads together.
+fn all(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) -> io::Result<()> {
+    let mut merged = BTreeMap::<u64, u64>::new();
+    for (us, n) in counts.iter().flat_map(|c| &c.buckets) {
+        *merged.entry(*us).or_default() += n;
+    }
+    let merged = MicroCounts {
+        buckets: merged.into_iter().collect(),
+        beyond: counts.iter().map(|c| c.beyond).sum(),
+    };
+    statistics(&Figures::of(&merged, &run.total), out)?;
+    histogram(&merged.buckets, out)
+}
+
+impl Figures {
+    fn of(counts: &MicroCounts, series: &Series) -> Self {
+        let (min, max) = extremes(counts, series);
+        let mean = exact_mean(counts, series);
+        let n = counts.counted();
+        let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+            let each = counts.buckets.iter();
+            each.map(|(us, n)| of(float(*us) - mean) * float(*n)).sum()
+        };
+        // Of all samples, or of none.
+        let whole = counts.beyond == 0 && n > 0;
+        let deviations = whole.then(|| {
+            let absolute = sum(&f64::abs) / float(n);
+            let squares = sum(&|apart| apart * apart);
+            (
+                absolute,
+                (squares / float(n.saturating_sub(1).max(1))).sqrt(),
+            )
+        });
+        let mode = counts.buckets.iter().rev().max_by_key(|(_, n)| *n);
+        Self {
+            samples: n + counts.beyond,
+            min,
+            max,
+            mean,
+            median: median(counts),
+            mode: mode.filter(|(_, n)| *n > counts.beyond).map(|(us, _)| *us),
+            deviations,
+        }
+    }
+}
+
+fn statistics(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "        <statistics>")?;
+    writeln!(out, "          <samples>{}</samples>", figures.samples)?;
+    let whole = |value: u64| Some(value.to_string());
+    let decimal = |value: f64| Some(format!("{value:.3}"));
+    let (absolute, standard) = figures.deviations.unzip();
+    let some = figures.samples > 0;
+    for (name, value) in [
+        ("minimum", whole(figures.min)),
+        ("maximum", whole(figures.max)),
+        ("median", figures.median.and_then(whole)),
+        ("mode", figures.mode.and_then(whole)),
+        ("range", whole(figures.max.saturating_sub(figures.min))),
+        ("mean", decimal(figures.mean)),
+        ("mean_absolute_deviation", absolute.and_then(decimal)),
+        ("standard_deviation", standard.and_then(decimal)),
+    ] {
+        if let Some(value) = value.filter(|_| some) {
+            writeln!(out, "          <{name} unit=\"us\">{value}</{name}>")?;
+        }
+    }
+    writeln!(out, "        </statistics>")
+}
+
+fn histogram(buckets: &[(u64, u64)], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "        <histogram nbuckets=\"{}\">", buckets.len())?;
+    for (us, count) in buckets {
+        writeln!(out, "          <bucket index=\"{us}\" value=\"{count}\"/>")?;
+    }
+    writeln!(out, "        </histogram>")
+}
+
+/// The value of the middle sample, counted with those above the buckets.
+fn median(c: &MicroCounts) -> Option<u64> {
+    let middle = (c.counted() + c.beyond).div_ceil(2);
+    let mut below = 0;
+    let found = c.buckets.iter().find(|(_, count)| {
+        below += count;
+        below >= middle
+    });
+    found.filter(|_| middle > 0).map(|(us, _)| *us)
+}

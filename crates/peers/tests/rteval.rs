@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What rteval's own style sheets look for in a summary, in both layouts that they know.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use punctual_model::{LoadRecord, RunRecord};
+use punctual_peers::export::{self, MicroCounts};
+use punctual_peers::{Imported, Labels, NoSamples, detect, import};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+/// The run of a file, with all that a measured one has.
+fn run() -> (RunRecord, Vec<MicroCounts>) {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let bytes = fs::read(golden.join("cyclictest-2.4-histofall.json")).unwrap();
+    let imported = read(&bytes);
+    let mut record = imported.record(Labels::default()).unwrap();
+    record.program = "punctual <1>".to_owned();
+    record.duration_ns = Some(punctual_model::Nanos::from_secs(93_784));
+    record.note = Some("a & b".to_owned());
+    let host = &mut record.host;
+    host.cpus_online = "0-1".parse().unwrap();
+    host.cpus_isolated = "1".parse().unwrap();
+    host.numa_nodes = Some(1);
+    host.memory_bytes = Some(2 << 30);
+    host.clocksource = Some("tsc".to_owned());
+    host.cpu_model = Some("A \"fast\" one".to_owned());
+    host.cmdline = Some("quiet isolcpus=1".to_owned());
+    record.loads = vec![LoadRecord {
+        load: "fork:2".to_owned(),
+        ..LoadRecord::default()
+    }];
+    let counts = |s: &punctual_peers::SourceSeries| {
+        let buckets = s.buckets.as_ref().unwrap();
+        let own = buckets.entries.iter().map(|b| (b.from_ns / 1_000, b.count));
+        MicroCounts {
+            buckets: own.collect(),
+            beyond: buckets.beyond.unwrap(),
+        }
+    };
+    (record, imported.series.iter().map(counts).collect())
+}
+
+fn read(bytes: &[u8]) -> Imported {
+    import(bytes, detect(bytes).unwrap(), None, &mut NoSamples).unwrap()
+}
+
+/// Texts and attributes by their path, in the order of the file.
+type Found = BTreeMap<String, Vec<String>>;
+
+fn found(text: &str) -> Found {
+    let mut found = Found::new();
+    let mut path = Vec::<String>::new();
+    let mut reader = Reader::from_str(text);
+    loop {
+        let event = reader.read_event().unwrap();
+        let (tag, empty) = match &event {
+            Event::Start(tag) => (Some(tag), false),
+            Event::Empty(tag) => (Some(tag), true),
+            _ => (None, false),
+        };
+        if let Some(tag) = tag {
+            path.push(String::from_utf8(tag.name().as_ref().to_vec()).unwrap());
+            for attribute in tag.attributes() {
+                let attribute = attribute.unwrap();
+                let key = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
+                let value = attribute.unescape_value().unwrap().into_owned();
+                let at = format!("{}/@{key}", path.join("/"));
+                found.entry(at).or_default().push(value);
+            }
+        }
+        match event {
+            Event::Text(text) if !path.is_empty() => {
+                let text = text.decode().unwrap().trim().to_owned();
+                if !text.is_empty() {
+                    found.entry(path.join("/")).or_default().push(text);
+                }
+            }
+            Event::End(_) => drop(path.pop()),
+            Event::Eof => return found,
+            _ => {}
+        }
+        if empty {
+            path.pop();
+        }
+    }
+}
+
+/// Mode, range, mean, mean absolute and standard deviation of every single sample.
+fn figures(buckets: &[(u64, u64)]) -> [f64; 5] {
+    let all: Vec<f64> = buckets
+        .iter()
+        .flat_map(|(us, n)| std::iter::repeat_n(*us as f64, *n as usize))
+        .collect();
+    let n = all.len() as f64;
+    let mean = all.iter().sum::<f64>() / n;
+    let absolute = all.iter().map(|us| (us - mean).abs()).sum::<f64>() / n;
+    let squares = all.iter().map(|us| (us - mean).powi(2)).sum::<f64>();
+    let most = buckets.iter().map(|(_, n)| *n).max().unwrap();
+    let mode = buckets.iter().find(|(_, n)| *n == most).unwrap().0 as f64;
+    let range = all.last().unwrap() - all.first().unwrap();
+    [mode, range, mean, absolute, (squares / (n - 1.0)).sqrt()]
+}
+
+const NAMES: [&str; 5] = [
+    "mode",
+    "range",
+    "mean",
+    "mean_absolute_deviation",
+    "standard_deviation",
+];
+
+#[test]
+fn a_summary_has_what_the_style_sheets_of_both_layouts_look_for() {
+    let (record, counts) = run();
+    let mut text = Vec::new();
+    export::rteval(&record, &counts, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let found = found(&text);
+    let one = |path: &str| -> &str {
+        let all = found
+            .get(path)
+            .unwrap_or_else(|| panic!("{path} in {text}"));
+        assert_eq!(all.len(), 1, "{path}");
+        &all[0]
+    };
+    for (path, expected) in [
+        ("rteval/@version", "punctual <1>"),
+        ("rteval/run_info/@days", "1"),
+        ("rteval/run_info/@hours", "2"),
+        ("rteval/run_info/@minutes", "3"),
+        ("rteval/run_info/@seconds", "4"),
+        ("rteval/run_info/date", "2026-11-20"),
+        ("rteval/SystemInfo/uname/node", "vm"),
+        ("rteval/SystemInfo/uname/kernel/@is_RT", "0"),
+        ("rteval/SystemInfo/uname/arch", "x86_64"),
+        ("rteval/SystemInfo/CPUtopology/@num_cpu_cores", "2"),
+        ("rteval/SystemInfo/CPUtopology/@num_cpu_cores_online", "2"),
+        ("rteval/SystemInfo/CPUtopology/@num_cpu_cores_isolated", "1"),
+        ("rteval/SystemInfo/Memory/numa_nodes", "1"),
+        ("rteval/SystemInfo/Memory/memory_size", "2.00"),
+        ("rteval/SystemInfo/Memory/memory_size/@unit", "GB"),
+        ("rteval/SystemInfo/Kernel/ClockSource/source", "tsc"),
+        ("rteval/SystemInfo/Kernel/ClockSource/source/@current", "1"),
+        ("rteval/SystemInfo/cmdlineInfo/cmdline", "quiet isolcpus=1"),
+        ("rteval/loads/@loads", "1"),
+        ("rteval/loads/command_line", "fork:2"),
+        ("rteval/loads/command_line/@name", "fork"),
+        ("rteval/Measurements/Profile/@loads", "1"),
+        ("rteval/Measurements/Profile/@parallel", "1"),
+    ] {
+        assert_eq!(one(path), expected, "{path}");
+    }
+    let mut places = Vec::new();
+    for place in ["rteval/Measurements", "rteval/Measurements/Profile"] {
+        let own = format!("{place}/cyclictest");
+        let at = |path: &str| one(&format!("{own}/{path}"));
+        assert!(at("@command_line").contains("cyclictest -q "), "{text}");
+        assert!(at("timestamps/runloop_start").starts_with("2026-11-20 "));
+        assert_eq!(at("system/@description"), "(2 cores) A \"fast\" one");
+        // One thread has all its samples in its buckets; of the other, and so of both, what the
+        // missing ones would change is left out.
+        let whole = figures(&counts[0].buckets);
+        assert_eq!((counts[0].beyond, counts[1].beyond), (0, 2));
+        for (name, expected) in NAMES.iter().zip(whole) {
+            let path = format!("{own}/core/statistics/{name}");
+            let value: f64 = found[&path][0].parse().unwrap();
+            assert!(
+                (value - expected).abs() < 5e-4,
+                "{path}: {value} {expected}"
+            );
+            let units = &found[&format!("{path}/@unit")];
+            assert!(units.iter().all(|unit| unit == "us"), "{path}");
+        }
+        assert_eq!(
+            found[&format!("{own}/core/statistics/mean_absolute_deviation")].len(),
+            1
+        );
+        assert!(!found.contains_key(&format!("{own}/system/statistics/standard_deviation")));
+        assert_eq!(at("system/statistics/samples"), "1000");
+        let samples = &found[&format!("{own}/core/statistics/samples")];
+        assert_eq!(samples, &["500", "500"]);
+        assert_eq!(at("system/statistics/minimum"), "20");
+        assert_eq!(at("system/statistics/maximum"), "1165");
+        assert_eq!(at("system/statistics/range"), "1145");
+        let sum = |path: &str| -> u64 {
+            let all = &found[&format!("{own}/{path}/histogram/bucket/@value")];
+            all.iter().map(|n| n.parse::<u64>().unwrap()).sum()
+        };
+        assert_eq!((sum("system"), sum("core")), (998, 998));
+        let parts = found
+            .iter()
+            .filter_map(|(path, all)| Some((path.strip_prefix(&own)?.to_owned(), all.clone())));
+        places.push(parts.collect::<Found>());
+    }
+    assert_eq!(places[0], places[1]);
+    // And what it says is read as one measurement.
+    let again = read(text.as_bytes());
+    assert_eq!(again.series.len(), 2);
+    assert_eq!(again.series[0].count, 500);
+}
