@@ -120,8 +120,8 @@ impl CliError {
     }
 }
 
-/// Makes a line harmless to a terminal: an error may cite a run that comes from elsewhere.
-fn harmless(line: &str) -> String {
+/// Makes a line harmless to a terminal: it may cite a run, or a name, that comes from elsewhere.
+pub(crate) fn harmless(line: &str) -> String {
     let harmful = |c: char| {
         // Those that turn the direction of what follows are no control characters to Unicode.
         c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

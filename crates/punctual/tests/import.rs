@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -271,4 +272,103 @@ fn what_is_exported_is_imported_with_the_same_buckets() {
             .code(),
         Some(1)
     );
+}
+
+#[test]
+fn the_name_of_a_file_commands_no_terminal() {
+    let home = Home::new();
+    let file = home.0.path().join("a\u{1b}[2Jb\u{202e}.out");
+    fs::copy(golden("cyclictest-2.4-quiet.out"), &file).unwrap();
+    let text = home.ok(&["runs", "import", file.to_str().unwrap()]);
+    assert!(
+        text.contains("a\u{fffd}[2Jb\u{fffd}.out") && !text.contains('\u{1b}'),
+        "{text:?}"
+    );
+}
+
+/// Imports what `write` writes to standard input, where no more than 1 GB of memory is to be had.
+/// Returns what is said of it. The program must not die.
+fn bomb(home: &Home, format: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    let store = home.0.path().join("store");
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -v 1000000; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_punctual"))
+        .args(["--home", store.to_str().unwrap(), "runs", "import", "-"])
+        .args(["--format", format])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = io::BufWriter::with_capacity(1 << 16, child.stdin.take().unwrap());
+    // It may have seen enough before the end.
+    drop(write(&mut stdin).and_then(|()| stdin.flush()));
+    drop(stdin.into_parts());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let status = output.status.code();
+    assert!(
+        status == Some(0) || status == Some(1) && said.starts_with("Error: failed to import"),
+        "{format}: {:?} {said}",
+        output.status
+    );
+    said
+}
+
+#[test]
+fn no_file_takes_more_memory_than_there_is() {
+    let home = Home::new();
+    let again = |out: &mut dyn Write, text: &[u8], times: usize| {
+        (0..times).try_for_each(|_| out.write_all(text))
+    };
+    let long = [b'x'; 1 << 16];
+    for start in ["<rteval version=\"3\"><run_info><annotate>", "<rteval a=\""] {
+        let said = bomb(&home, "rteval", |out| {
+            out.write_all(start.as_bytes())?;
+            again(out, &long, 1 << 16)
+        });
+        assert!(said.contains("longer than 1024 KiB"), "{said}");
+    }
+    let said = bomb(&home, "cyclictest-hist", |out| again(out, &long, 1 << 16));
+    assert!(said.contains("longer than any"), "{said}");
+    let said = bomb(&home, "cyclictest-hist", |out| {
+        out.write_all(b"# Histogram\n# Total:")?;
+        again(out, b" 1", 4_000_000)?;
+        out.write_all(b"\n")
+    });
+    assert!(said.contains("more than 4096 columns"), "{said}");
+    let said = bomb(&home, "cyclictest-json", |out| {
+        out.write_all(b"{\"thread\":{\"0\":{\"histogram\":{\"0\":1")?;
+        (1..3_000_000).try_for_each(|n| write!(out, ",\"{n}\":1"))
+    });
+    assert!(said.contains("more than 2000000 entries"), "{said}");
+    // Its command line would be six times as long where it is escaped.
+    let said = bomb(&home, "oslat-json", |out| {
+        out.write_all(b"{\"cmdline:\": \"")?;
+        again(out, &[1; 1 << 16], 1_000)?;
+        out.write_all(b"\",\n")
+    });
+    assert!(said.contains("line 1: "), "{said}");
+    // As many threads as there can be, with the longest latencies: nothing is wrong with it.
+    let said = bomb(&home, "rtla-hist", |out| {
+        let row = |name: &str, cell: &str| format!("{name} {}\n", [cell; 4_096].join(" "));
+        writeln!(
+            out,
+            "# RTLA timerlat histogram\n# Time unit is microseconds (us)"
+        )?;
+        let heading: Vec<_> = (0..4_096).map(|cpu| format!("Thr-{cpu}")).collect();
+        writeln!(out, "Index {}", heading.join(" "))?;
+        for (name, cell) in [
+            ("1", "1"),
+            ("over:", "1"),
+            ("count:", "2"),
+            ("min:", "1"),
+            ("avg:", "500000000"),
+            ("max:", "1000000000"),
+        ] {
+            out.write_all(row(name, cell).as_bytes())?;
+        }
+        Ok(())
+    });
+    assert_eq!(said, "");
 }

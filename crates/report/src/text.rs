@@ -50,6 +50,7 @@ pub use kernel::{
     bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
 };
 pub use latency_test::latency_test;
+pub(crate) use layout::clean;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span};

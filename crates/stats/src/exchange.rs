@@ -15,6 +15,7 @@
 //! file is believed before as many bytes have come, and a log has limits on what it may unpack to
 //! ([`HlogLimits`]).
 
+use std::borrow::Borrow;
 use std::io::{self, Read, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -220,21 +221,13 @@ impl LatencyHistogram {
 ///
 /// # Errors
 ///
-/// [`WriteHistogramError`] when the writer fails, or a tag has a comma, a space or a line break.
+/// [`WriteHistogramError`] when the writer fails, or a tag has a comma, a space or a line break: the
+/// log ends before it.
 pub fn write_hlog(
     writer: &mut impl Write,
     start: SystemTime,
-    entries: &[TaggedHistogram],
+    entries: impl IntoIterator<Item = impl Borrow<TaggedHistogram>>,
 ) -> Result<(), WriteHistogramError> {
-    // Checked first, so that a bad tag leaves no half log behind.
-    let tag_of = |entry: &'_ TaggedHistogram| match &entry.tag {
-        Some(tag) if tag.is_empty() || Tag::new(tag).is_none() => {
-            Err(WriteHistogramError::Tag { tag: tag.clone() })
-        }
-        _ => Ok(()),
-    };
-    entries.iter().try_for_each(tag_of)?;
-
     writer
         .write_all(b"#[Histogram log format version 1.3]\n")
         .map_err(WriteHistogramError::Write)?;
@@ -245,7 +238,13 @@ pub fn write_hlog(
         .begin_log_with(writer, &mut serializer)
         .map_err(WriteHistogramError::Write)?;
     for entry in entries {
-        let tag = entry.tag.as_deref().and_then(Tag::new);
+        let entry = entry.borrow();
+        let tag = entry.tag.as_deref();
+        if let Some(bad) = tag.filter(|tag| tag.is_empty() || Tag::new(tag).is_none()) {
+            let tag = bad.to_owned();
+            return Err(WriteHistogramError::Tag { tag });
+        }
+        let tag = tag.and_then(Tag::new);
         log.write_histogram(&entry.histogram.to_hdr()?, entry.start, entry.duration, tag)
             .map_err(|e| match e {
                 IntervalLogWriterError::IoError(e) => WriteHistogramError::Write(e),
@@ -409,7 +408,8 @@ mod tests {
             let mut bytes = Vec::new();
             let error = write_hlog(&mut bytes, UNIX_EPOCH, &[entry]).unwrap_err();
             assert!(matches!(error, WriteHistogramError::Tag { .. }));
-            assert!(bytes.is_empty());
+            let log = read_hlog(&mut &bytes[..]).unwrap();
+            assert!(log.entries.is_empty());
         }
     }
 

@@ -14,6 +14,7 @@ use punctual_stats::{Bucket, LatencyHistogram, float};
 
 use super::{Columns, ExportError};
 use crate::order::in_order;
+use crate::text::clean;
 
 /// Writes one row a sample, under `thread,cpu,t_ns,latency_ns`, and returns their number.
 ///
@@ -280,11 +281,40 @@ pub(super) fn write_row(out: &mut impl Write, cells: &[String]) -> io::Result<()
     writeln!(out, "{}", row.join(","))
 }
 
-/// Quotes what would end a cell (RFC 4180).
+/// Makes a text a cell: quotes what would end it (RFC 4180), replaces what commands a terminal, and
+/// keeps what a spreadsheet would take for a formula from being one. A run may come from elsewhere.
 fn quoted(text: &str) -> Cow<'_, str> {
+    let formula = text.starts_with(['=', '+', '-', '@']) && text.len() > 1;
+    let formula = formula && text.parse::<f64>().is_err();
+    let mut text = clean(text);
+    if formula {
+        text = Cow::Owned(format!("'{text}"));
+    }
     if text.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
-    } else {
-        Cow::Borrowed(text)
+        return Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_cell_is_no_formula_and_commands_no_terminal() {
+        for (text, cell) in [
+            ("p99", "p99"),
+            ("a,b", "\"a,b\""),
+            ("say \"so\"", "\"say \"\"so\"\"\""),
+            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-1.5e-3", "-1.5e-3"),
+            ("-", "-"),
+            ("\u{1b}[2Jx\nnext", "\u{fffd}[2Jx\u{fffd}next"),
+            ("\t=1+1", "\u{fffd}=1+1"),
+        ] {
+            assert_eq!(quoted(text), cell, "{text:?}");
+        }
     }
 }

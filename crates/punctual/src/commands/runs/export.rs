@@ -242,7 +242,8 @@ fn write(
         (ExportData::Histogram, ExportFormat::Csv) => {
             // An imported run has the buckets of its source, which ours would divide.
             if let Some(table) = run.artifact(BUCKET_TABLE).map_err(any)? {
-                out.write_all(&table).map_err(any)?;
+                out.write_all(numbers_alone(&table).map_err(any)?)
+                    .map_err(any)?;
                 return Ok(out.flush().map_err(any)?);
             }
             let log = histograms(run)?;
@@ -269,7 +270,9 @@ fn write(
                 "the run has no list of spikes: only imported runs have, if their file had";
             let table = run.artifact(SPIKE_TABLE).map_err(any)?;
             let table = table.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing));
-            out.write_all(&table.map_err(any)?).map_err(any)?;
+            let table = table.map_err(any)?;
+            out.write_all(numbers_alone(&table).map_err(any)?)
+                .map_err(any)?;
         }
         (ExportData::Events, _) => {
             for event in run.events().map_err(any)? {
@@ -281,6 +284,18 @@ fn write(
     }
     out.flush().map_err(any)?;
     Ok(())
+}
+
+/// Returns a table that has a heading and numbers. A run may come from elsewhere, and with it a table
+/// with anything else in it.
+fn numbers_alone(table: &[u8]) -> io::Result<&[u8]> {
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its table is damaged");
+    let end = table.iter().position(|b| *b == b'\n').ok_or_else(damaged)?;
+    let (heading, rows) = table.split_at(end);
+    let name = |b: &u8| b.is_ascii_lowercase() || b"_,".contains(b);
+    let number = |b: &u8| b.is_ascii_digit() || b",\n".contains(b);
+    let sound = heading.iter().all(name) && rows.iter().all(number);
+    sound.then_some(table).ok_or_else(damaged)
 }
 
 fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {

@@ -19,7 +19,7 @@ use punctual_store::{Raw, RunWriter, Store};
 use uuid::Uuid;
 
 use crate::cli::ImportArgs;
-use crate::error::CliError;
+use crate::error::{CliError, harmless};
 use crate::exit::Exit;
 use crate::output::{self, print};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
@@ -39,7 +39,7 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
         match one(&store, file, args) {
             Ok((id, format)) => {
                 if !args.json {
-                    print(&format!("{id}  {}  {format}\n", entry.file))?;
+                    print(&format!("{id}  {}  {format}\n", harmless(&entry.file)))?;
                 }
                 entry.id = Some(id.to_string());
                 entry.source_format = Some(format.name().to_owned());
@@ -136,15 +136,15 @@ fn read_all(
 
 fn histogram_log(imported: &Imported) -> Vec<u8> {
     let duration = imported.duration.map_or(Duration::ZERO, Duration::from);
-    let entries: Vec<TaggedHistogram> = imported
+    // One after the other: those of thousands of threads would not fit into memory.
+    let entries = imported
         .histograms()
         .map(|(thread, histogram)| TaggedHistogram {
             tag: Some(thread.to_string()),
             start: Duration::ZERO,
             duration,
             histogram,
-        })
-        .collect();
+        });
     let start = imported
         .started
         .as_deref()
@@ -152,7 +152,7 @@ fn histogram_log(imported: &Imported) -> Vec<u8> {
         .map_or(SystemTime::UNIX_EPOCH, SystemTime::from);
     let mut log = Vec::new();
     // Memory takes everything, and these tags are sound.
-    drop(write_hlog(&mut log, start, &entries));
+    drop(write_hlog(&mut log, start, entries));
     log
 }
 
