@@ -50,11 +50,11 @@ pub(crate) fn shown(line: &str, program: &str) -> Option<String> {
     }
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_name = |word: &&str| word.rsplit('/').next() == Some(program);
-    let at = words.iter().rposition(|word| is_name(&word))?;
+    let at = words.iter().rposition(is_name)?;
     // A remark that has the name in it is none.
     let before = words.get(..at)?;
     let root = |word: &&str| ["#", "sudo"].contains(word);
-    if words.first()?.starts_with('#') && !before.iter().all(|word| root(&word)) {
+    if words.first()?.starts_with('#') && !before.iter().all(root) {
         return None;
     }
     let shell = |word: &str| {

@@ -50,7 +50,7 @@ impl Preamble {
             false => asked::shown(line, "cyclictest"),
         };
         let any = found.is_some();
-        self.command = found.or(self.command.take());
+        self.command = found.or_else(|| self.command.take());
         any
     }
 

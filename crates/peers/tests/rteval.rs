@@ -95,7 +95,7 @@ fn found(text: &str) -> Found {
 fn figures(buckets: &[(u64, u64)]) -> [f64; 5] {
     let all: Vec<f64> = buckets
         .iter()
-        .flat_map(|(us, n)| std::iter::repeat_n(*us as f64, *n as usize))
+        .flat_map(|(us, n)| std::iter::repeat_n(*us as f64, usize::try_from(*n).unwrap()))
         .collect();
     let n = all.len() as f64;
     let mean = all.iter().sum::<f64>() / n;

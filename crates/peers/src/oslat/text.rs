@@ -4,15 +4,15 @@
 //! What oslat prints: a line a bucket with a column a thread, then the figures.
 //!
 //! ```text
-//!         Core:	 0 1
-//! Counter Freq:	 2445 2445 (Mhz)
-//!     001 (us):	 32313108 31243327
-//!     032 (us):	 363 369 (including overflows)
-//!      Minimum:	 1 1 (us)
-//!      Average:	 1.002 1.002 (us)
-//!      Maximum:	 31968 7728 (us)
-//!      Max-Min:	 31967 7727 (us)
-//!     Duration:	 0.983 0.987 (sec)
+//!         Core:  0 1
+//! Counter Freq:  2445 2445 (Mhz)
+//!     001 (us):  32313108 31243327
+//!     032 (us):  363 369 (including overflows)
+//!      Minimum:  1 1 (us)
+//!      Average:  1.002 1.002 (us)
+//!      Maximum:  31968 7728 (us)
+//!      Max-Min:  31967 7727 (us)
+//!     Duration:  0.983 0.987 (sec)
 //! ```
 
 use std::io::BufRead;
