@@ -131,6 +131,7 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     let lookout = attend(frame, &crew, &mut watched, &posts);
     let results: Vec<(Done, ThreadReport)> = crew.join()?;
     watched.iter_mut().for_each(Watched::drain);
+    frame.last(progress(&mut watched));
     let waiting = lookout.found();
     result::found(deadline, frame, &watched, results, &budgets, &waiting)
 }
@@ -154,12 +155,16 @@ fn attend(
             // A thread may be in a long sleep.
             crew.tids().into_iter().for_each(Tid::interrupt);
         }
-        frame.look(|| Progress {
-            series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
-            ..Progress::default()
-        });
+        frame.look(|| progress(watched));
     }
     lookout
+}
+
+fn progress(watched: &mut [Watched]) -> Progress {
+    Progress {
+        series: watched.iter_mut().map(|w| w.stream.progress()).collect(),
+        ..Progress::default()
+    }
 }
 
 fn posts(deadline: Deadline, frame: &Frame<'_>) -> Vec<Post> {

@@ -214,7 +214,19 @@ impl Frame<'_> {
             return;
         }
         self.next_progress = now + self.control.progress_every;
-        let mut progress = progress();
+        self.say_progress(now, progress());
+    }
+
+    /// Says how far the run is once more when the threads are done, so that what came since the last look is
+    /// told too. To be called with the figures of all samples.
+    ///
+    /// `progress` need not fill in the times.
+    pub fn last(&mut self, progress: Progress) {
+        self.watch.look();
+        self.say_progress(self.elapsed(), progress);
+    }
+
+    fn say_progress(&mut self, now: Nanos, mut progress: Progress) {
         progress.t_ns = now;
         if let Some(duration) = self.setup.duration_ns.filter(|d| !d.is_zero()) {
             #[expect(clippy::cast_precision_loss, reason = "for display")]

@@ -243,10 +243,7 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     while !crew.is_done() {
         std::thread::sleep(Duration::from_millis(50));
         made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
-        frame.look(|| Progress {
-            series: made.iter_mut().map(|case| case.stream.progress()).collect(),
-            ..Progress::default()
-        });
+        frame.look(|| progress(&mut made));
         if frame.is_stopped() {
             // Senders sleep through the others' turns.
             tids.iter().for_each(|tid: &Tid| tid.interrupt());
@@ -254,7 +251,15 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     }
     let results = crew.join()?;
     made.iter_mut().for_each(|case| case.stream.drain(|_| ()));
+    frame.last(progress(&mut made));
     conclude(frame, &made, results, missing)
+}
+
+fn progress(made: &mut [Case]) -> Progress {
+    Progress {
+        series: made.iter_mut().map(|case| case.stream.progress()).collect(),
+        ..Progress::default()
+    }
 }
 
 /// Returns the ways that this machine has, and says what it lacks.

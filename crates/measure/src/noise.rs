@@ -192,13 +192,11 @@ fn with<T: Ticker>(
             // A thread may be in a long pause.
             crew.tids().into_iter().for_each(thread::Tid::interrupt);
         }
-        frame.look(|| Progress {
-            series: posts.iter_mut().map(|p| p.stream.progress()).collect(),
-            ..Progress::default()
-        });
+        frame.look(|| progress(&mut posts));
     }
     let counted = Counters::read(frame.sys(), &setup.cpus).since(&before);
     let results: Vec<(Done, ThreadReport)> = crew.join()?;
     posts.iter_mut().for_each(Spot::drain);
+    frame.last(progress(&mut posts));
     result::found(noise, rate, scale, frame, &mut posts, results, &counted)
 }

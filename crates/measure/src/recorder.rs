@@ -229,8 +229,10 @@ impl Recorder {
             .collect()
     }
 
-    fn finish(self, ended: Ended, watch: Watch) -> Recorded {
+    fn finish(mut self, ended: Ended, watch: Watch) -> Recorded {
         let duration = watch.elapsed();
+        // What came since the progress before belongs to the run as much as the rest.
+        self.say_progress(duration, &watch);
         let precision = self.precision();
         let hit = self.threshold_hit();
         let ended = if hit.is_some() {

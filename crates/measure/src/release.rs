@@ -85,15 +85,16 @@ pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureErro
     }
     let crew = Crew::assemble(works)?;
     frame.start_at(&crew, |origin| begun.store(origin.get(), Ordering::Relaxed))?;
-    frame.attend(&crew, || {
+    let mut progress = || {
         streams.iter_mut().for_each(|s| s.drain(|_| ()));
         Progress {
             series: streams.iter_mut().map(Stream::progress).collect(),
             ..Progress::default()
         }
-    });
+    };
+    frame.attend(&crew, &mut progress);
     let results = crew.join()?;
-    streams.iter_mut().for_each(|s| s.drain(|_| ()));
+    frame.last(progress());
     conclude(release, frame, &streams, results)
 }
 

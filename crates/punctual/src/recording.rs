@@ -358,27 +358,37 @@ fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, Stor
 #[derive(Debug, Default)]
 struct Gap {
     next_stored: Nanos,
-    maxima: Vec<Option<u64>>,
+    /// The largest sample of each thread since what was stored last.
+    maxima: BTreeMap<u32, u64>,
+    /// The latest progress, where it is not stored.
+    unstored: Option<Progress>,
 }
 
 impl Gap {
     /// Returns what is to be stored in place of `progress`, if it is time to.
     fn bridge(&mut self, progress: &Progress) -> Option<Progress> {
-        let series = progress.series.iter();
-        self.maxima.resize(progress.series.len(), None);
-        for (max, series) in self.maxima.iter_mut().zip(series) {
-            *max = (*max).max(series.recent_max_ns);
+        for series in &progress.series {
+            if let Some(max) = series.recent_max_ns {
+                let known = self.maxima.entry(series.thread).or_default();
+                *known = (*known).max(max);
+            }
         }
+        self.unstored = Some(progress.clone());
         if progress.t_ns < self.next_stored {
             return None;
         }
         // A little early, so that progress of four times a second is stored every fourth time.
         self.next_stored = progress.t_ns + STORE_PROGRESS_EVERY - Nanos::from_millis(50);
-        let mut stored = progress.clone();
-        for (series, max) in stored.series.iter_mut().zip(self.maxima.drain(..)) {
-            series.recent_max_ns = max;
+        self.rest()
+    }
+
+    /// Returns what was said since what was stored last: at the end of a run, its last part of a second.
+    fn rest(&mut self) -> Option<Progress> {
+        let mut progress = self.unstored.take()?;
+        for series in &mut progress.series {
+            series.recent_max_ns = self.maxima.remove(&series.thread);
         }
-        Some(stored)
+        Some(progress)
     }
 }
 
@@ -402,12 +412,16 @@ impl Sink for Listener<'_> {
         if let Some(beside) = &mut self.beside {
             beside.event(event)?;
         }
-        let Event::Progress(progress) = event else {
-            return Ok(self.writer.event(event)?);
+        let progress = match event {
+            Event::Progress(progress) => self.gap.bridge(progress),
+            _ => self.gap.rest(),
         };
-        match self.gap.bridge(progress) {
-            Some(progress) => Ok(self.writer.event(&Event::Progress(progress))?),
-            None => Ok(()),
+        if let Some(progress) = progress {
+            self.writer.event(&Event::Progress(progress))?;
+        }
+        match event {
+            Event::Progress(_) => Ok(()),
+            event => Ok(self.writer.event(event)?),
         }
     }
 
@@ -459,5 +473,34 @@ mod tests {
             stored.extend(kept.and_then(|p| Some((quarter, p.series[0].recent_max_ns?))));
         }
         assert_eq!(stored, [(1, 5), (5, 9), (9, 7)]);
+    }
+
+    #[test]
+    fn the_last_part_of_a_second_is_stored_when_the_run_ends() {
+        let mut gap = Gap::default();
+        let of = |thread, max| SeriesProgress {
+            thread,
+            recent_max_ns: max,
+            ..SeriesProgress::default()
+        };
+        let mut at = |millis, series| {
+            let progress = Progress {
+                t_ns: Nanos::from_millis(millis),
+                series,
+                ..Progress::default()
+            };
+            gap.bridge(&progress).is_some()
+        };
+        assert!(at(1_000, vec![of(4, Some(8))]));
+        // A thread that comes later stands before the others.
+        assert!(!at(1_250, vec![of(4, Some(90))]));
+        assert!(!at(1_400, vec![of(2, Some(7)), of(4, Some(3))]));
+        let rest = gap.rest().unwrap();
+        let maxima: Vec<_> = rest.series.iter().map(|s| s.recent_max_ns).collect();
+        assert_eq!(
+            (rest.t_ns.get(), maxima),
+            (1_400_000_000, vec![Some(7), Some(90)])
+        );
+        assert_eq!(gap.rest(), None);
     }
 }

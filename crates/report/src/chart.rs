@@ -128,7 +128,7 @@ impl Axis {
 /// How the points of a series are drawn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Shape {
-    /// A level from each point to the next.
+    /// A level from each point to the next; a point without a value ends it.
     Step,
     /// A line.
     Line,
@@ -136,6 +136,40 @@ pub enum Shape {
     Dots,
     /// Dots alone.
     Points,
+}
+
+/// Colours that can be told apart also where they cannot be seen as such; with more series the dashes change.
+pub const COLOURS: usize = 6;
+
+/// Kinds of dashes.
+pub const DASHES: usize = 4;
+
+/// How a series looks among others, by numbers.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Look {
+    /// Number of its colour, below [`COLOURS`].
+    pub colour: usize,
+    /// Number of its dashes, below [`DASHES`]; 0 is a whole line.
+    pub dash: usize,
+}
+
+impl Look {
+    /// The look of the series of that number among others: first another colour, then other dashes.
+    pub const fn of(number: usize) -> Self {
+        Self {
+            colour: number % COLOURS,
+            dash: number / COLOURS % DASHES,
+        }
+    }
+
+    /// The look of a part of what looks so: the same colour, never a whole line.
+    #[must_use]
+    pub const fn part(self, number: usize) -> Self {
+        Self {
+            dash: 1 + number % (DASHES - 1),
+            ..self
+        }
+    }
 }
 
 /// A point, with its interval where it is an estimate.
@@ -161,6 +195,11 @@ impl Point {
             y,
             ..Self::default()
         }
+    }
+
+    /// Makes the end of a level: from here on there is no value.
+    pub fn end(x: f64) -> Self {
+        Self::at(x, f64::NAN)
     }
 
     /// Returns the point with an interval.
@@ -193,6 +232,8 @@ pub struct Series {
     pub validity: Validity,
     /// Whether it is drawn before anybody chose.
     pub shown: bool,
+    /// How it looks. `None`: unlike the others.
+    pub look: Option<Look>,
 }
 
 /// A line across a chart: a deadline, a threshold, no change.

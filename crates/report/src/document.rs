@@ -13,6 +13,7 @@ mod deadline;
 mod experiment;
 mod irregular;
 mod machine;
+mod maxima;
 mod named;
 mod results;
 mod runs;
@@ -20,10 +21,12 @@ mod series;
 mod study;
 
 use punctual_model::{
-    Assessment, Comparison, Diagnosis, ExperimentResults, RunRecord, StudyResult,
+    Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
 };
 use punctual_stats::LatencyHistogram;
 
+pub use self::maxima::MOMENTS;
+pub(crate) use self::maxima::{about, together};
 use crate::chart::Drawing;
 
 /// A histogram of a run, by thread and kind of latency.
@@ -42,8 +45,21 @@ pub struct Part {
 pub struct Maxima {
     /// The thread; `None` for all of them.
     pub thread: Option<u32>,
-    /// Time since the start in s, and the largest sample in ns.
-    pub points: Vec<(f64, u64)>,
+    /// The stretches that have a sample, in the order of time.
+    pub stretches: Vec<Stretch>,
+    /// Where they end too early: the run took more samples after it, and none of them was larger.
+    pub cut: Option<Nanos>,
+}
+
+/// A stretch of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stretch {
+    /// When it began, since the start.
+    pub from: Nanos,
+    /// When it ended.
+    pub until: Nanos,
+    /// The largest sample that was taken in it, in ns.
+    pub max_ns: u64,
 }
 
 /// A run with what a report needs of its files.
@@ -53,10 +69,10 @@ pub struct RunItem {
     pub record: RunRecord,
     /// Its histograms; none where it has none.
     pub parts: Vec<Part>,
+    /// The group that it was named with, where the user named runs in groups.
+    pub group: Option<String>,
     /// The largest samples over time; none where nothing was recorded over time.
     pub maxima: Vec<Maxima>,
-    /// What a point of the maxima is of: `the 1000 samples before it`.
-    pub maxima_of: String,
 }
 
 /// What a report is made of.

@@ -9,6 +9,7 @@
 
 pub mod assessment;
 pub mod chart;
+mod claims;
 pub mod comparison;
 pub mod document;
 mod escape;

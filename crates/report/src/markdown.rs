@@ -209,7 +209,11 @@ fn lines(chart: &Chart) -> String {
     let mut out = String::new();
     let shown: Vec<_> = chart.series.iter().filter(|s| s.shown).collect();
     for series in shown.iter().take(DRAWN) {
-        let values: Vec<Option<f64>> = series.points.iter().map(|p| Some(p.y)).collect();
+        let values = series.points.iter().map(|p| p.y.is_finite().then_some(p.y));
+        let mut values: Vec<Option<f64>> = values.collect();
+        while values.last().is_some_and(Option::is_none) {
+            values.pop();
+        }
         if let Some(line) = spark::line(&spark::largest(&values, SPARK)) {
             let ends = values.iter().flatten();
             let low = ends.clone().copied().fold(f64::INFINITY, f64::min);
@@ -253,7 +257,7 @@ fn values(chart: &Chart) -> Table {
     };
     let all: usize = chart.series.iter().map(|s| s.points.len()).sum();
     for series in &chart.series {
-        for point in &series.points {
+        for point in series.points.iter().filter(|p| p.y.is_finite()) {
             if table.rows.len() == LISTED {
                 break;
             }

@@ -7,6 +7,7 @@ mod common;
 
 use punctual_model::{Condition, Misses, Nanos, RealTimeClass};
 use punctual_report::assessment::assess;
+use punctual_report::document::{Block, Document, Material};
 use punctual_report::text;
 
 fn condition(name: &str, missed: u64, samples: u64) -> Condition {
@@ -82,4 +83,56 @@ fn safe_is_never_claimed() {
     let text = text::assessment(&assess(conditions, &[Nanos::from_micros(100)], None));
     assert!(!text.to_lowercase().contains("is safe"), "{text}");
     assert!(text.contains("100 %"), "{text}");
+}
+
+/// A text without line ends and indents.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn page_and_terminal_say_the_same_of_an_assessment() {
+    for misses in [(0, 0), (3, 31), (900, 40)] {
+        let conditions = vec![
+            condition("idle", misses.0, 1_000),
+            condition("loaded", misses.1, 40_000),
+        ];
+        let assessment = assess(conditions, &[Nanos::from_micros(100)], None);
+        let text = words(&text::assessment(&assessment));
+        let document = Document::new(&Material {
+            assessments: vec![assessment.clone()],
+            ..Material::default()
+        });
+        let verdict = text.split("Verdict ").nth(1).unwrap();
+        let verdict = verdict.split(" Claims ").next().unwrap();
+        let sentence = words(&document.answers[0].sentence).to_lowercase();
+        let same = verdict.trim_end_matches('.').to_lowercase();
+        assert!(sentence.starts_with(&same), "{sentence}\n{verdict}");
+        let blocks = document.sections.iter().flat_map(|s| &s.blocks);
+        let mut claims = None;
+        let mut table = None;
+        for block in blocks {
+            match block {
+                Block::Facts(facts) if facts[0].0 == "Claims" => claims = Some(facts[0].1.clone()),
+                Block::Drawing(_, Some(of)) if of.caption == "Deadlines" => table = Some(of),
+                _ => {}
+            }
+        }
+        assert!(text.contains(&words(&claims.unwrap())), "{text}");
+        let table = table.unwrap();
+        let row = &table.rows[0];
+        let (most, class) = (row.last().unwrap(), &row[1]);
+        assert!(
+            text.contains(&format!(" {most} {class}")),
+            "{row:?}\n{text}"
+        );
+        for note in &table.notes {
+            assert!(text.contains(&words(note)), "{note}");
+        }
+        // The bound of each condition is above what was seen, also as it is written.
+        for (rate, at) in assessment.deadlines[0].misses.iter().zip([4, 7]) {
+            let written: f64 = row[at].trim_end_matches(" %").parse().unwrap();
+            assert!(written >= 100.0 * rate.share_at_most.unwrap(), "{row:?}");
+        }
+    }
 }

@@ -151,9 +151,18 @@ fn every_chart_table_and_verdict_of_compared_instruction_counts_says_what_they_a
     for wanted in [
         "mean against lines",
         "Effects of the factors",
-        "The cells that no other beats",
+        "Best trade-offs",
     ] {
         assert!(titles.contains(&wanted), "{titles:?}");
+    }
+    // What the factors change comes before the choice among cells, whose dots have names.
+    assert_eq!(titles.last(), Some(&"Best trade-offs"));
+    let Some(Drawing::Chart(front)) = drawings.last() else {
+        panic!("{titles:?}");
+    };
+    let file = svg::chart(front);
+    for cell in ["rt 1", "none 4"] {
+        assert!(file.contains(&format!(">{cell}</text>")), "{file}");
     }
     for drawing in drawings {
         let Drawing::Chart(chart) = drawing else {

@@ -105,7 +105,7 @@ fn summed_up(found: &mut Found, watched: &[Watched]) {
             let histogram = tally.histogram().clone();
             found
                 .histograms
-                .push((format!("{thread}-{kind}"), histogram));
+                .push((format!("{thread}/{kind}"), histogram));
         }
     }
     found.checks = sample_checks(&responses);

@@ -116,6 +116,7 @@ pub(super) fn run(
         ("events".to_owned(), tracer.probe.events()),
         ("source".to_owned(), "events".to_owned()),
     ];
+    frame.last(judge.progress());
     let lacking = tracer.probe.lacking();
     tracer.instance.remove().map_err(TracefsError::Use)?;
     let mut found = judge.conclude(&ledger);

@@ -78,6 +78,7 @@ pub(super) fn run(
         .write("tracing_on", "0")
         .and_then(|()| instance.read("tracing_on"));
     trace.read(&mut pipe)?;
+    frame.last(trace.rows.progress(interval, &before));
     drop(pipe);
     // The name of the instance says what to put back, so that goes last.
     written

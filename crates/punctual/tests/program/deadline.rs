@@ -164,7 +164,7 @@ fn what_was_measured_is_stored_and_shown() {
     let again = home.run(["runs", "show", "late", "--json"]);
     assert_eq!(again.fine().json(), record);
     let log = home.run(["runs", "export", "late", "--format", "hdr"]);
-    for tag in ["Tag=0-response", "Tag=0-lateness"] {
+    for tag in ["Tag=0/response", "Tag=0/lateness"] {
         assert!(log.fine().stdout.contains(tag));
     }
 }

@@ -4,9 +4,11 @@
 //! Reports: what they are made of, what is refused, and the page in a browser.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::common::{Home, finish, machine, stored};
 
@@ -239,6 +241,146 @@ blocks = 4
     fs::write(&path, text).unwrap();
     home.run(["experiment", "run", path.to_str().unwrap(), "--quiet"])
         .fine();
+}
+
+/// Measures for a while, and stops the program in the middle of it for 60 ms.
+fn stalled(home: &Home, args: &[&str]) {
+    let begin = [
+        "measure",
+        "wakeup",
+        "--priority=o",
+        "--dma-latency=off",
+        "--pin=none",
+        "--threads=2",
+        "--interval=1ms",
+        "--duration=2600ms",
+        "--quiet",
+        "--json",
+    ];
+    let running = home.start(begin.iter().chain(args)).measuring();
+    std::thread::sleep(Duration::from_millis(1_300));
+    running.signal("STOP");
+    std::thread::sleep(Duration::from_millis(60));
+    running.signal("CONT");
+    running.wait().record();
+}
+
+/// The directory of the run of that name.
+fn run_dir(home: &Home, name: &str) -> PathBuf {
+    let record = home.run(["runs", "show", name, "--json"]);
+    let id = record.fine().json()["id"].as_str().unwrap().to_owned();
+    home.runs_dir().join(id)
+}
+
+/// Copies a run as an older version would have stored it: without the last progress.
+fn older(home: &Home, name: &str, to: &str) {
+    let from = run_dir(home, name);
+    let mut record: Value =
+        serde_json::from_slice(&fs::read(from.join("run.json")).unwrap()).unwrap();
+    record["id"] = to.into();
+    record["name"] = "older".into();
+    let dir = home.runs_dir().join(to);
+    fs::create_dir(&dir).unwrap();
+    fs::copy(from.join("latency.hlog"), dir.join("latency.hlog")).unwrap();
+    fs::write(dir.join("run.json"), record.to_string()).unwrap();
+    let mut unpack = Command::new("zstd");
+    unpack.arg("-dcq").arg(from.join("events.jsonl.zst"));
+    let text = String::from_utf8(unpack.output().unwrap().stdout).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines
+        .iter()
+        .rposition(|l| l.contains(r#""event":"progress""#));
+    lines.remove(last.unwrap());
+    let plain = dir.join("events.jsonl");
+    fs::write(&plain, lines.join("\n") + "\n").unwrap();
+    let packed = Command::new("zstd")
+        .args(["-q", "--rm"])
+        .arg(&plain)
+        .status();
+    assert!(packed.unwrap().success());
+}
+
+#[test]
+fn the_largest_samples_over_time_are_those_of_the_files_of_the_run() {
+    if !machine::has_tool("python3") || !machine::has_tool("zstd") {
+        return;
+    }
+    let home = Home::new();
+    stalled(&home, &["--name=told"]);
+    stalled(&home, &["--name=raw", "--raw"]);
+    older(&home, "told", "019aa0f0-1234-7abc-8def-000000000001");
+    let check = |names: &[&str]| {
+        let page = home.dir().join("maxima.html");
+        let mut command = home.command(["report", "--force", "-o"]);
+        command.arg(&page).args(names);
+        finish(command).fine();
+        let mut command = Command::new("python3");
+        command
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-maxima.py"))
+            .arg(&page)
+            .args(names.iter().map(|name| run_dir(&home, name)));
+        let answer = finish(command);
+        println!("{}", answer.fine().stdout);
+    };
+    check(&["told"]);
+    check(&["raw"]);
+    check(&["older"]);
+    check(&["told", "raw", "older"]);
+    // The largest is of the stall: no part of it lies before.
+    let text = home.run(["runs", "show", "told"]);
+    let max = home.run(["runs", "show", "told", "--json"]).json()["total"]["max_ns"].clone();
+    #[expect(clippy::cast_precision_loss, reason = "a latency")]
+    let max = format!(" .. {:.1} µs", max.as_u64().unwrap() as f64 / 1e3);
+    assert!(text.fine().stdout.contains(&max), "{max}: {}", text.stdout);
+}
+
+#[test]
+fn a_page_of_deadlines_has_distributions_and_the_largest_over_time() {
+    let home = Home::new();
+    let args = "measure deadline --quiet --json --priority=o --dma-latency=off --iteration=1ms \
+                --deadline=1ns --duration=1200ms --name=late";
+    home.run(args.split_whitespace()).record();
+    let charts = || -> Vec<String> {
+        let answer = home.run(["report", "late", "--format", "md"]);
+        let lines = answer.fine().stdout.lines();
+        let titles = lines.filter_map(|line| line.strip_prefix("### "));
+        titles.map(ToOwned::to_owned).collect()
+    };
+    let wanted = ["Response time by kind", "Largest response time over time"];
+    let drawn = charts();
+    for title in wanted {
+        assert!(drawn.iter().any(|t| t == title), "{title}: {drawn:?}");
+    }
+    // As an older version named the histograms.
+    let log = run_dir(&home, "late").join("latency.hlog");
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.contains("Tag=0/response,") && text.contains("Tag=0/lateness,"));
+    let old = text.replace("Tag=0/", "Tag=0-");
+    fs::write(&log, old).unwrap();
+    assert_eq!(charts(), drawn);
+}
+
+#[test]
+fn an_experiment_of_one_cell_is_reported_by_its_runs() {
+    let home = Home::new();
+    let path = home.dir().join("single.toml");
+    let text = r#"
+name = "single"
+repeat-invalid = 0
+compare = ["p50"]
+
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 40 }
+
+[stop]
+blocks = 3
+"#;
+    fs::write(&path, text).unwrap();
+    home.run(["experiment", "run", path.to_str().unwrap(), "--quiet"]);
+    let answer = home.run(["report", "single", "--format", "md"]);
+    let text = &answer.fine().stdout;
+    assert!(text.starts_with("# 3 runs\n"), "{text}");
 }
 
 /// The page in Debian's Chromium: scripts/browser.py has what is looked at. Its pictures stay in target/report.

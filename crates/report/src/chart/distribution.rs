@@ -9,7 +9,7 @@
 
 use punctual_stats::LatencyHistogram;
 
-use super::{Axis, Chart, Mark, Point, Series, Shape, Validity};
+use super::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity};
 
 /// A bin: the samples from its begin to the begin of the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,6 +47,10 @@ pub struct DistributionSeries {
     pub validity: Validity,
     /// Whether it is drawn before anybody chose.
     pub shown: bool,
+    /// The group of the run, by which series are switched on and off. Empty where runs have none.
+    pub group: String,
+    /// How it looks.
+    pub look: Look,
 }
 
 /// Distributions that are drawn together.
@@ -182,6 +186,23 @@ pub fn bins(histogram: &LatencyHistogram, bins_a_decade: u32) -> Vec<Bin> {
     bins
 }
 
+/// Says how many samples have no place on a logarithmic axis, as a sentence behind others.
+pub(crate) fn zeros<'a>(series: impl Iterator<Item = &'a DistributionSeries>) -> String {
+    let bins = series.filter(|s| s.whole).flat_map(|s| &s.bins);
+    match bins
+        .filter(|bin| bin.from_ns == 0)
+        .map(|bin| bin.count)
+        .sum()
+    {
+        0 => String::new(),
+        n => format!(
+            " {} of 0 ns {} no place on a logarithmic axis.",
+            super::scale::counted(n, "sample"),
+            if n == 1 { "has" } else { "have" }
+        ),
+    }
+}
+
 fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -201,14 +222,25 @@ impl DistributionSeries {
         let all = self.count as f64;
         let mut points = Vec::new();
         let mut level = |ns: u64, y: f64| points.push(Point::at(micros(ns), y));
-        let mut below = 0_u64;
         let mut end: Option<u64> = None;
-        if view == View::Complementary
-            && let Some(first) = self.bins.first()
-        {
-            level(first.from_ns.max(1), 1.0);
+        // A logarithmic axis has no 0: samples of 0 ns count from the first above it on.
+        let (zeros, bins) = match self.bins.as_slice() {
+            [zero, bins @ ..] if zero.from_ns == 0 && !bins.is_empty() && view != View::Head => {
+                (zero.count, bins)
+            }
+            bins => (0, bins),
+        };
+        let mut below = zeros;
+        if let Some(first) = bins.first() {
+            let from = first.from_ns.max(1);
+            let above = self.count.saturating_sub(zeros);
+            match view {
+                View::Complementary => level(from, above as f64 / all),
+                View::Cumulative if zeros > 0 => level(from, zeros as f64 / all),
+                _ => {}
+            }
         }
-        for bin in &self.bins {
+        for bin in bins {
             let apart = end.is_some_and(|end| end < bin.from_ns);
             match view {
                 View::Histogram | View::Head | View::Tail | View::Density => {
@@ -280,6 +312,7 @@ impl Distribution {
             points: series.points(view, self.split_ns),
             validity: series.validity,
             shown: series.shown,
+            look: Some(series.look),
         });
         let mark = |(name, ns): &(String, u64)| Mark {
             name: name.clone(),
@@ -343,6 +376,8 @@ mod tests {
             max_ns: histogram.max(),
             validity: Validity::Valid,
             shown: true,
+            group: String::new(),
+            look: Look::default(),
         }
     }
 
@@ -363,6 +398,30 @@ mod tests {
             .map(|pair| (pair[1].x - pair[0].x) * pair[0].y)
             .sum();
         assert!((area - 1.0).abs() < 1e-9, "{area}");
+    }
+
+    #[test]
+    fn samples_of_0_ns_do_not_stretch_a_logarithmic_axis_and_are_counted() {
+        let with = series(&[0, 2_000, 3_000, 50_000]);
+        for view in View::ALL.into_iter().filter(|v| *v != View::Head) {
+            let points = with.points(view, 0);
+            assert!(points.iter().all(|p| p.x > 1.0), "{view:?}: {points:?}");
+            let first = points.first().unwrap();
+            match view {
+                View::Cumulative => assert!((first.y - 0.25).abs() < 1e-12),
+                View::Complementary => assert!((first.y - 0.75).abs() < 1e-12),
+                _ => {}
+            }
+        }
+        let head = with.points(View::Head, 100_000);
+        assert_eq!(head.first().unwrap().x, 0.0);
+        assert_eq!(
+            zeros([&with].into_iter()),
+            " 1 sample of 0 ns has no place on a logarithmic axis."
+        );
+        assert_eq!(zeros([&series(&[5])].into_iter()), "");
+        // Where there is nothing else, it is what is drawn.
+        assert!(!series(&[0, 0]).points(View::Histogram, 0).is_empty());
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
         return Vec::new();
     };
+    // Samples of 0 ns have a row, but it does not make the rows of all others wider.
+    let zeros = (first.from_ns == 0 && bins.len() > 1).then_some(first);
+    let first = bins.iter().find(|b| b.from_ns > 0).unwrap_or(first);
     // Steps of 1, 2, 5, or of powers of ten where these are too many.
     let low = first.from_ns.max(1) as f64;
     let decades = (last.to_ns as f64 / low).log10();
@@ -84,7 +87,15 @@ pub fn histogram(bins: &[Bin], rows: usize, width: usize) -> Vec<Row> {
         let inside = bins.iter().filter(|b| b.from_ns >= from && b.from_ns < to);
         rows.push((from, to, inside.map(|b| b.count).sum()));
     }
-    let begin = rows.iter().position(|r| r.2 > 0).unwrap_or(0);
+    let has_others = |r: &(u64, u64, u64)| r.2 > 0 && (zeros.is_none() || r.0 > 0);
+    let begin = rows.iter().position(has_others).unwrap_or(0);
+    let begin = match (zeros, begin.checked_sub(1).and_then(|n| rows.get_mut(n))) {
+        (Some(zeros), Some(before)) => {
+            *before = (0, before.1, zeros.count);
+            begin - 1
+        }
+        _ => begin,
+    };
     let end = rows.iter().rposition(|r| r.2 > 0).unwrap_or(0);
     let most = rows.iter().map(|r| r.2).max().unwrap_or(1).max(2) as f64;
     let drawn = rows.get(begin..=end).unwrap_or_default();
@@ -160,5 +171,19 @@ mod tests {
             assert!(drawn.iter().any(|r| r.count == 0 && r.bar.is_empty()));
         }
         assert!(histogram(&[], 10, 10).is_empty());
+    }
+
+    #[test]
+    fn samples_of_0_ns_have_a_row_and_leave_the_others_as_they_are() {
+        let bin = |from_ns, to_ns, count| Bin {
+            from_ns,
+            to_ns,
+            count,
+        };
+        let others = [bin(900, 920, 100), bin(2_100, 2_200, 40)];
+        let alone = histogram(&others, 16, 30);
+        let with = histogram(&[bin(0, 1, 1), others[0], others[1]], 16, 30);
+        assert_eq!((with[0].from_ns, with[0].count), (0, 1));
+        assert_eq!(with[1..], alone);
     }
 }

@@ -3,8 +3,8 @@
 
 //! Charts as SVG, for papers and mail.
 //!
-//! Colours are those of M. Okabe and K. Ito (2002), which people with any colour vision tell apart; beyond eight series
-//! the dashes change too. What must not be believed is said inside the picture, which may travel without its page.
+//! Colours are after M. Okabe and K. Ito (2002), which people with any colour vision tell apart, without those of one hue
+//! and darker where a thin line would be faint; beyond six series the dashes change too. What must not be believed is said inside the picture, which may travel without its page.
 #![expect(
     clippy::format_push_string,
     reason = "the other way has an error to handle that a string never gives"
@@ -13,7 +13,7 @@
 use std::fmt::Write as _;
 
 use super::scale::{Placed, grouped};
-use super::{Axis, Chart, Heat, Point, Scale, Series, Shape, Validity};
+use super::{Axis, COLOURS, Chart, DASHES, Heat, Look, Point, Scale, Series, Shape, Validity};
 use crate::escape::Xml;
 
 /// Width of the drawing, in its own units.
@@ -26,13 +26,15 @@ const ROW: f64 = 26.0;
 const LEGEND: usize = 24;
 /// Lines for the names of marks above the plot.
 const NAMED: usize = 6;
+/// Points that are named; of more the table has the names.
+const NAMED_POINTS: usize = 40;
 /// About the width of a character.
 const CHARACTER: f64 = 6.4;
 
-const COLOURS: [&str; 8] = [
-    "#0072b2", "#d55e00", "#009e73", "#a0569a", "#8a6d00", "#2b8cc4", "#444444", "#c23b6e",
+const COLOUR: [&str; COLOURS] = [
+    "#0072b2", "#d55e00", "#009e73", "#a0569a", "#8a6d00", "#444444",
 ];
-const DASHES: [&str; 4] = ["", "6 3", "2 3", "8 3 2 3"];
+const DASH: [&str; DASHES] = ["", "6 3", "2 3", "8 3 2 3"];
 
 /// The look, in a file of its own; the page has its own rules for the same classes.
 const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
@@ -93,6 +95,7 @@ pub fn chart(chart: &Chart) -> String {
         body += &frame.series(series, number);
     }
     body += "</g>";
+    labels(&mut body, &drawn, chart, (&x, &y), (left + right) / 2.0);
     marks(&mut body, chart, &x, &y, (left, top, right, bottom));
     let mut bottom = bottom + 38.0;
     legend(&mut body, &drawn, chart.series.len(), &mut bottom);
@@ -307,7 +310,7 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     fn series(&self, series: &Series, number: usize) -> String {
-        let (colour, dash) = look(number, series.validity);
+        let (colour, dash) = look(number, series);
         let dash = match dash {
             "" => String::new(),
             dash => format!(" stroke-dasharray=\"{dash}\""),
@@ -330,6 +333,12 @@ impl Frame<'_> {
             let Some(x) = self.x.place(point.x) else {
                 continue;
             };
+            if !point.y.is_finite() {
+                if last.take().is_some() {
+                    let _written = write!(path, "H{x:.1}");
+                }
+                continue;
+            }
             // Nothing is at the floor of a logarithmic axis.
             let y = self.y.place(point.y).unwrap_or_else(|| self.y.floor());
             // Writing to a string cannot fail.
@@ -354,6 +363,9 @@ impl Frame<'_> {
         let (Some(x), Some(y)) = (self.x.place(point.x), self.y.place(point.y)) else {
             return String::new();
         };
+        if !y.is_finite() {
+            return String::new();
+        }
         // Series of the same row lie a little apart.
         let lane = self.lanes.iter().enumerate();
         let mut lane = lane.filter(|(row, _)| (point.y - *row as f64).abs() < 0.5);
@@ -384,6 +396,48 @@ impl Frame<'_> {
     }
 }
 
+/// Writes the names of points that have one of their own, where there are few and no axis names them.
+fn labels(
+    out: &mut String,
+    drawn: &[&Series],
+    chart: &Chart,
+    (x, y): (&Placed, &Placed),
+    middle: f64,
+) {
+    let points = drawn.iter().filter(|s| s.shape == Shape::Points);
+    let points = points.flat_map(|s| &s.points);
+    let named: Vec<(&Point, &str)> = points
+        .filter_map(|p| Some((p, p.label.as_deref()?)))
+        .collect();
+    if matches!(chart.y.scale, Scale::Names(_)) || named.len() > NAMED_POINTS {
+        return;
+    }
+    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    for (point, name) in named {
+        let (Some(at), Some(height)) = (x.place(point.x), y.place(point.y)) else {
+            continue;
+        };
+        let name = cut(name, 40);
+        let width = name.chars().count() as f64 * CHARACTER;
+        let (anchor, beside, from) = match at > middle {
+            true => ("end", at - 7.0, at - 7.0 - width),
+            false => ("start", at + 7.0, at + 7.0),
+        };
+        let free = |line: &f64| {
+            let hits = |(a, b, own): &(f64, f64, f64)| {
+                from < *b && from + width > *a && (own - line).abs() < 12.0
+            };
+            !taken.iter().any(hits)
+        };
+        // What has no room is read in the table.
+        let mut lines = [4.0, -8.0, 16.0].map(|by| height + by).into_iter();
+        if let Some(line) = lines.find(free) {
+            taken.push((from, from + width, line));
+            text(out, "k", (beside, line), anchor, &name);
+        }
+    }
+}
+
 /// The numbers of the series that have a point in each row of an axis of names.
 fn lanes(drawn: &[&Series], scale: &Scale) -> Vec<Vec<usize>> {
     let Scale::Names(names) = scale else {
@@ -409,12 +463,11 @@ fn row(series: usize) -> f64 {
 }
 
 /// Colour and dashes of a series. What is not valid is dotted.
-fn look(number: usize, validity: Validity) -> (&'static str, &'static str) {
-    let colour = COLOURS.get(number % COLOURS.len()).copied();
-    let dash = match validity {
-        Validity::Valid | Validity::Virtual => {
-            DASHES.get(number / COLOURS.len() % DASHES.len()).copied()
-        }
+fn look(number: usize, series: &Series) -> (&'static str, &'static str) {
+    let look = series.look.unwrap_or(Look::of(number));
+    let colour = COLOUR.get(look.colour).copied();
+    let dash = match series.validity {
+        Validity::Valid | Validity::Virtual => DASH.get(look.dash).copied(),
         Validity::Invalid | Validity::Imported => Some("1.5 2.5"),
     };
     (colour.unwrap_or("#000"), dash.unwrap_or(""))
@@ -460,25 +513,39 @@ fn marks(
 }
 
 fn legend(out: &mut String, drawn: &[&Series], all: usize, bottom: &mut f64) {
-    let columns = if drawn.len() > 1 { 2 } else { 1 };
-    let width = (WIDTH - 28.0) / f64::from(columns);
-    let mut place = 0_u32;
-    *bottom += 16.0;
-    for (number, series) in drawn.iter().take(LEGEND).enumerate() {
-        let (colour, dash) = look(number, series.validity);
-        let column = place % columns;
-        let x = 14.0 + width * f64::from(column);
-        *out += &format!(
-            "<path d=\"M{x:.1} {:.1}h22\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"/>",
-            *bottom - 4.0
-        );
+    let name = |series: &Series| {
         let mark = match series.validity.mark() {
             "" => String::new(),
             mark => format!(" ({mark})"),
         };
-        let name = format!("{}{mark}, {}", series.name, series.counted);
-        let class = if mark.is_empty() { "" } else { "w" };
-        text(out, class, (x + 28.0, *bottom), "start", &cut(&name, 52));
+        format!("{}{mark}, {}", series.name, series.counted)
+    };
+    let names: Vec<String> = drawn.iter().take(LEGEND).map(|s| name(s)).collect();
+    let longest = widest(&names) * CHARACTER + 42.0;
+    // Side by side where none would be cut.
+    let columns = match (drawn.len(), longest <= (WIDTH - 28.0) / 2.0) {
+        (2.., true) => 2,
+        _ => 1,
+    };
+    let width = (WIDTH - 28.0) / f64::from(columns);
+    let mut place = 0_u32;
+    *bottom += 16.0;
+    for (number, (series, name)) in drawn.iter().zip(&names).enumerate() {
+        let column = place % columns;
+        let x = 14.0 + width * f64::from(column);
+        key(out, number, series, (x, *bottom - 4.0));
+        let class = match series.validity.mark() {
+            "" => "",
+            _ => "w",
+        };
+        let most = (width - 42.0) / CHARACTER;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small number of characters"
+        )]
+        let most = most as usize;
+        text(out, class, (x + 28.0, *bottom), "start", &cut(name, most));
         place += 1;
         if place.is_multiple_of(columns) {
             *bottom += 17.0;
@@ -499,6 +566,26 @@ fn legend(out: &mut String, drawn: &[&Series], all: usize, bottom: &mut f64) {
     }
 }
 
+/// What a series looks like, before its name: a line, a dot, or both.
+fn key(out: &mut String, number: usize, series: &Series, (x, y): (f64, f64)) {
+    let (colour, dash) = look(number, series);
+    if series.shape != Shape::Points {
+        *out += &format!(
+            "<path d=\"M{x:.1} {y:.1}h22\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"/>"
+        );
+    }
+    if matches!(series.shape, Shape::Points | Shape::Dots) {
+        let fill = match series.validity {
+            Validity::Valid | Validity::Virtual => colour,
+            _ => "#fff",
+        };
+        *out += &format!(
+            "<circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3.6\" stroke=\"{colour}\" fill=\"{fill}\"/>",
+            x + 11.0
+        );
+    }
+}
+
 /// Says how many series a chart has, for a list of files.
 pub fn summary(chart: &Chart) -> String {
     let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
@@ -507,4 +594,46 @@ pub fn summary(chart: &Chart) -> String {
         chart.series.len(),
         grouped(points as u64)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lightness and the two colour axes of CIELAB (D65).
+    fn lab(colour: &str) -> [f64; 3] {
+        let channel = |at: usize| {
+            let value = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            let value = f64::from(value) / 255.0;
+            match value <= 0.04045 {
+                true => value / 12.92,
+                false => ((value + 0.055) / 1.055).powf(2.4),
+            }
+        };
+        let (r, g, b) = (channel(1), channel(3), channel(5));
+        let bent = |t: f64| match t > 0.008_856 {
+            true => t.cbrt(),
+            false => 7.787 * t + 16.0 / 116.0,
+        };
+        let x = bent((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+        let y = bent(0.2126 * r + 0.7152 * g + 0.0722 * b);
+        let z = bent((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn no_two_of_the_first_24_series_look_alike() {
+        for one in 0..24 {
+            for other in 0..one {
+                let (a, b) = (Look::of(one), Look::of(other));
+                assert_ne!(a, b);
+                if a.dash != b.dash {
+                    continue;
+                }
+                let (a, b) = (lab(COLOUR[a.colour]), lab(COLOUR[b.colour]));
+                let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+                assert!(apart.sqrt() > 40.0, "{one} and {other}: {}", apart.sqrt());
+            }
+        }
+    }
 }

@@ -3,11 +3,12 @@
 
 //! An assessment: which deadlines this machine kept, idle and beside loads.
 
-use punctual_model::{Assessment, RealTimeClass, RunRecord};
+use punctual_model::{Assessment, RunRecord};
 
 use super::named::{counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::claims;
 use crate::text::{bounded_quantile, span};
 
 /// Adds an assessment.
@@ -19,8 +20,12 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessmen
             "NOT a real-time measurement: {obstacle}"
         )));
     }
-    blocks.push(latencies(ids, assessment));
+    blocks.push(Block::Facts(vec![(
+        "Claims".to_owned(),
+        claims::claims(assessment),
+    )]));
     blocks.push(deadlines(ids, assessment));
+    blocks.push(latencies(ids, assessment));
     document.sections.push(Section {
         id: ids.make("assessment"),
         title: "Assessment".to_owned(),
@@ -28,43 +33,18 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessmen
     });
 }
 
-const fn class(class: Option<RealTimeClass>) -> &'static str {
-    match class {
-        Some(RealTimeClass::HundredPercent) => "100 %: never missed",
-        Some(RealTimeClass::NinetyFivePercent) => "95 %: met at least 95 % of the time",
-        Some(RealTimeClass::Soft) => "soft: missed more often",
-        None => "not counted",
-    }
-}
-
 fn answer(assessment: &Assessment) -> Answer {
-    let kept = assessment
-        .deadlines
-        .iter()
-        .find(|d| d.class == Some(RealTimeClass::HundredPercent));
     let samples: u64 = assessment
         .conditions
         .iter()
         .map(|c| c.run.total.count)
         .sum();
-    let conditions: Vec<&str> = assessment
-        .conditions
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
-    let sentence = match kept {
-        Some(kept) => format!(
-            "The shortest deadline of the table that no wake-up missed is {} ({}, {}).",
-            span(kept.deadline_ns),
-            conditions.join(", "),
-            counted(samples, "sample")
-        ),
-        None => format!(
-            "No deadline of the table was always kept ({}, {}).",
-            conditions.join(", "),
-            counted(samples, "sample")
-        ),
-    };
+    let mut sentence = claims::verdict(assessment);
+    if let Some(first) = sentence.get_mut(0..1) {
+        first.make_ascii_uppercase();
+    }
+    let sentence = sentence.trim_end_matches('.');
+    let sentence = format!("{sentence} ({}).", counted(samples, "sample"));
     let figures = assessment.conditions.iter().filter_map(|condition| {
         let max = condition.run.total.max_ns?;
         Some(KeyFigure {
@@ -99,11 +79,12 @@ fn answer(assessment: &Assessment) -> Answer {
     if !assessment.real_time {
         believed.insert(0, Reason::fault("not a real-time measurement"));
     }
+    let kept = claims::kept(assessment).is_some();
     let (tone, word) = match (assessment.valid, assessment.real_time, kept) {
         (false, _, _) => (Tone::Bad, "INVALID"),
         (_, false, _) => (Tone::Bad, "not real-time"),
-        (_, _, Some(_)) => (Tone::Plain, "assessed"),
-        (_, _, None) => (Tone::Doubtful, "no deadline kept"),
+        (_, _, true) => (Tone::Plain, "assessed"),
+        (_, _, false) => (Tone::Doubtful, "no deadline kept"),
     };
     Answer {
         tone,
@@ -175,6 +156,7 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
                     points,
                     validity: wanted,
                     shown: true,
+                    look: None,
                 });
             }
         }
@@ -205,17 +187,15 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
     for condition in &assessment.conditions {
         heading.push(format!("Missed, {}", condition.name));
         heading.push("of wake-ups".to_owned());
-        heading.push("at most %".to_owned());
+        heading.push("at most".to_owned());
     }
+    heading.push("At most, worst".to_owned());
     let columns: Vec<&str> = heading.iter().map(String::as_str).collect();
     let mut table = Table::new("Deadlines", &columns);
     let mut series: Vec<chart::Series> = Vec::new();
     for condition in &assessment.conditions {
         let point = |deadline: &punctual_model::DeadlineVerdict| {
-            let misses = deadline
-                .misses
-                .iter()
-                .find(|m| m.condition == condition.name)?;
+            let misses = claims::rate(deadline, &condition.name)?;
             let most = misses.share_at_most?;
             Some(Point::at(deadline.deadline_ns.get() as f64 / 1e3, most).of(misses.wakeups))
         };
@@ -228,26 +208,24 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
             points,
             validity: validity(&condition.run),
             shown: true,
+            look: None,
         });
     }
     for deadline in &assessment.deadlines {
-        let mut row = vec![span(deadline.deadline_ns), class(deadline.class).to_owned()];
+        let class = deadline.class.map_or("-", claims::class);
+        let mut row = vec![span(deadline.deadline_ns), class.to_owned()];
         for condition in &assessment.conditions {
-            let misses = deadline
-                .misses
-                .iter()
-                .find(|m| m.condition == condition.name);
+            let misses = claims::rate(deadline, &condition.name);
             row.push(misses.map_or_else(|| "-".to_owned(), |m| m.missed.to_string()));
             row.push(misses.map_or_else(|| "-".to_owned(), |m| m.wakeups.to_string()));
             let most = misses.and_then(|m| m.share_at_most);
-            row.push(most.map_or_else(|| "-".to_owned(), |s| crate::text::digits(s * 100.0)));
+            row.push(most.map_or_else(|| "-".to_owned(), claims::at_most));
         }
+        let worst = claims::worst(deadline);
+        row.push(worst.map_or_else(|| "-".to_owned(), claims::at_most));
         table.rows.push(row);
     }
-    table.notes.push(
-        "at most: upper end of the one-sided 95 % interval of the share of wake-ups that miss."
-            .to_owned(),
-    );
+    table.notes.extend(claims::NOTES.map(str::to_owned));
     let chart = Chart {
         id: ids.make("assessment-deadlines"),
         title: "Share of wake-ups that miss a deadline, at most".to_owned(),

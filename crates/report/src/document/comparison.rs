@@ -290,6 +290,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
             points,
             validity: believed,
             shown: true,
+            look: None,
         });
     }
     if series.is_empty() {
@@ -435,6 +436,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                     points,
                     validity: times.validity(is_valid),
                     shown: true,
+                    look: None,
                 });
             }
         }
@@ -467,6 +469,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                 points: estimates,
                 validity: times.validity(true),
                 shown: true,
+                look: None,
             });
         }
         if runs == 0 && series.is_empty() {

@@ -103,6 +103,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             points,
             validity: invalid,
             shown: true,
+            look: None,
         }],
         marks: Vec::new(),
     };

@@ -55,17 +55,11 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
                 .push(together(measurement, &answers, &about)),
         }
     }
-    let mut blocks = vec![Block::Text(format!("{}.", about))];
-    blocks.extend(front(ids, results));
-    document.sections.push(Section {
-        id: ids.make(&format!("experiment-{}", results.name)),
-        title: format!("Experiment {}", results.name),
-        blocks,
-    });
     for measurement in &results.measurements {
         let of = format!("{}-{}", results.name, measurement.measurement);
-        let mut blocks = sweeps(ids, results, measurement);
+        let mut blocks = vec![Block::Text(format!("{about}."))];
         blocks.extend(effects(ids, measurement, &of));
+        blocks.extend(sweeps(ids, results, measurement));
         blocks.extend(comparison::blocks(ids, &measurement.comparison, &of));
         document.sections.push(Section {
             id: ids.make(&of),
@@ -97,6 +91,14 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
         && !notes.is_empty()
     {
         section.blocks.push(Block::Items(notes));
+    }
+    // What the effects are comes first: the front is a choice among cells that rests on them.
+    if let Some(front) = front(ids, results) {
+        document.sections.push(Section {
+            id: ids.make(&format!("{}-trade-offs", results.name)),
+            title: format!("Trade-offs of {}", results.name),
+            blocks: vec![front],
+        });
     }
 }
 
@@ -315,6 +317,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
                 points,
                 validity: believed(measurement),
                 shown: true,
+                look: None,
             });
         }
     }
@@ -415,6 +418,7 @@ fn sweeps(
                         points: vec![point],
                         validity: believed(measurement),
                         shown: true,
+                        look: None,
                     }),
                 }
             }
@@ -482,7 +486,7 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
         .collect();
     let mut columns: Vec<&str> = vec!["<Cell", "<Beaten by another"];
     columns.extend(heading.iter().map(String::as_str));
-    let mut table = Table::new(times.heading("The front"), &columns);
+    let mut table = Table::new(times.heading("Best trade-offs"), &columns);
     for cell in cells {
         let mut row = vec![
             cell.cell.clone(),
@@ -523,6 +527,7 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
             points,
             validity: times.validity(valid),
             shown: true,
+            look: None,
         }
     };
     let series = vec![
@@ -537,11 +542,15 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
         punctual_model::Better::Higher => "more is better",
         punctual_model::Better::Neither => "no direction is good",
     };
-    let mut note = format!(
-        "A dot a cell; {} across, {} upwards.",
-        better(x.better),
-        better(y.better)
-    );
+    use punctual_model::Better::Lower;
+    let mut note = match (x.better, y.better) {
+        (Lower, Lower) => "One dot per cell; lower left is better.".to_owned(),
+        (x, y) => format!(
+            "One dot per cell; {} across, {} upwards.",
+            better(x),
+            better(y)
+        ),
+    };
     if let Some(others @ [_, ..]) = heading.get(2..) {
         let others = others.join(", ");
         note +=
@@ -549,7 +558,7 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
     }
     let chart = Chart {
         id: ids.make(&format!("{}-front", results.name)),
-        title: "The cells that no other beats".to_owned(),
+        title: "Best trade-offs".to_owned(),
         note,
         x: Axis::fitting(labels.0, values(|p| p.x).into_iter()),
         y: Axis::fitting(labels.1, values(|p| p.y).into_iter()),

@@ -11,7 +11,8 @@ use super::named::counted;
 use super::runs::Named;
 use super::series::{self, micros_of, one, split, thread, whole};
 use super::{Block, Ids, Table};
-use crate::chart::{self, Axis, Chart, Distribution, Drawing, Point, Shape};
+use crate::chart::distribution::zeros;
+use crate::chart::{self, Axis, Chart, Distribution, Drawing, Look, Point, Shape};
 use crate::text::quantity_of;
 
 /// The blocks of runs with several kinds of latencies.
@@ -27,7 +28,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             n => Block::Fold(format!("Every thread: {n} rows"), vec![Block::Table(table)]),
         });
     }
-    blocks.extend(series::maxima(ids, runs));
+    blocks.extend(super::maxima::block(ids, runs));
     blocks
 }
 
@@ -140,6 +141,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
         points,
         validity: run.validity(),
         shown: true,
+        look: None,
     });
     let of = if several {
         format!(", {}", run.name)
@@ -174,8 +176,19 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
 fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     const BINS: u32 = 40;
     let mut all = Vec::new();
-    for run in runs {
+    let mut kinds: Vec<String> = Vec::new();
+    for (number, run) in runs.iter().enumerate() {
         for context in contexts(run) {
+            // Each kind has its colour, in every run the same, and each run its dashes.
+            let kind = kinds.iter().position(|k| *k == context);
+            let kind = kind.unwrap_or_else(|| {
+                kinds.push(context.clone());
+                kinds.len() - 1
+            });
+            let look = match number {
+                0 => Look::of(kind),
+                n => Look::of(kind).part(n - 1),
+            };
             if let Some(histogram) = whole(run.item, Some(&context)).filter(|h| h.count() > 0) {
                 all.push(one(
                     run,
@@ -184,6 +197,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
                     (Some(&context), None),
                     &histogram,
                     BINS,
+                    look,
                 ));
             }
             let parts =
@@ -194,7 +208,8 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             if parts.len() < 2 {
                 continue;
             }
-            for part in parts.iter().filter(|p| p.histogram.count() > 0) {
+            let parts = parts.iter().filter(|p| p.histogram.count() > 0);
+            for (number, part) in parts.enumerate() {
                 let name = format!("{context}, {}", thread(None, part.thread));
                 all.push(one(
                     run,
@@ -203,6 +218,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
                     (Some(&context), part.thread),
                     &part.histogram,
                     BINS,
+                    look.part(number),
                 ));
             }
         }
@@ -220,8 +236,9 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             id: ids.make(&format!("{}-distribution", runs[0].record().instrument)),
             title: format!("{quantity} by kind"),
             note: format!(
-                "{}, each kind a series of its own, in {BINS} bins a factor of ten (5.9 % wide).",
-                counted(samples, "sample")
+                "{}, one series per kind, {BINS} bins per decade (5.9 % wide).{}",
+                counted(samples, "sample"),
+                zeros(all.iter())
             ),
             quantity,
             unit: micros_of(runs),

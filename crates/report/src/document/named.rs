@@ -5,6 +5,7 @@
 
 use punctual_model::{Check, Interval, RunRecord};
 
+use super::RunItem;
 use crate::chart::Validity;
 pub(crate) use crate::chart::scale::counted;
 
@@ -29,6 +30,27 @@ pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> Vec<
             }
         })
         .collect()
+}
+
+/// The group of each run: the one that it was named with, else the name that it shares with others but for a number
+/// (`before-1`, `before-2`). None where runs have no groups, or all of them one.
+pub(crate) fn groups(runs: &[RunItem]) -> Vec<String> {
+    let of = |run: &RunItem| {
+        run.group.clone().or_else(|| {
+            let name = run.record.name.as_deref()?;
+            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let stem = stem.trim_end_matches(['-', '_', '.', '#', ' ']);
+            (!stem.is_empty()).then(|| stem.to_owned())
+        })
+    };
+    let groups: Vec<String> = runs.iter().map_while(of).collect();
+    let mut distinct: Vec<&String> = groups.iter().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    match groups.len() == runs.len() && (2..runs.len()).contains(&distinct.len()) {
+        true => groups,
+        false => Vec::new(),
+    }
 }
 
 /// Whether a run may be believed. A record that calls itself valid beside a check that did not pass is not.

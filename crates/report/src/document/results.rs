@@ -53,6 +53,7 @@ fn linpack(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
                 points,
                 validity: run.validity(),
                 shown: true,
+                look: None,
             });
         }
     }
@@ -211,6 +212,7 @@ fn rates(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             points,
             validity: run.validity(),
             shown: true,
+            look: None,
         });
     }
     if names.len() < 2 && runs.len() < 2 {

@@ -12,7 +12,7 @@ use punctual_model::RunRecord;
 use super::named::{self, counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
 use super::{answer, deadline, irregular, results, series};
-use crate::chart::Validity;
+use crate::chart::{Look, Validity};
 use crate::text::{VIRTUAL, bounded_quantile};
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
@@ -23,6 +23,10 @@ pub(super) const MANY: usize = 6;
 pub(super) struct Named<'a> {
     pub(super) name: &'a str,
     pub(super) item: &'a RunItem,
+    /// How it looks, where it is one of several: like those of its group.
+    pub(super) look: Option<Look>,
+    /// The group, where the runs have groups.
+    pub(super) group: Option<&'a str>,
 }
 
 impl<'a> Named<'a> {
@@ -41,11 +45,25 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         return;
     }
     let names = named::all(runs.iter().map(|run| &run.record));
-    let all: Vec<Named<'_>> = names
-        .iter()
-        .zip(runs)
-        .map(|(name, item)| Named { name, item })
-        .collect();
+    let groups = named::groups(runs);
+    let mut known: Vec<&str> = Vec::new();
+    let mut all: Vec<Named<'_>> = Vec::new();
+    for (number, (name, item)) in names.iter().zip(runs).enumerate() {
+        let group = groups.get(number).map(String::as_str);
+        if let Some(group) = group.filter(|group| !known.contains(group)) {
+            known.push(group);
+        }
+        let number = match group {
+            Some(group) => known.iter().position(|own| *own == group),
+            None => (runs.len() > 1).then_some(number),
+        };
+        all.push(Named {
+            name,
+            item,
+            look: number.map(Look::of),
+            group,
+        });
+    }
     match all.len() {
         _ if asked => {}
         n if n <= MANY => document

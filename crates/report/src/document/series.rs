@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Latencies of threads: distributions, maxima over time, the table of threads, deadlines that were missed.
+//! Latencies of threads: distributions, the table of threads, deadlines that were missed.
 
 use punctual_model::Series;
 
 use super::named::{counted, micros};
 use super::runs::Named;
 use super::{Block, Ids, Part, RunItem, Table};
-use crate::chart::distribution::bins;
-use crate::chart::{
-    self, Axis, Chart, Distribution, DistributionSeries, Drawing, Mark, Point, Shape,
-};
+use crate::chart::distribution::{self, bins};
+use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
 use crate::text::{bounded_quantile, percent, quantity_of, share, span};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
-const FINE: usize = 24;
-/// Points over time of one series; neighbours keep the largest.
-const MOMENTS: usize = 240;
-/// The same where there are many series.
-const FEW_MOMENTS: usize = 60;
+pub(super) const FINE: usize = 24;
 
 /// The blocks of runs whose latencies are of one kind.
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
@@ -40,7 +34,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             n => Block::Fold(format!("Every thread: {n} rows"), vec![Block::Table(table)]),
         });
     }
-    blocks.extend(maxima(ids, runs));
+    blocks.extend(super::maxima::block(ids, runs));
     blocks
 }
 
@@ -97,6 +91,7 @@ pub(super) fn one(
     of: (Option<&str>, Option<u32>),
     histogram: &punctual_stats::LatencyHistogram,
     bins_a_decade: u32,
+    look: Look,
 ) -> DistributionSeries {
     let (min_ns, max_ns) = extremes(run, of);
     DistributionSeries {
@@ -111,6 +106,8 @@ pub(super) fn one(
         max_ns: max_ns.or_else(|| histogram.max()),
         validity: run.validity(),
         shown: whole,
+        group: run.group.unwrap_or_default().to_owned(),
+        look,
     }
 }
 
@@ -131,11 +128,24 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
             [only] => thread(of(run, only), only.thread),
             _ => "all threads".to_owned(),
         };
-        series.push(one(run, name, true, (None, None), &all, bins_a_decade));
+        let look = run.look.unwrap_or_default();
+        series.push(one(
+            run,
+            name,
+            true,
+            (None, None),
+            &all,
+            bins_a_decade,
+            look,
+        ));
         if threads.len() > 1 {
             let parts = threads.iter().filter(|part| part.histogram.count() > 0);
-            series.extend(parts.map(|part| {
+            series.extend(parts.enumerate().map(|(number, part)| {
                 let name = thread(of(run, part), part.thread);
+                let look = match run.look {
+                    Some(look) => look.part(number),
+                    None => Look::of(number + 1),
+                };
                 one(
                     run,
                     name,
@@ -143,6 +153,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
                     (None, part.thread),
                     &part.histogram,
                     bins_a_decade,
+                    look,
                 )
             }));
         }
@@ -179,7 +190,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
         id: ids.make(&format!("{}-distribution", first.record().instrument)),
         title: quantity.clone(),
         note: format!(
-            "{} of {}, in {bins_a_decade} bins a factor of ten ({} % wide). Each step is a bin; the tables have the exact figures.{}",
+            "{} of {}, {bins_a_decade} bins per decade ({} % wide). Each step is a bin; the tables have the exact figures.{}{}",
             counted(samples, "sample"),
             counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
             if bins_a_decade == 100 { "2.3" } else { "5.9" },
@@ -187,7 +198,8 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
                 true =>
                     " Samples of an imported run are drawn at the upper end of the bucket that its source put them in.",
                 false => "",
-            }
+            },
+            distribution::zeros(series.iter())
         ),
         quantity,
         unit: micros_of(runs),
@@ -353,79 +365,6 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
         "± mean: half of the 95 % interval of the mean, dependence of the samples taken into account. -: too few samples for a figure with an interval.".to_owned(),
     );
     Some(table.without_empty_columns())
-}
-
-/// The largest samples over time.
-pub(super) fn maxima(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
-    let many: usize = runs.iter().map(|r| r.item.maxima.len()).sum();
-    let most = if many > FINE { FEW_MOMENTS } else { MOMENTS };
-    let mut series = Vec::new();
-    let mut marks = Vec::new();
-    let mut of: Vec<&str> = Vec::new();
-    for run in runs {
-        let threads = run.item.maxima.len();
-        for maxima in &run.item.maxima {
-            if maxima.points.is_empty() {
-                continue;
-            }
-            let each = maxima.points.len().div_ceil(most).max(1);
-            let points = maxima.points.chunks(each).filter_map(|some| {
-                let (t, ns) = some.iter().max_by_key(|(_, ns)| *ns)?;
-                Some(Point::at(*t, *ns as f64 / 1e3))
-            });
-            let known = run
-                .record()
-                .series
-                .iter()
-                .find(|s| s.thread == maxima.thread);
-            let part = thread(known, maxima.thread);
-            series.push(chart::Series {
-                name: format!("{}, {part}", run.name),
-                counted: counted(maxima.points.len() as u64, "stretch")
-                    .replace("stretchs", "stretches"),
-                shape: Shape::Step,
-                points: points.collect(),
-                validity: run.validity(),
-                shown: many <= FINE || maxima.thread.is_none() || threads == 1,
-            });
-            if !of.contains(&run.item.maxima_of.as_str()) {
-                of.push(&run.item.maxima_of);
-            }
-        }
-        if let Some(hit) = &run.record().threshold {
-            marks.push(Mark {
-                name: format!("threshold passed, {}", run.name),
-                at: hit.sample.t_ns as f64 / 1e9,
-                upright: true,
-            });
-        }
-    }
-    if series.is_empty() {
-        return None;
-    }
-    if series.iter().all(|s| !s.shown) {
-        series.iter_mut().take(FINE).for_each(|s| s.shown = true);
-    }
-    let first = runs.first()?.record();
-    let values = series.iter().flat_map(|s| &s.points).map(|p| p.y);
-    let y = Axis::fitting(
-        format!(
-            "Largest {} in {}",
-            quantity_of(first).to_lowercase(),
-            micros_of(runs)
-        ),
-        values,
-    );
-    let chart = Chart {
-        id: ids.make(&format!("{}-maxima", first.instrument)),
-        title: "Largest latency over time".to_owned(),
-        note: format!("Each step is the largest of {}.", of.join(", or of ")),
-        x: Axis::linear("Time since the start in s"),
-        y,
-        series,
-        marks,
-    };
-    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), None))
 }
 
 /// Deadlines that were missed.

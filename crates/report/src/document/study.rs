@@ -188,6 +188,7 @@ fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<
         points,
         validity,
         shown: true,
+        look: None,
     };
     let valid = match answer.virtual_time {
         true => Validity::Virtual,
@@ -257,6 +258,7 @@ fn picture(ids: &mut Ids, of: &StudyPicture, id: &str) -> Block {
             points,
             validity: Validity::Valid,
             shown: true,
+            look: None,
         }],
         marks: Vec::new(),
     };

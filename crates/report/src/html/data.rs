@@ -5,7 +5,9 @@
 
 use serde_json::{Value, json};
 
-use crate::chart::{Axis, Distribution, DistributionSeries, Drawing, Point, Scale, Series, Shape};
+use crate::chart::{
+    Axis, Distribution, DistributionSeries, Drawing, Look, Point, Scale, Series, Shape,
+};
 
 /// Writes a drawing; a matrix has none, since it is drawn without the script.
 pub(super) fn drawing(drawing: &Drawing) -> Value {
@@ -50,8 +52,13 @@ fn series(series: &Series) -> Value {
         "sh": shape,
         "v": series.validity.word(),
         "on": u8::from(series.shown),
+        "lk": series.look.map(look),
         "p": series.points.iter().map(point).collect::<Vec<_>>(),
     })
+}
+
+fn look(look: Look) -> Value {
+    json!([look.colour, look.dash])
 }
 
 /// Place, interval, count, label; without what is missing at the end.
@@ -118,6 +125,8 @@ fn part(series: &DistributionSeries) -> Value {
         "c": series.clamped,
         "max": series.max_ns,
         "on": u8::from(series.shown),
+        "g": series.group,
+        "lk": look(series.look),
         "b": bins,
     })
 }

@@ -74,9 +74,12 @@ const fit = (values, log) => {
 // The steps of a distribution, in µs; as the crate's own `points`.
 const steps = (s, view, split) => {
   const out = [];
-  let below = 0, end = null;
-  if (view === 'ccdf' && s.bins.length) out.push([Math.max(1, s.bins[0][0]) / 1e3, 1]);
-  for (const [from, to, count] of s.bins) {
+  // A logarithmic axis has no 0: samples of 0 ns count from the first above it on.
+  const skip = s.bins.length > 1 && s.bins[0][0] === 0 && view !== 'head', bins = skip ? s.bins.slice(1) : s.bins, zeros = skip ? s.bins[0][2] : 0;
+  let below = zeros, end = null;
+  if (view === 'ccdf' && bins.length) out.push([Math.max(1, bins[0][0]) / 1e3, (s.n - zeros) / s.n]);
+  if (view === 'cdf' && zeros) out.push([bins[0][0] / 1e3, zeros / s.n]);
+  for (const [from, to, count] of bins) {
     if (view === 'cdf') { below += count; out.push([to / 1e3, below / s.n]); }
     else if (view === 'ccdf') {
       below += count;
@@ -118,12 +121,10 @@ class Plot {
     this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + (s.n === 1 ? ' sample' : ' samples'), shape: 'step'}
       : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.n, w: 1});
     this.runs = [...new Set(this.all.map(s => s.r))];
-    const seen = {};
     this.all.forEach((s, i) => {
-      const run = this.runs.indexOf(s.r), part = seen[s.r] = (seen[s.r] ?? -1) + 1;
-      const n = this.runs.length > 1 && this.dist ? run : i;
-      s.colour = n % 8;
-      s.dash = !sound(s) ? '1.5 2.5' : this.runs.length > 1 && this.dist ? DASH[(part + Math.floor(run / 8)) % 4] : DASH[Math.floor(n / 8) % 4];
+      const [colour, dash] = s.lk || [i % 6, Math.floor(i / 6) % 4];
+      s.colour = colour;
+      s.dash = sound(s) ? DASH[dash] : '1.5 2.5';
     });
     this.on = this.all.map(s => s.on === 1);
     this.view = this.dist ? 'histogram' : null; this.mode = 'whole'; this.zoom = null; this.cursor = null;
@@ -165,7 +166,8 @@ class Plot {
   }
   // One switch a series; a switch a run where there are many. Further switches for threads and kernels.
   legend() {
-    const many = this.dist && this.all.length > MANY;
+    // Of several runs each is one switch, and its threads are switched together.
+    const many = this.dist && (this.all.length > MANY || this.runs.length > 1 && !this.all.some((s, i) => s.w && this.all.some((t, j) => j > i && t.w && t.r === s.r)));
     const entries = many ? this.runs.map(r => [r, this.all.flatMap((s, i) => s.r === r ? [i] : [])]) : this.all.map((s, i) => [s.name, [i]]);
     const eligible = i => !many || this.mode === 'both' || (this.mode === 'whole') === (this.all[i].w === 1);
     this.keys.replaceChildren();
@@ -173,7 +175,8 @@ class Plot {
       const first = this.all[of[0]];
       const key = document.createElementNS(NS, 'svg');
       key.setAttribute('viewBox', '0 0 24 8'); key.setAttribute('aria-hidden', 'true');
-      shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': many && sound(first) ? '' : first.dash});
+      if (first.shape !== 'points') shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': first.dash});
+      if (first.shape === 'points' || first.shape === 'dots') shape(key, 'circle', {class: 'c' + first.colour + (sound(first) ? '' : ' open'), cx: 12, cy: 4, r: 3.4});
       const b = el('button', {type: 'button', onclick: () => {
         const on = !of.some(i => this.on[i]);
         for (const i of of) this.on[i] = on && eligible(i);
@@ -209,6 +212,11 @@ class Plot {
         this.on = this.all.map(s => runs.has(s.r) && (threads && split.has(s.r) ? !s.w : s.w === 1));
       });
     }
+    const groups = [...new Set(this.all.map(s => s.g).filter(Boolean))];
+    if (groups.length > 1) for (const group of groups) {
+      const of = s => s.g === group, n = new Set(this.all.filter(of).map(s => s.r)).size;
+      extra(`${group} (${n} ${n === 1 ? 'run' : 'runs'})`, () => this.all.some((s, i) => of(s) && this.on[i]), () => { const on = !this.all.some((s, i) => of(s) && this.on[i]); this.all.forEach((s, i) => { if (of(s)) this.on[i] = on && eligible(i); }); });
+    }
     const kernels = this.dist ? [...new Set(this.all.map(s => s.kn).filter(Boolean))] : [];
     if (kernels.length > 1) for (const kernel of kernels) {
       const of = s => s.kn === kernel;
@@ -242,7 +250,8 @@ class Plot {
       ps.forEach((p, i) => {
         const next = ps[i + 1];
         if (p[0] > x1 || (s.shape === 'step' && next ? next[0] : p[0]) < x0) return;
-        ys.push(p[1]); if (!names && p[2] != null) ys.push(p[2], p[3]);
+        if (p[1] !== null) ys.push(p[1]);
+        if (!names && p[2] != null) ys.push(p[2], p[3]);
       });
     }
     const [y0, y1] = names ? [-0.5, names.length - 0.5] : fit(ys, log.y);
@@ -286,6 +295,8 @@ class Plot {
         for (const p of ps) {
           const x = X(p[0]), y = Y(p[1]) ?? bottom;
           if (x === null) continue;
+          // Where a level ends the pen is lifted.
+          if (p[1] === null) { if (py !== null) d += `H${x.toFixed(1)}`; py = null; continue; }
           d += py === null ? `M${x.toFixed(1)} ${y.toFixed(1)}` : s.shape === 'step' ? (Math.abs(y - py) < 0.05 ? `H${x.toFixed(1)}` : `H${x.toFixed(1)}V${y.toFixed(1)}`) : `L${x.toFixed(1)} ${y.toFixed(1)}`;
           py = y;
         }
@@ -296,7 +307,7 @@ class Plot {
       if (s.shape === 'points' || s.shape === 'dots' || ps.length === 1) for (const p of ps) {
         const x = X(p[0]);
         let y = Y(p[1]);
-        if (x === null || y === null) continue;
+        if (x === null || y === null || p[1] === null) continue;
         if (names) { const lane = lanes[Math.round(p[1])]; y += (lane.indexOf(i) - (lane.length - 1) / 2) * 7; }
         if (p[2] != null) {
           const [a, b] = names ? [X(p[2]), X(p[3])] : [Y(p[2]), Y(p[3])];
@@ -305,6 +316,17 @@ class Plot {
         shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
     });
+    // Points that have a name of their own are named, where there are few and no axis names them.
+    const titled = names ? [] : shown.filter(([s]) => s.shape === 'points').flatMap(([s]) => this.points(s)).filter(p => p[5]), taken = [];
+    if (titled.length <= 40) for (const p of titled) {
+      const x = X(p[0]), y = Y(p[1]);
+      if (x === null || y === null || p[0] < x0 || p[0] > x1) continue;
+      const text = cut(p[5], w < 560 ? 24 : 40), width = text.length * 6.4, end = x > (left + right) / 2, a = end ? x - 7 - width : x + 7;
+      const line = [4, -8, 16].map(by => y + by).find(l => !taken.some(([b, c, own]) => a < c && a + width > b && Math.abs(own - l) < 12));
+      if (line === undefined) continue;
+      taken.push([a, a + width, line]);
+      shape(svg, 'text', {x: end ? x - 7 : x + 7, y: line, 'text-anchor': end ? 'end' : 'start'}, text);
+    }
     marks.forEach((mark, _, all) => {
       const [name, at, up] = mark, n = all.filter(m => m[2]).indexOf(mark);
       const p = up ? X(at) : Y(at);
@@ -346,6 +368,7 @@ class Plot {
         while (lo < hi) { const mid = (lo + hi) >> 1; ps[mid][0] <= x ? lo = mid + 1 : hi = mid; }
         if (!lo) return;
         const p = ps[lo - 1], y = this.Y(p[1]) ?? this.bottom;
+        if (p[1] === null) return;
         const of = this.dist ? {histogram: p[1] === 1 ? ' sample' : ' samples', tail: p[1] === 1 ? ' sample' : ' samples', head: ' per ' + this.data.u, pdf: ' per ' + this.data.u}[this.view] || '' : yUnit ? ' ' + yUnit : '';
         found.push([py === null ? 0 : Math.abs(y - py), s, read(p[1]) + of]);
       } else {
@@ -420,7 +443,7 @@ class Plot {
     if (this.dist) return [['run', 'kernel', 'part', 'validity', 'samples', 'clamped', 'from_ns', 'below_ns', 'count'], ...this.all.flatMap(s => s.bins.map(b => [s.r, s.kn || '', s.p, valid(s), s.n, s.c, ...b]))];
     const name = (axis, value) => axis.s === 'names' ? axis.names[Math.round(value)] ?? '' : value;
     return [['series', 'validity', this.data.x.l || 'x', this.data.y.l || 'of', 'low', 'high', 'count', 'label'],
-      ...this.all.flatMap(s => s.p.map(p => [s.name, valid(s), name(this.data.x, p[0]), name(this.data.y, p[1]), p[2] ?? '', p[3] ?? '', p[4] ?? '', p[5] ?? '']))];
+      ...this.all.flatMap(s => s.p.filter(p => p[1] !== null).map(p => [s.name, valid(s), name(this.data.x, p[0]), name(this.data.y, p[1]), p[2] ?? '', p[3] ?? '', p[4] ?? '', p[5] ?? '']))];
   }
   csv() { download(this.data.id + '.csv', this.rows()); }
   // The drawn values as a table, made when somebody opens it.

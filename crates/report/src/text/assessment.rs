@@ -3,19 +3,15 @@
 
 //! An assessment as text.
 
-use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
-use punctual_stats::samples_for_bound;
+use punctual_model::{Assessment, Condition};
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Micros, Missing, span};
 use super::{figures, verdict, words};
-use crate::assessment::CONFIDENCE;
+use crate::claims;
 use crate::times::Times;
 
-/// A rate that users like to ask for.
-const ONE_IN_A_MILLION: f64 = 1e-6;
-
-/// Says what a machine kept of its deadlines, and what that allows to be claimed.
+/// Says what a machine kept of its deadlines, and what that allows to be claimed: the verdict first.
 pub fn assessment(assessment: &Assessment) -> String {
     let mut sections = Vec::new();
     if !assessment.real_time {
@@ -25,12 +21,15 @@ pub fn assessment(assessment: &Assessment) -> String {
         let text = verdict::invalid(&condition.run)?;
         Some(format!("{}: {text}", capitalized(&condition.name)))
     }));
+    sections.push(
+        paragraph("Verdict", &claims::verdict(assessment))
+            + &paragraph("Claims", &claims::claims(assessment)),
+    );
+    sections.push(deadlines(assessment));
+    sections.push(latencies(assessment));
     if let Some(first) = assessment.conditions.first() {
         sections.push(words::host(&first.run.host) + &setting(assessment));
     }
-    sections.push(latencies(assessment));
-    sections.push(deadlines(assessment));
-    sections.push(claims(assessment));
     let required = requirements(assessment);
     if !required.is_empty() {
         sections.push(required);
@@ -81,8 +80,8 @@ fn setting(assessment: &Assessment) -> String {
     for condition in &assessment.conditions {
         let loads = spec(condition).map(|spec| spec.loads).unwrap_or_default();
         let beside = match loads.is_empty() {
-            true => "nothing of ours beside it".to_owned(),
-            false => format!("beside load {}", loads.join(", ")),
+            true => "no extra load".to_owned(),
+            false => format!("under load: {}", loads.join(", ")),
         };
         let checks = condition.run.checks.iter();
         let around: String = checks
@@ -153,22 +152,20 @@ fn deadlines(assessment: &Assessment) -> String {
     let rows = assessment.deadlines.iter().map(|deadline| {
         let mut row = vec![span(deadline.deadline_ns)];
         for condition in &assessment.conditions {
-            let rate = rate(deadline, &condition.name);
+            let rate = claims::rate(deadline, &condition.name);
             row.push(missing.or(rate.map(|r| r.missed.to_string()), uncounted));
         }
-        let worst = worst(deadline);
-        row.push(missing.or(worst.map(share), uncounted));
-        row.push(missing.or(deadline.class.map(|c| class(c).to_owned()), uncounted));
+        let worst = claims::worst(deadline);
+        row.push(missing.or(worst.map(claims::at_most), uncounted));
+        let class = deadline.class.map(|c| claims::class(c).to_owned());
+        row.push(missing.or(class, uncounted));
         row
     });
     let rows = rows.collect();
     let names: Vec<String> = assessment
         .conditions
         .iter()
-        .map(|c| {
-            let wakeups = c.run.total.count + c.run.total.overruns.unwrap_or(0);
-            format!("{}, of {wakeups}", capitalized(&c.name))
-        })
+        .map(|c| format!("{}, of {}", capitalized(&c.name), claims::wakeups(c)))
         .collect();
     let mut header = vec![("Deadline", Column::Right)];
     header.extend(names.iter().map(|name| (name.as_str(), Column::Right)));
@@ -176,72 +173,11 @@ fn deadlines(assessment: &Assessment) -> String {
     header.push(("Class", Column::Left));
     let mut text = "Wake-ups that missed a deadline, overruns included\n".to_owned();
     text += &table(&header, rows);
-    text += &wrapped(
-        " ",
-        1,
-        "At most: the share that misses under the worst condition, with 95 % confidence; misses that \
-         come in bursts count as the fewer independent ones that they are worth, and of none seen \
-         nothing is known but that. Classes after Bridgers 2015, by the worst condition: 100 %: none \
-         missed, which claims no more than the column before; 95 %: at most 5 % miss; soft: more, or \
-         too few wake-ups to say. Safe is no class that a measurement can give.",
-    );
+    for note in claims::NOTES {
+        text += &wrapped(" ", 1, note);
+    }
     text += &missing.note();
     text
-}
-
-fn rate<'a>(deadline: &'a DeadlineVerdict, condition: &str) -> Option<&'a MissRate> {
-    deadline.misses.iter().find(|m| m.condition == condition)
-}
-
-fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
-    let shares = deadline.misses.iter().map(|m| m.share_at_most);
-    shares
-        .collect::<Option<Vec<_>>>()?
-        .into_iter()
-        .reduce(f64::max)
-}
-
-/// Writes an upper bound, rounded up: 0.003 %.
-fn share(share: f64) -> String {
-    let percents = share * 100.0;
-    let decimals = (0..12)
-        .find(|n| percents * 10_f64.powi(*n) >= 10.0)
-        .unwrap_or(12);
-    let scale = 10_f64.powi(decimals);
-    let decimals = usize::try_from(decimals).unwrap_or(0);
-    format!("{:.decimals$} %", (percents * scale).ceil() / scale)
-}
-
-const fn class(class: RealTimeClass) -> &'static str {
-    match class {
-        RealTimeClass::Soft => "soft",
-        RealTimeClass::NinetyFivePercent => "95 %",
-        RealTimeClass::HundredPercent => "100 %",
-    }
-}
-
-/// What the wake-ups allow to be said of the shortest deadline that none of them missed.
-fn claims(assessment: &Assessment) -> String {
-    let kept = assessment
-        .deadlines
-        .iter()
-        .find(|deadline| deadline.class.is_some() && deadline.misses.iter().all(|m| m.missed == 0));
-    let Some((kept, bound)) = kept.and_then(|kept| Some((kept, worst(kept)?))) else {
-        return paragraph("Claims", "none: no deadline of the table was always kept");
-    };
-    let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE).map_or_else(String::new, |n| {
-        format!(
-            " To claim less than one in a million takes {n} independent wake-ups without a miss."
-        )
-    });
-    let text = format!(
-        "{} was never missed. With 95 % confidence that allows to claim that {} of the wake-ups miss \
-         it at most, one in {:.0}: under these conditions, on this boot, no more.{needed}",
-        span(kept.deadline_ns),
-        share(bound),
-        (1.0 / bound).floor(),
-    );
-    paragraph("Claims", &text)
 }
 
 fn checks(assessment: &Assessment) -> String {

@@ -12,7 +12,7 @@ use super::layout::clean;
 use super::{WIDTH, nouns, span};
 use crate::chart::scale::grouped;
 use crate::chart::{distribution, spark};
-use crate::document::RunItem;
+use crate::document::{RunItem, about, together};
 use crate::times::Times;
 
 /// Rows of a histogram, about.
@@ -75,12 +75,19 @@ fn histogram(run: &RunItem, context: Option<&str>, title: &str) -> String {
 
 fn maxima(run: &RunItem) -> String {
     let mut text = String::new();
-    for maxima in run.maxima.iter().take(THREADS) {
+    let all = match run.maxima.len() {
+        0 | 1 => None,
+        _ => together(&run.record, &run.maxima),
+    };
+    let mut longest = Nanos::ZERO;
+    for maxima in all.iter().chain(run.maxima.iter().take(THREADS)) {
         let values: Vec<Option<f64>> = maxima
-            .points
+            .stretches
             .iter()
-            .map(|(_, ns)| Some(*ns as f64 / 1e3))
+            .map(|stretch| Some(stretch.max_ns as f64 / 1e3))
             .collect();
+        let lengths = maxima.stretches.iter().map(|s| s.until - s.from);
+        longest = lengths.max().unwrap_or(Nanos::ZERO).max(longest);
         let Some(line) = spark::line(&spark::largest(&values, WIDTH - 45)) else {
             continue;
         };
@@ -104,7 +111,7 @@ fn maxima(run: &RunItem) -> String {
         let _written = writeln!(text, " {more} more threads");
     }
     format!(
-        "Over time, the largest of {}\n{text}",
-        clean(&run.maxima_of)
+        "Over time, the largest of up to {} each\n{text}",
+        about(longest)
     )
 }

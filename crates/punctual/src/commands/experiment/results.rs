@@ -69,13 +69,18 @@ pub(crate) fn of(
     experiment(&design, measurements, &asked).map_err(|err| failed(err, &args.name))
 }
 
+/// Whether an experiment in the store has one cell, so that there is nothing to compare.
+pub(crate) fn has_one_cell(store: &Store, name: &str) -> Result<bool, CliError> {
+    let snapshot = Snapshot::read(&dir_of(store.home(), name))?;
+    Ok(snapshot.plan.cells.len() == 1)
+}
+
 fn failed(err: CompareError, name: &str) -> CliError {
     let hint = match &err {
-        CompareError::Groups => {
-            "an experiment of one cell has nothing to compare: `punctual runs list` \
-             lists its runs, and `punctual compare` takes groups of any"
-                .to_owned()
-        }
+        CompareError::Groups => format!(
+            "an experiment of one cell has nothing to compare: `punctual report {name}` shows its \
+             runs, and `punctual compare` takes groups of any"
+        ),
         CompareError::NoFigure { .. } => format!(
             "`punctual experiment status {name}` says how its runs ended; --metric names other figures"
         ),

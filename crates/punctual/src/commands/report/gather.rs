@@ -31,7 +31,7 @@ const HISTOGRAMS: usize = 512 << 20;
 /// Reads all that was named.
 pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Material, CliError> {
     let mut material = super::made_now();
-    let mut sources: Vec<select::Source> = Vec::new();
+    let mut sources: Vec<(select::Source, &str)> = Vec::new();
     let mut store = Lazy { home, store: None };
     for what in &args.what {
         if what.is_empty() {
@@ -46,9 +46,9 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
         for source in found {
             if sources
                 .iter()
-                .all(|other| other.record().id != source.record().id)
+                .all(|(other, _)| other.record().id != source.record().id)
             {
-                sources.push(source);
+                sources.push((source, what));
             }
         }
     }
@@ -58,7 +58,15 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
             .comparisons
             .push(compare::of_groups(store.open()?, &groups)?);
     }
+    // One name for several runs makes them a group beside the others.
+    let of = |what: &str| sources.iter().filter(|(_, by)| *by == what).count();
+    let several = |what: &String| (2..sources.len()).contains(&of(what));
+    let grouped = args.what.iter().any(several);
+    let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
     material.runs = items(sources)?;
+    for (run, name) in material.runs.iter_mut().zip(names).filter(|_| grouped) {
+        run.group = Some(name.to_owned());
+    }
     Ok(material)
 }
 
@@ -91,6 +99,12 @@ fn of(
     }
     let store = store.open()?;
     if !groups && is_experiment(store, what) {
+        if experiment::results::has_one_cell(store, what)? {
+            // Nothing is compared: its runs are what there is to show.
+            let mut runs = select::resolve(store, &format!("tag:experiment={what}"))?;
+            runs.retain(|run| !run.record().tags.contains_key("warm-up"));
+            return Ok(runs);
+        }
         let args = ExperimentResultsArgs {
             name: what.to_owned(),
             metric: Vec::new(),
@@ -196,17 +210,17 @@ pub(crate) fn item(source: select::Source) -> Result<RunItem, CliError> {
         select::Source::Record(record) => Ok(RunItem {
             record: *record,
             parts: Vec::new(),
+            group: None,
             maxima: Vec::new(),
-            maxima_of: String::new(),
         }),
         select::Source::Stored(run) => {
             let parts = parts(&run)?;
-            let (maxima, maxima_of) = maxima::of(&run)?;
+            let maxima = maxima::of(&run)?;
             Ok(RunItem {
                 record: run.into_record(),
                 parts,
+                group: None,
                 maxima,
-                maxima_of,
             })
         }
     }
@@ -219,9 +233,12 @@ fn parts(run: &StoredRun) -> Result<Vec<Part>, CliError> {
     let Some(log) = log else {
         return Ok(Vec::new());
     };
+    // `0-response` is how `deadline` wrote them once.
+    let dashed = run.record().instrument == "deadline";
     let part = |(number, entry): (u32, punctual_stats::TaggedHistogram)| {
         let tag = entry.tag.unwrap_or_else(|| number.to_string());
-        let (thread, context) = match tag.split_once('/') {
+        let parts = tag.split_once('/');
+        let (thread, context) = match parts.or_else(|| tag.split_once('-').filter(|_| dashed)) {
             Some((thread, context)) => (thread, Some(context.to_owned())),
             None => (tag.as_str(), None),
         };
