@@ -200,3 +200,13 @@ fn with<T: Ticker>(
     frame.last(progress(&mut posts));
     result::found(noise, rate, scale, frame, &mut posts, results, &counted)
 }
+
+fn progress(spots: &mut [Spot]) -> Progress {
+    Progress {
+        series: spots
+            .iter_mut()
+            .map(|spot| spot.stream.progress())
+            .collect(),
+        ..Progress::default()
+    }
+}

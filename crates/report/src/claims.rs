@@ -4,7 +4,7 @@
 //! What an assessment allows to be claimed, in words: the terminal and the page take them from here, so that they say the
 //! same. An upper bound is rounded up, never to the nearest: rounded down it would claim too much.
 
-use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
+use punctual_model::{Assessment, Check, Condition, DeadlineVerdict, MissRate, RealTimeClass};
 use punctual_stats::samples_for_bound;
 
 use crate::assessment::CONFIDENCE;
@@ -67,6 +67,9 @@ pub(crate) fn kept(assessment: &Assessment) -> Option<(&DeadlineVerdict, f64)> {
 
 /// The verdict: the shortest deadline that was always kept, else that none was.
 pub(crate) fn verdict(assessment: &Assessment) -> String {
+    if let Some(invalid) = invalid(assessment) {
+        return invalid;
+    }
     if let Some((kept, bound)) = kept(assessment) {
         return format!(
             "no wake-up missed {}; with 95 % confidence at most {} miss it.",
@@ -93,6 +96,28 @@ pub(crate) fn verdict(assessment: &Assessment) -> String {
     )
 }
 
+/// Says which run spoils every claim, if one does.
+fn invalid(assessment: &Assessment) -> Option<String> {
+    if assessment.valid {
+        return None;
+    }
+    let spoilt = |c: &&Condition| !c.run.valid || !c.run.checks.iter().all(Check::passed);
+    let names: Vec<&str> = assessment
+        .conditions
+        .iter()
+        .filter(spoilt)
+        .map(|c| c.name.as_str())
+        .collect();
+    Some(format!(
+        "none: the {} {} INVALID.",
+        names.join(" and "),
+        match names.len() {
+            1 => "run is",
+            _ => "runs are",
+        }
+    ))
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts")]
 fn seen(rate: &MissRate) -> f64 {
     rate.missed as f64 / rate.wakeups.max(1) as f64
@@ -100,6 +125,9 @@ fn seen(rate: &MissRate) -> f64 {
 
 /// What the wake-ups allow to be claimed, and what more would take.
 pub(crate) fn claims(assessment: &Assessment) -> String {
+    if let Some(invalid) = invalid(assessment) {
+        return invalid;
+    }
     let Some((kept, bound)) = kept(assessment) else {
         return "none: every deadline in the table was missed.".to_owned();
     };

@@ -74,6 +74,11 @@ fn the_text_says_first_what_cannot_be_believed() {
     let first = lines.next().unwrap();
     assert!(first.starts_with("NOT a real-time measurement"), "{text}");
     assert!(text.contains("INVALID"), "{text}");
+    let claimed = text.lines().find(|l| l.starts_with("Claims")).unwrap();
+    assert!(
+        claimed.ends_with("none: the loaded run is INVALID."),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= text::WIDTH));
 }
 

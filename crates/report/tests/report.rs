@@ -543,7 +543,13 @@ fn the_largest_sample_is_drawn_over_the_time_in_which_it_was_taken() {
     let seen: Vec<serde_json::Value> = of.map(|c| c["s"][0]["p"].clone()).collect();
     assert_eq!(
         seen,
-        [serde_json::json!([[0, 5], [1, 25_000], [2], [3, 7], [3.4]])]
+        [serde_json::json!([
+            [0, 5],
+            [1, 25_000],
+            [2, null],
+            [3, 7],
+            [3.4, null]
+        ])]
     );
     let text = markdown::page(&document);
     assert!(text.contains("5.0 .. 25000.0 µs"), "{text}");
@@ -569,7 +575,7 @@ fn many_threads_are_drawn_together_and_no_largest_sample_is_left_out() {
     let [all] = shown.as_slice() else {
         panic!("{shown:?}");
     };
-    assert_eq!(all.name, "all threads");
+    assert_eq!(all.name, "run-1, all threads");
     let heights = all.points.iter().map(|p| p.y).filter(|y| y.is_finite());
     assert_eq!(heights.fold(0.0, f64::max), 9_000.0);
 }

@@ -7,7 +7,7 @@ use punctual_model::{Assessment, RunRecord};
 
 use super::named::{counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
-use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::claims;
 use crate::text::{bounded_quantile, span};
 
@@ -136,7 +136,7 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
         row.extend(pick.iter().map(|(_, of)| cell(of(&condition.run))));
         table.rows.push(row);
     }
-    for (name, of) in pick {
+    for (number, (name, of)) in pick.into_iter().enumerate() {
         for wanted in [Validity::Valid, Validity::Invalid] {
             let points: Vec<Point> = assessment
                 .conditions
@@ -156,7 +156,7 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
                     points,
                     validity: wanted,
                     shown: true,
-                    look: None,
+                    look: Some(Look::of(number)),
                 });
             }
         }

@@ -14,7 +14,7 @@ use punctual_model::{
 
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
-use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::text::{self, digits, p_value, percent};
 use crate::times::Times;
 
@@ -436,7 +436,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                     points,
                     validity: times.validity(is_valid),
                     shown: true,
-                    look: None,
+                    look: Some(Look::of(row)),
                 });
             }
         }
@@ -469,7 +469,7 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
                 points: estimates,
                 validity: times.validity(true),
                 shown: true,
-                look: None,
+                look: Some(Look::of(names.len())),
             });
         }
         if runs == 0 && series.is_empty() {

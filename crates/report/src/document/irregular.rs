@@ -245,7 +245,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
             bins_a_decade: BINS,
             split_ns: split(&all),
             series: all,
-            marks: Vec::new(),
+            marks: series::marks(runs),
         };
         Block::Drawing(Box::new(Drawing::Distribution(distribution)), None)
     })

@@ -71,9 +71,11 @@ pub(super) fn block(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Block> {
     let mut lengths = Vec::new();
     for (run, maxima, shown) in &drawn {
         let stretches = reduced(&maxima.stretches, most);
-        lengths.extend(stretches.iter().map(|s| s.until - s.from));
+        let mut own: Vec<Nanos> = stretches.iter().map(|s| s.until - s.from).collect();
+        own.sort_unstable();
+        lengths.extend(own.get(own.len() / 2));
         series.push(chart::Series {
-            name: name(run, maxima, runs.len() > 1),
+            name: name(run, maxima),
             counted: match stretches.len() {
                 1 => "1 stretch".to_owned(),
                 n => format!("{n} stretches"),
@@ -129,7 +131,7 @@ fn lines<'a, 'b>(run: &'b Named<'a>, several: bool) -> Vec<(&'b Named<'a>, Maxim
     }
 }
 
-fn name(run: &Named<'_>, maxima: &Maxima, several: bool) -> String {
+fn name(run: &Named<'_>, maxima: &Maxima) -> String {
     let of = || {
         run.record()
             .series
@@ -142,10 +144,7 @@ fn name(run: &Named<'_>, maxima: &Maxima, several: bool) -> String {
         _ => None,
     };
     let part = part.unwrap_or_else(|| thread(of().next(), maxima.thread));
-    match several {
-        true => format!("{}, {part}", run.name),
-        false => part,
-    }
+    format!("{}, {part}", run.name)
 }
 
 /// Puts neighbours together, so that at most `most` are left.
@@ -179,19 +178,18 @@ fn points(stretches: &[Stretch]) -> Vec<Point> {
 }
 
 fn note(lengths: &[Nanos], runs: &[Named<'_>], drawn: &[(&Named<'_>, Maxima, bool)]) -> String {
-    let mut lengths = lengths.to_vec();
-    lengths.sort_unstable();
-    let typical = lengths
-        .get(lengths.len() / 2)
-        .copied()
-        .unwrap_or(Nanos::ZERO);
+    let (least, most) = (lengths.iter().min(), lengths.iter().max());
+    let (least, most) = (least.map(|l| about(*l)), most.map(|l| about(*l)));
+    let length = match (least.unwrap_or_default(), most.unwrap_or_default()) {
+        (least, most) if least == most => most,
+        (least, most) => format!("{least} to {most}"),
+    };
     let of = match runs.len() {
         1 => "",
         _ => " of all threads",
     };
     let mut note = format!(
-        "Each step is the largest sample{of} in about {}, drawn from when it began to when it ended.",
-        about(typical)
+        "Each step is the largest sample{of} in about {length}, drawn from when it began to when it ended."
     );
     // An interrupt's phases are judged together with the trace of their block.
     let block = runs

@@ -10,7 +10,7 @@ use super::runs::Named;
 use super::{Block, Ids, Part, RunItem, Table};
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
-use crate::text::{bounded_quantile, percent, quantity_of, share, span};
+use crate::text::{bounded_quantile, events_of, percent, quantity_of, share, span};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
@@ -164,28 +164,7 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
     let first = runs.first()?;
     let quantity = quantity_of(first.record());
     let samples: u64 = series.iter().filter(|s| s.whole).map(|s| s.count).sum();
-    let mut marks: Vec<(String, u64)> = Vec::new();
-    for run in runs {
-        let record = run.record();
-        for misses in &record.total.misses {
-            let mark = (
-                format!("deadline {}", span(misses.deadline_ns)),
-                misses.deadline_ns.get(),
-            );
-            if !marks.contains(&mark) && marks.len() < 6 {
-                marks.push(mark);
-            }
-        }
-        if let Some(hit) = &record.threshold {
-            let mark = (
-                format!("threshold {}", span(hit.threshold_ns)),
-                hit.threshold_ns.get(),
-            );
-            if !marks.contains(&mark) {
-                marks.push(mark);
-            }
-        }
-    }
+    let marks = marks(runs);
     Some(Distribution {
         id: ids.make(&format!("{}-distribution", first.record().instrument)),
         title: quantity.clone(),
@@ -208,6 +187,34 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
         series,
         marks,
     })
+}
+
+/// The deadlines and thresholds of runs, in ns.
+pub(super) fn marks(runs: &[Named<'_>]) -> Vec<(String, u64)> {
+    let mut marks: Vec<(String, u64)> = Vec::new();
+    for run in runs {
+        let record = run.record();
+        let series = record.series.iter().chain([&record.total]);
+        for misses in series.flat_map(|s| &s.misses) {
+            let mark = (
+                format!("deadline {}", span(misses.deadline_ns)),
+                misses.deadline_ns.get(),
+            );
+            if !marks.contains(&mark) && marks.len() < 6 {
+                marks.push(mark);
+            }
+        }
+        if let Some(hit) = &record.threshold {
+            let mark = (
+                format!("threshold {}", span(hit.threshold_ns)),
+                hit.threshold_ns.get(),
+            );
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+    }
+    marks
 }
 
 fn of<'a>(run: &Named<'a>, part: &Part) -> Option<&'a Series> {
@@ -369,8 +376,12 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
 
 /// Deadlines that were missed.
 pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
+    let events = runs
+        .first()
+        .map_or("Wake-ups", |run| events_of(run.record()));
+    let of = format!("Of {}", events.to_lowercase());
     let mut table = Table::new(
-        "Wake-ups later than a deadline",
+        format!("{events} later than a deadline"),
         &[
             "<Run",
             "<Valid",
@@ -378,7 +389,7 @@ pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
             "Thread",
             "Later samples",
             "Later overruns",
-            "Of wake-ups",
+            &of,
             "<Share",
         ],
     );

@@ -61,7 +61,7 @@ fn look(look: Look) -> Value {
     json!([look.colour, look.dash])
 }
 
-/// Place, interval, count, label; without what is missing at the end.
+/// Place, interval, count, label; without what is missing at the end. The end of a level has a place across alone.
 fn point(point: &Point) -> Value {
     let (low, high) = point.interval.unzip();
     let mut values = vec![
@@ -72,7 +72,7 @@ fn point(point: &Point) -> Value {
         json!(point.count),
         json!(point.label),
     ];
-    while values.last().is_some_and(Value::is_null) {
+    while values.len() > 2 && values.last().is_some_and(Value::is_null) {
         values.pop();
     }
     Value::Array(values)

@@ -116,7 +116,7 @@ const download = (name, rows) => {
 class Plot {
   constructor(figureNode, data) {
     this.node = figureNode; this.data = data; this.title = figureNode.querySelector('h3').textContent;
-    this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keys = figureNode.querySelector('.keylist');
+    this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keybox = figureNode.querySelector('.keylist');
     this.dist = data.k === 'dist';
     this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + (s.n === 1 ? ' sample' : ' samples'), shape: 'step'}
       : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.n, w: 1});
@@ -164,13 +164,13 @@ class Plot {
     if (this.logy) this.logy.setAttribute('aria-pressed', this.sy === 'log');
     this.whole.disabled = !this.zoom;
   }
-  // One switch a series; a switch a run where there are many. Further switches for threads and kernels.
-  legend() {
-    // Of several runs each is one switch, and its threads are switched together.
-    const many = this.dist && (this.all.length > MANY || this.runs.length > 1 && !this.all.some((s, i) => s.w && this.all.some((t, j) => j > i && t.w && t.r === s.r)));
-    const entries = many ? this.runs.map(r => [r, this.all.flatMap((s, i) => s.r === r ? [i] : [])]) : this.all.map((s, i) => [s.name, [i]]);
-    const eligible = i => !many || this.mode === 'both' || (this.mode === 'whole') === (this.all[i].w === 1);
-    this.keys.replaceChildren();
+  // One switch for each series that may be drawn now: all threads together, or each; a switch a run where there are many.
+  keys() {
+    const many = this.dist && this.all.length > MANY, alone = this.runs.length > 1 && this.runs.every(r => this.all.filter(s => s.r === r && s.w).length < 2);
+    const name = s => this.dist && s.w && alone ? s.r : s.name;
+    const entries = many ? this.runs.map(r => [r, this.all.flatMap((s, i) => s.r === r ? [i] : [])])
+      : this.all.flatMap((s, i) => this.eligible(i) ? [[name(s), [i]]] : []);
+    this.keybox.replaceChildren();
     this.switches = entries.map(([name, of]) => {
       const first = this.all[of[0]];
       const key = document.createElementNS(NS, 'svg');
@@ -179,21 +179,32 @@ class Plot {
       if (first.shape === 'points' || first.shape === 'dots') shape(key, 'circle', {class: 'c' + first.colour + (sound(first) ? '' : ' open'), cx: 12, cy: 4, r: 3.4});
       const b = el('button', {type: 'button', onclick: () => {
         const on = !of.some(i => this.on[i]);
-        for (const i of of) this.on[i] = on && eligible(i);
-        this.draw(); press();
+        for (const i of of) this.on[i] = on && this.eligible(i);
+        this.draw(); this.press();
       }}, key, name + ' ');
       if (first.v !== 'valid') b.append(el('em', {}, MARK[first.v]), ' ');
       b.append(el('span', {class: 'n'}, many ? grouped(of.filter(i => this.all[i].w === 1).reduce((n, i) => n + this.all[i].n, 0)) + ' samples' : first.counted));
       const light = state => () => { for (const i of of) this.drawn[i]?.classList.toggle('hi', state); };
       b.addEventListener('pointerenter', light(true)); b.addEventListener('pointerleave', light(false));
       b.addEventListener('focus', light(true)); b.addEventListener('blur', light(false));
-      this.keys.append(b);
+      this.keybox.append(b);
       return [b, of];
     });
-    const press = () => {
-      for (const [b, of] of this.switches) b.setAttribute('aria-pressed', of.some(i => this.on[i]));
-      for (const [b, test] of this.sets) b.setAttribute('aria-pressed', test());
-    };
+  }
+  press() {
+    for (const [b, of] of this.switches) b.setAttribute('aria-pressed', of.some(i => this.on[i]));
+    for (const [b, test] of this.sets) b.setAttribute('aria-pressed', test());
+  }
+  // Whether a series is drawn as things stand: threads are drawn each, or together. One alone is the same either way.
+  eligible(i) { return !this.dist || (this.mode === 'whole' ? this.all[i].w === 1 : !this.all[i].w || !this.divided.has(i)); }
+  // Switches for threads, groups and kernels.
+  legend() {
+    // A series of all threads stands before those of each.
+    const owner = [];
+    this.all.forEach((s, i) => { owner[i] = s.w ? i : owner[i - 1]; });
+    this.divided = new Set(this.all.flatMap((s, i) => s.w ? [] : [owner[i]]));
+    const eligible = i => this.eligible(i), press = () => this.press();
+    this.keys();
     this.sets = [];
     const extra = (text, test, act) => {
       const b = el('button', {type: 'button', onclick: () => { act(); this.draw(); press(); }}, text);
@@ -203,13 +214,11 @@ class Plot {
       extra('All', () => this.all.every((_, i) => !eligible(i) || this.on[i]), () => { const on = !this.all.every((_, i) => !eligible(i) || this.on[i]); this.on = this.all.map((_, i) => on && eligible(i)); });
     }
     if (this.dist && this.all.some(s => !s.w)) {
-      const each = () => this.all.some((s, i) => !s.w && this.on[i]);
-      extra('Each thread', each, () => {
-        const threads = !each(), runs = new Set(this.all.filter((_, i) => this.on[i]).map(s => s.r));
-        this.mode = threads ? 'parts' : 'whole';
-        // A run of one thread is the same either way.
-        const split = new Set(this.all.filter(s => !s.w).map(s => s.r));
-        this.on = this.all.map(s => runs.has(s.r) && (threads && split.has(s.r) ? !s.w : s.w === 1));
+      extra('Each thread', () => this.mode === 'parts', () => {
+        const drawn = new Set(owner.filter((_, i) => this.on[i]));
+        this.mode = this.mode === 'parts' ? 'whole' : 'parts';
+        this.on = this.all.map((_, i) => drawn.has(owner[i]) && this.eligible(i));
+        this.keys();
       });
     }
     const groups = [...new Set(this.all.map(s => s.g).filter(Boolean))];
