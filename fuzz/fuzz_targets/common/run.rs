@@ -155,7 +155,7 @@ fn shown(record: RunRecord, log: &punctual_stats::HistogramLog) {
             record,
             parts: parts.collect(),
             maxima: Vec::new(),
-            maxima_of: String::new(),
+            group: None,
         }],
         ..Material::default()
     };
