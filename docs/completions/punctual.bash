@@ -3187,7 +3187,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --duty --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3222,6 +3222,14 @@ _punctual() {
                     return 0
                     ;;
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4925,7 +4933,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__runs__subcmd__list)
-            opts="-h -V --name --tag --valid --invalid --limit --json --home --help --version"
+            opts="-h -V --name --tag --valid --invalid --limit --names --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6065,4 +6073,25 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _punctual -o nosort -o bashdefault -o default punctual
 else
     complete -F _punctual -o bashdefault -o default punctual
+fi
+
+# The runs of the store, where one is wanted.
+_punctual_stored() {
+    local cur="${COMP_WORDS[COMP_CWORD]}" name
+    _punctual "$@"
+    [[ "${cur}" == -* || "${COMP_WORDS[COMP_CWORD-1]}" == -* ]] && return
+    case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
+        *" runs show "* | *" runs export "* | *" runs extrapolate "* | *" runs rm "* | *" report "* | *" compare "*)
+            COMPREPLY=()
+            # Not by compgen, which would expand what is in a name.
+            while IFS= read -r name; do
+                [[ "${name}" == "${cur}"* ]] && COMPREPLY+=( "$(printf '%q' "${name}")" )
+            done < <("$1" runs list --names 2>/dev/null)
+            ;;
+    esac
+}
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _punctual_stored -o nosort -o bashdefault -o default punctual
+else
+    complete -F _punctual_stored -o bashdefault -o default punctual
 fi

@@ -24,7 +24,7 @@ function __fish_punctual_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c punctual -n "__fish_punctual_needs_command" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_needs_command" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and what it allows'
@@ -50,7 +50,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand assess" -s c -l cpus -
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s D -l duration -d 'Time to measure, an equal part of it under each condition; the first is an idle machine' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l json -d 'Print the assessment as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s q -l quiet -d 'Show no progress, only the result'
@@ -63,7 +63,7 @@ medium\t''
 low\t''
 info\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l root -d 'Judge a machine captured in DIR, whose /proc, /sys, /boot and /dev are below it' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l all -d 'Also show what is fine, what has no meaning here, and every file that could not be read'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON, with all rules'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -72,7 +72,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fis
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and not __fish_seen_subcommand_from wakeup irq ipc pi release linpack memory io deadline noise help" -f -a "wakeup" -d 'Measure how late threads wake up that sleep to a deadline'
@@ -108,7 +108,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l warm-up -d 'Do not record the first TIME; its samples are counted and shown' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l until -d 'End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l on-threshold -d 'End at a sample above TIME, keep the samples around it, exit 3' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l deadline -d 'Count the samples later than TIME exactly, and exit 3 if there are any (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them, for noise all others]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l mlock -d 'Lock the memory of the process [default: on for latencies, off for throughput]' -r -f -a "on\t'Yes'
@@ -127,7 +127,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l priority-spread -d 'Give each further thread a priority lower by one'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l raw -d 'Store every sample, not only the figures'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
@@ -159,7 +159,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -s q -l quiet -d 'Show no progress, only the result'
@@ -198,7 +198,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -s q -l quiet -d 'Show no progress, only the result'
@@ -230,7 +230,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -s q -l quiet -d 'Show no progress, only the result'
@@ -258,7 +258,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -s q -l quiet -d 'Show no progress, only the result'
@@ -286,7 +286,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l product -d 'Measure the product of two matrices of the same order too, in turns: the ceiling of any solver'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l json -d 'Print the run record as JSON instead of the summary'
@@ -327,7 +327,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -s q -l quiet -d 'Show no progress, only the result'
@@ -366,7 +366,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l buffered -d 'Go through the page cache; without it requests go to the device (O_DIRECT)'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l json -d 'Print the run record as JSON instead of the summary'
@@ -380,8 +380,9 @@ none\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s p -l priority -d 'Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l iteration -d 'Length of an undisturbed iteration; calibrated [default: 10ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l additions -d 'Additions in an iteration, instead of a length; Raju and Govindarajulu took 900000000' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l deadline -d 'Deadline of an iteration after its release: a time, or auto:FACTOR times an undisturbed iteration' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l duty -d 'Part of the time that is worked; below 100% the thread sleeps to its next release' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l deadline -d 'Deadline of an iteration after its release: a time, and exit 3 if it is missed, or auto:FACTOR times an undisturbed iteration, whose misses are only counted' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s i -l interval -d 'Time between the releases of a thread, which sleeps in between [default: each iteration follows the one before]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l duty -d 'The same by the part of the time that is worked: 80% of --iteration 800us is --interval 1ms; with --additions it follows the calibration' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s D -l duration -d 'Measure for this time, after calibrating' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s c -l cpus -d 'CPUs to measure [default: all that are online and allowed; for deadline the first of them, for noise all others]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l dma-latency -d 'Idle states may take this long to leave; 0us as cyclictest does, or off [default: 0us for latencies, off for throughput]' -r
@@ -401,7 +402,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -s q -l quiet -d 'Show no progress, only the result'
@@ -430,7 +431,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l target -d 'Measure in a virtual machine: guest:KERNEL[,virtual-time][,append=ARGS][,model=MODEL], see `punctual kernel --help`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l set -d 'Set one knob for the measurement, such as vm.swappiness=10 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l isolate -d 'Move all else off these CPUs, and measure them unless --cpus names others' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l json -d 'Print the run record as JSON instead of the summary'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -s q -l quiet -d 'Show no progress, only the result'
@@ -447,13 +448,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "deadline" -d 'Measure which iterations of a computing real-time thread miss their deadline, and who took the time'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "noise" -d 'Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand cyclictest" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s D -l duration -d 'Stop after this time [default: at Ctrl-C]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l cpus -d 'Number of CPUs that the loads are sized for [default: all that are allowed]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l report-to -d 'Report for a measurement, and end with the process that has this number' -r
-complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand load" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -l json -d 'Print what the loads did as JSON when they end, and no rates before'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s q -l quiet -d 'Print no rates, only the result'
@@ -482,13 +483,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l table -d '
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of the published means' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l better -d 'Which direction of the published means is good' -r -f -a "lower\t'Less is better'
 higher\t'More is better'"
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l allow-invalid -d 'Also compare runs of which a check did not pass'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unpaired -d 'Take runs as independent also where their tags name blocks'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print the comparison as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
@@ -501,7 +502,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l seed -d 'Seed of the order [default: the file\'s, or one made of its text]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l parameter -d 'Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l runs -d 'List every run in its order, not only the cells'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -l json -d 'Print the plan as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help'
@@ -510,7 +511,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -l replan -d 'Go on with the experiment of that name as the file says now; its cells must be the same'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask, however long it takes'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
@@ -518,15 +519,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l metrics -d 'Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464; an address that other machines reach needs a token' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l metrics-token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s q -l quiet -d 'Show no progress'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from resume" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -l runs -d 'Remove their runs too'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
@@ -541,7 +542,7 @@ different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
 may-be-worse\t'A figure is neither better nor shown to be not worse by --not-worse'
 too-few-runs\t'There are too few runs to say'"
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l allow-invalid -d 'Also take runs of which a check did not pass'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -553,7 +554,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s D -l duration -d 'How long each run measures' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l compare -d 'Figure to compare, such as p99 (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from sweep" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what a file means: the cells, the runs, their order, and how long they take'
@@ -564,7 +565,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "results" -d 'Show what the runs of an experiment say: answers, effects, and what there is to choose from'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Write the file of a common experiment: one knob over several values'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "list" -d 'List the published experiments that can be carried out here'
@@ -572,11 +573,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "report" -d 'Report what a study said here, beside what was published'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and not __fish_seen_subcommand_from list show run report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
@@ -585,7 +586,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l kernels -d 'Directory with kernel images, of which a stock kernel and an RT kernel of one version are taken [default: target/kernels, /boot and the store]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l parameter -d 'Value of a parameter of the study\'s experiments, over the scale\'s (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -s o -l output -d 'Where the page with the report goes, which must not exist [default: NAME.html in the store\'s `studies`, the one before replaced]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l quick -d 'Less than a minute a study: shows that it works, and seldom more'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l paper -d 'The parameters of the authors, which may take hours'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from run" -l new -d 'Begin anew, also where one like this was begun and is not over'
@@ -597,7 +598,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l number -d 'Which carrying out of it, from 1 [default: the latest]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l recorded -d 'Compare two sets of recorded runs, named as `compare` takes them, in place of the study\'s own: those of the stock kernel and those of the RT kernel' -r
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s o -l output -d 'Write it as an HTML page that needs nothing else to this file, which must not exist; `-` is standard output' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l force -d 'Overwrite it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help'
@@ -607,7 +608,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "run" -d 'Carry a study out, or go on with one that was stopped or killed, and report it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report what a study said here, beside what was published'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -f -a "boot" -d 'Boot a kernel, see what it says of itself, and end it: a smoke test'
@@ -635,7 +636,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l time-limit -d 'Give up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l log -d 'File for the kernel\'s log, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l fault -d 'Let the guest go wrong: panic, hang, restart, busy' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l virtual-time -d 'Count instructions in place of time: one CPU, and the same result each time'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -l json -d 'Print what was found as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -653,7 +654,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l time-limit -d 'Give a boot up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s o -l output -d 'File for the result as JSON: the same bytes each time' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l junit -d 'File for the result as JUnit XML' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l idle -d 'Also without a load'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l json -d 'Print the result as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s q -l quiet -d 'Show no progress, only the result'
@@ -661,7 +662,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s o -l output -d 'File to write, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l file -d 'Also put FILE in, as PATH (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l whole -d 'Make all of this program /init, not only the agent that measures: a job with a disk needs it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l uncompressed -d 'Do not compress it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l force -d 'Overwrite the file'
@@ -679,7 +680,7 @@ kexec\t'The running kernel, by kexec; no boot loader is touched'"
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l resume -d 'Experiment that goes on when the candidate is confirmed' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l state -d 'Directory of what undoes it, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l make-initrd -d 'Have mkinitramfs make it'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l panic-when-stuck -d 'Let the candidate panic when it finds a lockup or a thread that waits for ever; costs it some latency'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -l dry-run -d 'Only show what would be written'
@@ -690,7 +691,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from install-once" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l state -d 'Directory of what undoes it, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l confirm -d 'Keep that this boot is the candidate\'s, if it is; then the experiment of --resume goes on'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l unit -d 'Print a systemd unit that confirms the candidate after it has booted; install it yourself'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -l json -d 'Print as JSON'
@@ -698,19 +699,19 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l name -d 'Name in the store [default: from what is fetched]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l sha256 -d 'SHA-256 that the package or tarball must have' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -l json -d 'Print what was fetched as JSON, in the form of `punctual kernel list`'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from fetch" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l fuzz -d 'Let a hunk apply where so many lines of its context differ' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l dry-run -d 'Only try'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l leave-out -d 'Leave out patches that do not apply, and put in the others'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from patch" -l json -d 'Print what became of each patch as JSON'
@@ -729,7 +730,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l fragment -d 'Lay a file with options over it (can be repeated)' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l set -d 'Give an option a value, such as HZ_1000=y (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -s o -l output -d 'Write the configuration to FILE, which must not exist' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l list -d 'List the fragments'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from config" -l json -d 'Print what became of the options as JSON'
@@ -759,7 +760,7 @@ dynamic\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -s j -l jobs -d 'How many compilers run at once [default: one for each CPU]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l build-test -d 'Test whether all of the source compiles, in place of a kernel that is meant to run: takes hours' -r -f -a "allyesconfig\t'Everything built in'
 allmodconfig\t'Everything as modules'"
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l no-ccache -d 'Do not use ccache, which is used where it is installed'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l package -d 'Make Debian packages too (bindeb-pkg)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from build" -l anyway -d 'Build also where options are not as asked'
@@ -773,7 +774,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l base -d 'Where the vendor\'s work starts [default: where the two branches part]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l branch -d 'Name of the new branch [default: punctual/VENDOR]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l worktree -d 'Directory of the worktree, which must not be there [default: beside the kernels of the store]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l continue -d 'Go on after conflicts were resolved in the worktree'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l abort -d 'Give it up: the worktree and the new branch go'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from rebase" -l status -d 'Say how far it is'
@@ -785,7 +786,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l bad -d 'A commit with it' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l oracle -d 'A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 127 bad, 125 cannot be judged, others end the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l log -d 'File that the oracle\'s output is added to [default: kernels/bisect.log of the store]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l trust-ends -d 'Take it for granted that the good one is good and the bad one bad'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from bisect" -l json -d 'Print as JSON'
@@ -807,7 +808,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and not __fish_seen_subcommand_from plan apply run status revert knobs profiles trial boot keep help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
@@ -828,7 +829,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l skip -d 'Not these knobs of the profile (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l explain -d 'Say of each knob what it decides, and what a change costs'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -l json -d 'Print the plan as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help'
@@ -841,7 +842,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l for -d 'Revert by itself after this time, also when the terminal is gone' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l yes -d 'Do what is refused for safety\'s sake'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l atomic -d 'All settings or none: when one cannot be had, put the others back'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan only, as `punctual tune plan` does'
@@ -855,32 +856,32 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l skip -d 'Not these knobs of the profile (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l yes -d 'Do what is refused for safety\'s sake'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -l atomic -d 'All settings or none: when one cannot be had, put the others back'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -l json -d 'Print it as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -l json -d 'Print what was done as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from revert" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -l json -d 'Print them as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from knobs" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from profiles" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l isolate -d 'Keep these CPUs for real-time work, and move all else to the others: profile isolate' -r
@@ -898,7 +899,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l seed -d 'Seed of the random order [default: another one each time]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l allow-console -d 'Let the load printk write to the kernel\'s log and the consoles'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l yes -d 'Do what is refused for safety\'s sake'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -l json -d 'Print the result as JSON'
@@ -907,7 +908,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from trial" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from boot" -f -a "plan" -d 'Show the arguments that a profile wants, which are missing, and which file would have them'
@@ -920,7 +921,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l cpus -d 'CPUs to run on' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l state -d 'Directory of the journal, root\'s alone [default: /var/lib/punctual/tune]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l root -d 'Work on the files of a captured machine in DIR, not on this one' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from keep" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what a profile would change here; change nothing'
@@ -940,7 +941,7 @@ md\t'Markdown with tables, for mail and pull requests'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l svg -d 'Also write every chart as SVG into this directory, made if it does not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l png -d 'Also write every chart as PNG into this directory, made if it does not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l title -d 'Title of the report' -r
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l compare -d 'Take each WHAT as a group of runs and compare it with the first, as `punctual compare` does'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l force -d 'Overwrite files'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -948,10 +949,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -s V -l versio
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -l listen -d 'Address and port; one that other machines reach needs a token, and gets a new one where none is given' -r
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -l token-file -d 'Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -l host -d 'A name that this machine is asked by, beside its addresses and localhost (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand serve" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand serve" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "list" -d 'List the runs, newest first'
@@ -964,14 +965,15 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l name -d 'Only runs of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l tag -d 'Only runs with this tag' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Only the newest N' -r
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l valid -d 'Only valid runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l invalid -d 'Only invalid runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l names -d 'Print only what `runs show` takes: names, ids and `last`, one a line'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l speed -d 'How much faster than it went on' -r
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l json -d 'Print the run record as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -l live -d 'Show the run as it went on, from the progress that was stored, before its figures'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
@@ -993,14 +995,14 @@ events\t'What the run said while it went on'
 spikes\t'The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l bin -d 'Width of the bins of --data distribution [default: the histogram\'s own, a thousandth of the value]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l force -d 'Overwrite the file'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l horizon -d 'How far ahead to look' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l confidence -d 'Confidence of the intervals' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l seed -d 'Seed of the resamples' -r
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from extrapolate" -s V -l version -d 'Print version'
@@ -1020,11 +1022,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l name -d 'Name of the runs, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l note -d 'Remark kept with the runs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l tag -d 'Tag of the runs, by which `compare` groups (can be repeated)' -r
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l json -d 'Print what became of each file as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs, newest first'
@@ -1098,3 +1100,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "extrapolate" -d 'Say what may lie beyond the largest sample of a run: advice, refused where it has no ground'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'
+
+# The runs of the store, where one is wanted.
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from show export extrapolate rm" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -a "(punctual runs list --names 2>/dev/null)" -d 'Run'
