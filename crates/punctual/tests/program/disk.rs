@@ -131,7 +131,8 @@ fn a_file_where_the_store_should_be_is_an_error() {
     let home = Home::new();
     fs::write(home.store(), "not a directory").unwrap();
     let path = home.store().display().to_string();
-    for args in [QUICK.to_vec(), vec!["runs", "list"], vec!["runs", "show"]] {
+    home.run(QUICK).error(1, &[&path, "a file is in the way"]);
+    for args in [["runs", "list"], ["runs", "show"]] {
         home.run(args).error(1, &[&path, "Not a directory"]);
     }
     assert_eq!(fs::read(home.store()).unwrap(), b"not a directory");
