@@ -508,11 +508,11 @@ fn stalled() -> RunItem {
 
 fn maxima(document: &Document) -> Chart {
     let drawings = document.drawings().into_iter();
-    let charts = drawings.filter_map(|drawing| match drawing {
+    let mut charts = drawings.filter_map(|drawing| match drawing {
         Drawing::Chart(chart) if chart.id.ends_with("-maxima") => Some(chart.clone()),
         _ => None,
     });
-    charts.last().unwrap()
+    charts.next_back().unwrap()
 }
 
 #[test]

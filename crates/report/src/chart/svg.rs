@@ -464,7 +464,7 @@ fn row(series: usize) -> f64 {
 
 /// Colour and dashes of a series. What is not valid is dotted.
 fn look(number: usize, series: &Series) -> (&'static str, &'static str) {
-    let look = series.look.unwrap_or(Look::of(number));
+    let look = series.look.unwrap_or_else(|| Look::of(number));
     let colour = COLOUR.get(look.colour).copied();
     let dash = match series.validity {
         Validity::Valid | Validity::Virtual => DASH.get(look.dash).copied(),
