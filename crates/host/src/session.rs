@@ -65,7 +65,7 @@ pub enum SessionError {
     },
     /// The machine-wide record cannot be read, and nothing else says what is changed.
     #[error("read the machine-wide record of what is tuned")]
-    Record(#[source] Box<SessionError>),
+    Record(#[source] Box<Self>),
     /// The machine's files.
     #[error(transparent)]
     Machine(#[from] punctual_sys::SysError),

@@ -495,7 +495,7 @@ mod tests {
         packed.write_all(payload).unwrap();
         let packed = packed.finish().unwrap();
         let mut bytes = 0x1c84_9314_u32.to_be_bytes().to_vec();
-        bytes.extend((packed.len() as u32).to_be_bytes());
+        bytes.extend(u32::try_from(packed.len()).unwrap().to_be_bytes());
         bytes.extend(packed);
         bytes
     }
@@ -516,7 +516,14 @@ mod tests {
         let mut most = vec![0xff; 8];
         most.push(0x7f);
         let sum = [&most[..], &most, &most].concat();
-        let said = read(payload(sum.len() as u32, 3, 1, 1 << 40, &sum)).unwrap_err();
+        let said = read(payload(
+            u32::try_from(sum.len()).unwrap(),
+            3,
+            1,
+            1 << 40,
+            &sum,
+        ))
+        .unwrap_err();
         assert!(matches!(said, ReadHistogramError::Decode { .. }), "{said}");
         for (digits, low, high) in [(6, 1, 9), (3, 1, 1), (3, 1, 0), (3, 0, 9), (u32::MAX, 1, 9)] {
             let said = read(payload(0, digits, low, high, &[]));

@@ -141,7 +141,7 @@ fn advice(rule: &str, survey: &Survey, cpus: &CpuSet) -> TuneAdvice {
                 };
             }
             Err(why) => {
-                obstacle.get_or_insert(format!("{}: {why}", knob_of(setting)));
+                obstacle.get_or_insert_with(|| format!("{}: {why}", knob_of(setting)));
             }
         }
     }

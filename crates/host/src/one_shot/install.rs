@@ -74,7 +74,7 @@ pub enum OneShotError {
         /// The pieces that are left.
         paths: String,
         /// Why it was not installed.
-        source: Box<OneShotError>,
+        source: Box<Self>,
     },
     /// This boot is not the candidate's, or none is installed.
     #[error("{why}")]

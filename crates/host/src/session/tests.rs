@@ -320,7 +320,8 @@ fn a_deleted_record_is_none_either() {
 
 #[test]
 fn a_record_that_is_torn_damaged_or_of_another_boot_is_no_obstacle() {
-    let damage: [fn(&[u8]) -> Vec<u8>; 5] = [
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damage: [Damage; 5] = [
         |whole| whole[..whole.len() - 7].to_vec(),
         |_| Vec::new(),
         |_| b"garbage\n".to_vec(),

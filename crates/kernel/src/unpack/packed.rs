@@ -55,7 +55,10 @@ pub(crate) struct Packed<'a> {
 #[derive(Debug)]
 enum Source {
     Plain(File),
-    Program { command: Command, child: TiedChild },
+    Program {
+        command: Box<Command>,
+        child: TiedChild,
+    },
 }
 
 impl<'a> Packed<'a> {
@@ -99,7 +102,10 @@ impl<'a> Packed<'a> {
         // With our end of its input open it would never end.
         command.stdin(Stdio::null());
         Ok(Self {
-            source: Source::Program { command, child },
+            source: Source::Program {
+                command: Box::new(command),
+                child,
+            },
             packed,
             most: allowance(packed),
             read: 0,

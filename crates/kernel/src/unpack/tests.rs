@@ -26,7 +26,7 @@ fn entry(name: &str, kind: u8, link: &str, content: &[u8]) -> Vec<u8> {
     put(148, b"        ");
     put(156, &[kind]);
     put(157, link.as_bytes());
-    put(257, b"ustar\000");
+    put(257, b"ustar\x0000");
     let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     header.extend_from_slice(content);
@@ -90,7 +90,7 @@ fn listed(root: &Path, at: &Path, all: &mut Vec<String>) {
                 fs::read_link(&path).unwrap().display()
             ));
         } else {
-            let text = fs::read_to_string(&path).unwrap();
+            let text = String::from_utf8(fs::read(&path).unwrap()).unwrap();
             let (mode, time) = (meta.mode() & 0o111, meta.mtime());
             all.push(format!("{name}: {text} {mode:o} {time} {}", meta.nlink()));
         }

@@ -235,8 +235,8 @@ fn peak_check(shares: impl Iterator<Item = f64>) -> Check {
     let (mut count, mut beyond, mut largest) = (0_u32, 0_u32, 0.0_f64);
     for share in shares {
         count += 1;
-        // One that is no number is not below.
-        beyond += u32::from(!(share <= 1.0));
+        // One that is no number is not below either.
+        beyond += u32::from(share.is_nan() || share > 1.0);
         largest = largest.max(share);
     }
     match (count, beyond) {

@@ -96,11 +96,12 @@ pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
         text += &paragraph("", &cite(evidence));
     }
     if let Some(advice) = &verdict.tune {
-        text += &match (&advice.command, &advice.obstacle) {
+        let line = match (&advice.command, &advice.obstacle) {
             (Some(command), _) => format!("{:<10}{}\n", "Command", clean(command)),
             (None, Some(why)) => paragraph("Tune", &format!("not here: {}", clean(why))),
             (None, None) => String::new(),
         };
+        text += &line;
     }
     text
 }
