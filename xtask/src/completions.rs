@@ -105,10 +105,11 @@ fn in_fish(program: &str) -> String {
             true => String::new(),
             false => format!("; and __fish_seen_subcommand_from {}", actions.join(" ")),
         };
-        lines += &format!(
+        let line = format!(
             "complete -c {program} -n \"__fish_{program}_using_subcommand {verb}{below}\" \
              -a \"({program} runs list --names 2>/dev/null)\" -d 'Run'\n"
         );
+        lines += &line;
     }
     lines
 }

@@ -16,7 +16,9 @@ mod kconfig;
 mod values;
 
 pub use check::check;
-pub use configure::{Base, ConfigError, Configured, Wish, configure, read_file, running};
+pub use configure::{
+    Base, ConfigError, Configured, Wish, configure, read_file, read_fragment, running,
+};
 pub(crate) use configure::{hex, joined};
 pub use fragment::{Builtin, Fragment, MODELS, WITH, WITHOUT};
 pub use kconfig::KconfigError;

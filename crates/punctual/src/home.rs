@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "workbench")]
 use punctual_store::StoreError;
 #[cfg(feature = "workbench")]
-use punctual_sys::dir::{Dir, Missing};
+use punctual_sys::{
+    SysRoot,
+    dir::{Dir, Missing},
+};
 
 use crate::error::CliError;
 
@@ -86,7 +89,7 @@ pub(crate) fn elsewhere(home: &Path) -> Option<String> {
 /// Returns the home directory of a user by number, from the file of users.
 #[cfg(feature = "workbench")]
 fn home_of(user: &str) -> Option<PathBuf> {
-    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let users = SysRoot::live().read("/etc/passwd").ok()?;
     let mut users = users
         .lines()
         .map(|line| line.split(':').collect::<Vec<_>>());

@@ -2,6 +2,7 @@
 // Copyright (c) The Punctual developers
 
 //! The inputs of the fuzz targets for run directories, with the targets' own checks.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -279,12 +279,7 @@ fn asked(wish: &Wish) -> Result<(Fragment, Vec<String>), ConfigError> {
         }
     }
     for path in &wish.files {
-        let text = read_text(path)?;
-        let fragment = Fragment::parse(&text).map_err(|source| ConfigError::Odd {
-            path: path.clone(),
-            source,
-        })?;
-        all.add(&fragment);
+        all.add(&read_fragment(path)?);
         names.push(path.display().to_string());
     }
     for set in &wish.set {
@@ -393,6 +388,19 @@ pub fn running(sys: &SysRoot) -> Result<Values, ConfigError> {
 pub fn read_file(path: &Path) -> Result<Values, ConfigError> {
     let text = read_text(path)?;
     Values::parse(&text).map_err(|source| ConfigError::Odd {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads a fragment of a configuration.
+///
+/// # Errors
+///
+/// Fails where the file cannot be read, or is no fragment.
+pub fn read_fragment(path: &Path) -> Result<Fragment, ConfigError> {
+    let text = read_text(path)?;
+    Fragment::parse(&text).map_err(|source| ConfigError::Odd {
         path: path.to_owned(),
         source,
     })

@@ -282,7 +282,7 @@ fn a_damaged_time_in_the_log_is_an_error_and_no_panic() {
     ];
     finish(home.command(args)).fine();
     let log = home.store().join("experiments/fast/log.jsonl");
-    let text = fs::read_to_string(&log).unwrap();
+    let text = String::from_utf8(fs::read(&log).unwrap()).unwrap();
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.contains("finished"))

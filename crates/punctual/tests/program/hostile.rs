@@ -151,7 +151,7 @@ fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
     let page = home.run(["report", end, "--output", "-"]);
     assert!(page.fine().stdout.contains(end), "{page:#?}");
     let record = home.runs_dir().join(id).join("run.json");
-    let text = fs::read_to_string(record).unwrap();
+    let text = String::from_utf8(fs::read(record).unwrap()).unwrap();
     for n in 0..8 {
         let other = format!("{}{n}{}", &id[..10], &id[11..]);
         let dir = home.runs_dir().join(&other);
@@ -162,7 +162,7 @@ fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
     answer.error(1, &["say which: ", "or one of"]).hinted();
     let hint = answer.stderr.split("Hint: ").nth(1).unwrap();
     assert_eq!(hint.matches(end).count(), 5, "{answer:#?}");
-    home.run(["compare", &format!("{}", &id[..13]), "nothing-such"]);
+    home.run(["compare", &id[..13], "nothing-such"]);
 }
 
 /// A run of the store whose files are bombs, each of some kilobytes.
@@ -177,7 +177,7 @@ impl Bombs {
         let home = Home::new();
         let record = home.quick(&["--raw", "--name=bomb"]);
         let run = home.runs_dir().join(record["id"].as_str().unwrap());
-        let record = fs::read_to_string(run.join("run.json")).unwrap();
+        let record = String::from_utf8(fs::read(run.join("run.json")).unwrap()).unwrap();
         Self { home, run, record }
     }
 

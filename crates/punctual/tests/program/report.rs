@@ -354,7 +354,7 @@ fn a_page_of_deadlines_has_distributions_and_the_largest_over_time() {
     }
     // As an older version named the histograms.
     let log = run_dir(&home, "late").join("latency.hlog");
-    let text = fs::read_to_string(&log).unwrap();
+    let text = String::from_utf8(fs::read(&log).unwrap()).unwrap();
     assert!(text.contains("Tag=0/response,") && text.contains("Tag=0/lateness,"));
     let old = text.replace("Tag=0/", "Tag=0-");
     fs::write(&log, old).unwrap();

@@ -69,7 +69,7 @@ fn a_file_that_is_there_is_called_that() {
     let answer = home.run(["runs", "export", "last", "-f", "csv", "-o", file]);
     answer.error(1, &[file, "the file exists already", "--force"]);
     assert!(!answer.stderr.contains("entity"), "{answer:#?}");
-    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
+    assert_eq!(String::from_utf8(fs::read(file).unwrap()).unwrap(), "mine");
 }
 
 #[test]

@@ -83,9 +83,8 @@ pub(super) fn go_on_by(dir: &Path, read: &Read, plan: &Plan) -> Result<State, Cl
 }
 
 fn why_not(snapshot: &Snapshot, read: &Read, plan: &Plan) -> Option<String> {
-    let old = match experiment_of(&snapshot.text, &snapshot.plan) {
-        Ok(old) => old,
-        Err(_) => return Some("its first file cannot be read any more".to_owned()),
+    let Ok(old) = experiment_of(&snapshot.text, &snapshot.plan) else {
+        return Some("its first file cannot be read any more".to_owned());
     };
     let new = read.experiment.clone().only(&plan.measurements);
     let plan = &Plan {

@@ -6,7 +6,6 @@
 //! The configuration of an image lies beside it: `config-RELEASE`, as distributions have it, or `config` in the directory
 //! of a build. Without one nothing is known, and that is no yes.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use punctual_kernel::boot::Image;
@@ -30,7 +29,7 @@ pub(super) fn require(image: &Path, fragment: &str) -> Result<(), CliError> {
     let values = config::read_file(&path).map_err(|err| what().because(err))?;
     let differs = wanted.wanted.iter().filter(|(name, value)| {
         let optional = wanted.if_there.iter().any(|known| known == name);
-        values.value(name) != *value && !(optional && !values.mentions(name))
+        values.value(name) != *value && (!optional || values.mentions(name))
     });
     let differs: Vec<String> = differs
         .map(|(name, value)| format!("{name} is {}, not {value}", values.value(name)))
@@ -39,14 +38,11 @@ pub(super) fn require(image: &Path, fragment: &str) -> Result<(), CliError> {
         return Ok(());
     }
     let more = differs.len().saturating_sub(NAMED);
-    let mut said = differs
-        .into_iter()
-        .take(NAMED)
-        .collect::<Vec<_>>()
-        .join("; ");
+    let mut said: Vec<String> = differs.into_iter().take(NAMED).collect();
     if more > 0 {
-        said.push_str(&format!("; and {more} more"));
+        said.push(format!("and {more} more"));
     }
+    let said = said.join("; ");
     Err(what()
         .because(format!("{}: {said}", path.display()))
         .exiting(Exit::Verdict))
@@ -56,9 +52,9 @@ fn read(word: &str) -> Result<Fragment, CliError> {
     let lists = [WITH, WITHOUT, MODELS];
     let builtin = |list: &'static [Builtin]| list.iter().find(|known| known.name == word);
     if Path::new(word).is_file() {
-        let text = fs::read_to_string(word)
-            .map_err(|err| CliError::failed_to(format!("read {word}")).because(err))?;
-        return Fragment::parse(&text).map_err(|err| CliError::usage(format!("{word}: {err}")));
+        let found = config::read_fragment(Path::new(word));
+        return found
+            .map_err(|err| CliError::usage(format!("config={word}: no fragment")).because(err));
     }
     // `power-management` is in both lists: with it, unless `without-` says otherwise.
     let without = word.strip_prefix("without-");
