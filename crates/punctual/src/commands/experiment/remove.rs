@@ -37,7 +37,14 @@ pub(super) fn run(home: Option<&Path>, args: &ExperimentRmArgs) -> Result<Exit, 
         State::remove(&dir).map_err(|err| {
             CliError::failed_to(format!("remove experiment `{name}`")).because(err)
         })?;
-        let kept = stored(&store, &runs.unwrap_or_default());
+        let Ok(runs) = runs else {
+            // Its log cannot be read, so nobody knows how many there are.
+            remark(&format!(
+                "Removed experiment `{name}`. Its runs stay in the store: `punctual runs list --name {name}`."
+            ));
+            continue;
+        };
+        let kept = stored(&store, &runs);
         if args.runs {
             for run in &kept {
                 store.remove(*run)?;
