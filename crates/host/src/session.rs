@@ -280,7 +280,11 @@ impl Tuner {
             journal.close()?;
             return Ok(Some(report));
         }
-        take_back(journal, &self.access(), &self.sys).map(Some)
+        let report = take_back(journal, &self.access(), &self.sys)?;
+        if report.complete {
+            self.drop_damaged_record()?;
+        }
+        Ok(Some(report))
     }
 
     /// Lists the settings of a session that do not read as it left them: someone else set them.

@@ -185,6 +185,19 @@ impl Tuner {
         }
     }
 
+    /// Moves a record that cannot be read out of the way, once nothing is changed any more.
+    pub(super) fn drop_damaged_record(&self) -> Result<(), SessionError> {
+        // One that cannot even be opened has been remarked on, and is not touched.
+        let Ok(Some(dir)) = self.record() else {
+            return Ok(());
+        };
+        let damaged = matches!(Journal::find(dir), Err(JournalError::Damaged { .. }));
+        match self.record()?.filter(|_| damaged) {
+            Some(dir) => Ok(set_aside(&dir)?),
+            None => Ok(()),
+        }
+    }
+
     /// Reverts where nothing says what is changed: moves a damaged record out of the way.
     pub(super) fn without_record(&self, err: SessionError) -> Result<TuningReport, SessionError> {
         let damaged = matches!(err, SessionError::Journal(JournalError::Damaged { .. }));

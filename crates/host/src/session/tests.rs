@@ -344,6 +344,12 @@ fn a_record_that_is_torn_damaged_or_of_another_boot_is_no_obstacle() {
         changes(&bench.tuner);
         let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
         assert!(report.complete && bench.is_back(), "{number}: {report:#?}");
+        // Nor is it afterwards.
+        assert!(
+            matches!(bench.tuner.left().unwrap(), Left::Nothing),
+            "{number}"
+        );
+        bench.apply().keep();
     }
 }
 

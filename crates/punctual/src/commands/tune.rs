@@ -235,8 +235,9 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
 fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
     place.require_privilege()?;
     let tuner = place.tuner()?;
-    let keeper = match tuner.left()? {
-        Left::Changes(journal) => journal.keeper().cloned(),
+    // What cannot be read is the revert's to say, or to move out of the way.
+    let keeper = match tuner.left() {
+        Ok(Left::Changes(journal)) => journal.keeper().cloned(),
         _ => None,
     };
     let report = tuner.revert(None, PATIENCE)?;
