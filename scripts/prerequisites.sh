@@ -82,6 +82,12 @@ check_gnuplot() {
         without gnuplot "no gnuplot, so no script that plots is tried. Install it: sudo apt-get install gnuplot-nox"
 }
 
+# A checker of charts that shares no code with us unpacks events and samples with it.
+check_zstd() {
+    command -v zstd >/dev/null || apt zstd ||
+        without zstd "no zstd, so no chart is checked against the files of its run. Install it: sudo apt-get install zstd"
+}
+
 check_stress_ng() {
     command -v stress-ng >/dev/null || apt stress-ng ||
         without stress-ng "no stress-ng, so that load is not tried. Install it: sudo apt-get install stress-ng"
@@ -174,6 +180,7 @@ test)
     check_cyclictest
     check_fio
     check_stress_ng
+    check_zstd
     check_gnuplot
     check_chromium
     check_openblas
