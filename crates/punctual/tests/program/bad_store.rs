@@ -178,7 +178,7 @@ fn what_a_record_says_cannot_command_the_terminal() {
     }
     // What the user wrote comes back in the hints and in the first line.
     let answer = home.run(["runs", "show", evil]);
-    answer.error(1, &[safe]);
+    answer.error(2, &[safe]);
 }
 
 #[test]
