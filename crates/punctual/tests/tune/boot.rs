@@ -3,6 +3,7 @@
 
 //! Kernel arguments on a machine of files.
 
+use std::fs;
 use std::process::Stdio;
 
 use crate::common::finish;
@@ -89,7 +90,14 @@ fn a_boot_file_that_someone_changed_is_left_alone() {
     assert_eq!(answer.code(), 4, "{answer:?}");
     assert!(answer.stdout.contains("LEFT ALONE"), "{answer:?}");
     assert_eq!(tree.read(DROP_IN), "# mine now");
+    // What undoes the change is kept, until the file is gone or as it was.
+    tree.tune("boot apply --cpus 3 --yes")
+        .error(1, &["in place already"])
+        .hinted();
+    fs::remove_file(tree.root().join(DROP_IN)).unwrap();
+    tree.tune("boot revert --yes").fine();
     // One that nobody of us made is no more touched.
+    tree.write(DROP_IN, "# mine now");
     tree.tune("boot apply --cpus 3 --yes")
         .error(1, &["is there already"])
         .hinted();
