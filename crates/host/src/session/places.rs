@@ -87,7 +87,8 @@ impl Tuner {
         });
         let record = match record {
             Ok(Found::Session(record)) if self.is_current(&record) => *record,
-            Ok(stale) => return Ok(self.without(stale, own?)),
+            // One of another boot is nobody's, and the next session takes its place.
+            Ok(_) => return Ok(own?),
             Err(err) => return self.in_spite_of(err, own?),
         };
         match own {
@@ -156,18 +157,6 @@ impl Tuner {
                 record.remark(gone(&place));
                 record
             }
-        }
-    }
-
-    /// What is known where the record is of another boot, or there is none.
-    fn without(&self, stale: Found, own: Found) -> Found {
-        match (stale, own) {
-            // Both are history, and end together.
-            (Found::Session(record), Found::Session(own)) if !self.is_current(&own) => {
-                session(own.joined(*record))
-            }
-            (Found::Session(record), Found::Nothing) => Found::Session(record),
-            (_, own) => own,
         }
     }
 
