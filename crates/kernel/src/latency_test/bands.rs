@@ -150,8 +150,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let kernels = ["base", "new"].map(|name| {
             let path = dir.path().join(name);
-            std::fs::write(&path, "").unwrap();
-            Kernel::parse(path.to_str().unwrap()).unwrap()
+            // The head of an ELF file for x86-64 is that of a kernel.
+            let mut elf = vec![0; 64];
+            elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+            elf[18] = 62;
+            std::fs::write(&path, elf).unwrap();
+            Kernel::parse(&format!("{name}={}", path.display())).unwrap()
         });
         let rows = super::super::rows(&kernels, &[]).unwrap();
         let baseline = Baseline::find("base", &rows).unwrap();
