@@ -10,7 +10,7 @@
 //! Tuner::revert()                          what an earlier session left
 //! ```
 //!
-//! What is changed is known in two places, see [`places`].
+//! What is changed is known in two places, see `places`.
 
 mod places;
 

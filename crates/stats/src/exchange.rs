@@ -11,7 +11,7 @@
 //! histogram that was read has the borders of its outermost buckets as extremes, and no clamped
 //! values.
 //!
-//! They are written by the `hdrhistogram` crate and read by [`payload`](crate::payload): no length in a
+//! They are written by the `hdrhistogram` crate and read by `payload`: no length in a
 //! file is believed before as many bytes have come, and a log has limits on what it may unpack to
 //! ([`HlogLimits`]).
 
