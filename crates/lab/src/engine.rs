@@ -358,7 +358,7 @@ const fn wide(lanes: usize) -> f64 {
     lanes as f64
 }
 
-/// Returns how far it is, with so many runs at once.
+/// Returns the progress of the experiment, with up to `lanes` runs at a time.
 fn standing(experiment: &Experiment, state: &State, lanes: usize) -> Standing {
     let plan = state.plan();
     let mut slots: Vec<Slot> = state

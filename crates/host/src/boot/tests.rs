@@ -102,7 +102,7 @@ fn a_file_that_someone_changed_is_left_alone() {
     assert_eq!(reverted.files, [(path.to_owned(), FileUndone::Conflict)]);
     assert!(!reverted.is_complete());
     assert_eq!(bench.file(path).unwrap(), "mine");
-    // It is still known whose it is, and taken back once it is out of the way.
+    // The journal still owns it, and reverts it once the conflict is gone.
     let err = bench.apply().unwrap_err();
     assert!(matches!(err, BootError::InPlace { .. }), "{err}");
     fs::remove_file(bench.sys.full(path)).unwrap();

@@ -124,7 +124,7 @@ impl Places<'_> {
     }
 }
 
-/// Replaces a file: it is there whole, old or new. `like` is whose it is.
+/// Replaces a file atomically. The new file gets the owner and mode of `like`.
 fn place(
     beneath: &mut Beneath,
     file: &Path,

@@ -4,10 +4,9 @@
 //! How long an iteration takes when nothing disturbs it.
 //!
 //! The thread calibrates itself, with its policy and on its CPU, just before it measures: first how
-//! many additions make an iteration of the wanted length, then what so many iterations take. Where that
-//! is not the length that was asked for, because the first reading met the CPU at another speed, the
-//! number is corrected by what was found and tried again. An
-//! iteration is undisturbed if the kernel switched to nobody else during it (`ru_nivcsw` of
+//! many additions make an iteration of the wanted length, then how long such an iteration takes. If that is
+//! not the length that was asked for, because the CPU's speed has changed since, the number of additions is
+//! corrected and tried again. An iteration is undisturbed if the kernel switched to nobody else during it (`ru_nivcsw` of
 //! getrusage(2)); the median of those is what is taken. Between the iterations the thread pauses for
 //! half as long, so that calibrating does not use up what real-time threads may use of a period.
 //!
@@ -122,7 +121,7 @@ fn scaled(additions: u64, wanted: Nanos, took: Nanos) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
 }
 
-/// Tries iterations of so many additions.
+/// Times iterations of the given number of additions.
 fn tried(additions: u64, due: Due, stop: &AtomicBool) -> Calibrated {
     let first = turn(additions);
     let each = first.wall.get().saturating_mul(3) / 2;

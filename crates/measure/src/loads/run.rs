@@ -592,7 +592,7 @@ mod tests {
         }
         let (mut deaths, mut work) = (Vec::new(), 0);
         let mut looks = 0;
-        // Until both are heard of, and somewhat longer: it is told once.
+        // Wait for both, then a little longer: a death must be reported only once.
         while looks < 20 || work == 0 || deaths.is_empty() {
             for report in run.reports() {
                 match report {

@@ -20,7 +20,7 @@ use crate::lines::{Lines, nanos, number};
 use crate::series::{Buckets, MOST_BUCKETS, MOST_THREADS, SourceSeries};
 use crate::{SampleSink, Unit};
 
-/// Samples that are handed on at a time: of so many threads that few are kept.
+/// Samples handed on at a time. Small, because every thread of a log has such a block.
 const BLOCK: usize = 256;
 
 /// One thread so far.
