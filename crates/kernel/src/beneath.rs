@@ -7,18 +7,20 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
-use rustix::io::Errno;
+use punctual_sys::dir::Dir;
+use rustix::fs::{FileType, Gid, Stat, Uid};
+
+/// Mode of a directory that is made on the way.
+const MODE: u32 = 0o755;
 
 /// A directory and what is below it.
 #[derive(Debug)]
 pub(crate) struct Beneath {
-    root: OwnedFd,
+    root: Dir,
     /// The directory that was walked to last: files come by directory.
-    last: Option<(PathBuf, OwnedFd)>,
+    last: Option<(PathBuf, Dir)>,
 }
 
 /// Whether directories on the way are made.
@@ -31,48 +33,40 @@ enum Missing {
 impl Beneath {
     /// Opens the directory, which may be reached by a link: it is the caller's word.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
-            root: rustix::fs::open(path, flags, Mode::empty())?,
+            root: Dir::open(path)?,
             last: None,
         })
     }
 
     /// Returns what is at `path`, which is not followed if it is a link; none where there is nothing.
     pub(crate) fn look(&mut self, path: &Path) -> io::Result<Option<Stat>> {
-        let (above, name) = match self.walk(path, Missing::Refuse) {
-            Ok(found) => found,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(err) => return Err(err),
-        };
-        match rustix::fs::statat(above, &name, AtFlags::SYMLINK_NOFOLLOW) {
+        let found = self
+            .walk(path, Missing::Refuse)
+            .and_then(|(above, name)| above.stat(name));
+        match found {
             Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(err) => Err(err.into()),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(err),
         }
     }
 
     /// Opens a regular file; none where there is nothing.
     pub(crate) fn read(&mut self, path: &Path) -> io::Result<Option<File>> {
-        let Some(stat) = self.look(path)? else {
-            return Ok(None);
-        };
-        if !is(&stat, FileType::RegularFile) {
-            return Err(io::Error::other("it is not a regular file"));
+        let found = self
+            .walk(path, Missing::Refuse)
+            .and_then(|(above, name)| above.file(name));
+        match found {
+            Ok(file) => Ok(Some(file)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(err),
         }
-        let (above, name) = self.walk(path, Missing::Refuse)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(Some(
-            rustix::fs::openat(above, &name, flags, Mode::empty())?.into(),
-        ))
     }
 
     /// Makes a file that is not there yet, and the directories above it.
     pub(crate) fn create(&mut self, path: &Path, mode: u32) -> io::Result<File> {
         let (above, name) = self.walk(path, Missing::Make)?;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(above, &name, flags, Mode::from_raw_mode(mode))?.into())
+        above.new_file_of_mode(name, mode)
     }
 
     /// Makes a directory and those above it; that it is there is fine.
@@ -84,7 +78,7 @@ impl Beneath {
     /// Makes a symbolic link, and the directories above it.
     pub(crate) fn link_to(&mut self, target: &OsStr, path: &Path) -> io::Result<()> {
         let (above, name) = self.walk(path, Missing::Make)?;
-        Ok(rustix::fs::symlinkat(target, above, &name)?)
+        above.make_link(target, name)
     }
 
     /// Makes a second name of a regular file that is there.
@@ -94,29 +88,25 @@ impl Beneath {
             return Err(io::Error::other("it is another name of no regular file"));
         }
         let (old, from) = self.walk(there, Missing::Refuse)?;
-        let old = old.try_clone_to_owned()?;
+        let old = old.try_clone()?;
         let (new, to) = self.walk(path, Missing::Make)?;
-        Ok(rustix::fs::linkat(old, &from, new, &to, AtFlags::empty())?)
+        old.hard_link(from, new, to)
     }
 
     /// Gives a file another name in its directory, in place of what has that name.
     pub(crate) fn rename(&mut self, from: &Path, to: &OsStr) -> io::Result<()> {
         let (above, name) = self.walk(from, Missing::Refuse)?;
-        Ok(rustix::fs::renameat(above, &name, above, to)?)
+        above.rename(name, above, to)
     }
 
     /// Removes what is no directory.
     pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
         let (above, name) = self.walk(path, Missing::Refuse)?;
-        Ok(rustix::fs::unlinkat(above, &name, AtFlags::empty())?)
+        above.remove_file(name)
     }
 
     /// Walks to the directory of `path`, and returns it with the last part.
-    fn walk(
-        &mut self,
-        path: &Path,
-        missing: Missing,
-    ) -> io::Result<(std::os::fd::BorrowedFd<'_>, OsString)> {
+    fn walk(&mut self, path: &Path, missing: Missing) -> io::Result<(&Dir, OsString)> {
         let outside = || io::Error::other("its path leads out of the tree");
         let mut names = Vec::new();
         for part in path.components() {
@@ -129,42 +119,38 @@ impl Beneath {
         let name = names.pop().ok_or_else(outside)?.to_owned();
         let above: PathBuf = names.iter().collect();
         if names.is_empty() {
-            return Ok((self.root.as_fd(), name));
+            return Ok((&self.root, name));
         }
         if self.last.as_ref().is_none_or(|(at, _)| *at != above) {
             let found = descend(&self.root, &names, missing)?;
             self.last = Some((above, found));
         }
         match &self.last {
-            Some((_, fd)) => Ok((fd.as_fd(), name)),
+            Some((_, dir)) => Ok((dir, name)),
             None => Err(outside()),
         }
     }
 }
 
-fn descend(root: &OwnedFd, names: &[&OsStr], missing: Missing) -> io::Result<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+fn descend(root: &Dir, names: &[&OsStr], missing: Missing) -> io::Result<Dir> {
     let mut at = root.try_clone()?;
     for name in names {
-        let open = || rustix::fs::openat(&at, *name, flags, Mode::empty());
-        let next = match open() {
-            Err(Errno::NOENT) if missing == Missing::Make => {
-                rustix::fs::mkdirat(&at, *name, Mode::from_raw_mode(0o755))?;
-                open()
-            }
-            other => other,
+        let next = match missing {
+            Missing::Make => at.make_dir(name, MODE),
+            Missing::Refuse => at.dir(name),
         };
         at = match next {
             Ok(next) => next,
-            Err(Errno::NOTDIR | Errno::LOOP) => {
-                let stat = rustix::fs::statat(&at, *name, AtFlags::SYMLINK_NOFOLLOW)?;
-                let what = match is(&stat, FileType::Symlink) {
-                    true => "is a symbolic link, and what is behind it may be outside",
-                    false => "is not a directory",
+            Err(err) => {
+                let what = match at.stat(name) {
+                    Ok(stat) if is(&stat, FileType::Symlink) => {
+                        "is a symbolic link, and what is behind it may be outside"
+                    }
+                    Ok(stat) if !is(&stat, FileType::Directory) => "is not a directory",
+                    _ => return Err(err),
                 };
                 return Err(io::Error::other(format!("{} {what}", name.display())));
             }
-            Err(err) => return Err(err.into()),
         };
     }
     Ok(at)

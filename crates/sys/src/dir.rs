@@ -81,6 +81,18 @@ impl Dir {
         std::fs::read_link(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
     }
 
+    /// Holds the directory a second time.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE` where too many files are open.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            path: self.path.clone(),
+        })
+    }
+
     /// Opens a directory in this one.
     ///
     /// # Errors
@@ -163,12 +175,47 @@ impl Dir {
     ///
     /// `EEXIST` where anything of this name is, a symbolic link included.
     pub fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.new_file_of_mode(name, 0o644)
+    }
+
+    /// Makes a file that is not there, to write it, with a mode of its own (less the umask).
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::new_file`].
+    pub fn new_file_of_mode(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<File> {
         let name = single(name.as_ref())?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o644);
+        let mode = Mode::from_raw_mode(mode);
         let fd = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode))?;
         Ok(File::from(fd))
+    }
+
+    /// Makes a symbolic link, which no method of this type follows.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST`, `EACCES`, `EROFS`, `ENOSPC`.
+    pub fn make_link(&self, target: &OsStr, name: impl AsRef<OsStr>) -> io::Result<()> {
+        let name = single(name.as_ref())?;
+        Ok(rustix::fs::symlinkat(target, &self.fd, name)?)
+    }
+
+    /// Gives a file of this directory a second name, in `other`. A symbolic link is linked itself.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT`, `EEXIST`, `EXDEV`, `EMLINK`; `EPERM` for a directory.
+    pub fn hard_link(
+        &self,
+        from: impl AsRef<OsStr>,
+        other: &Self,
+        to: impl AsRef<OsStr>,
+    ) -> io::Result<()> {
+        let (from, to) = (single(from.as_ref())?, single(to.as_ref())?);
+        let flags = AtFlags::empty();
+        Ok(rustix::fs::linkat(&self.fd, from, &other.fd, to, flags)?)
     }
 
     /// Reads a regular file of at most `limit` bytes.
