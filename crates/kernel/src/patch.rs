@@ -11,11 +11,13 @@
 //! put back should one of the moves fail.
 
 mod apply;
+mod diff;
 mod series;
 mod swap;
 
 pub use apply::{Limits, apply};
-pub use series::{Patch, Series, SeriesError};
+pub use diff::Patch;
+pub use series::{Series, SeriesError};
 
 use std::io;
 use std::path::PathBuf;

@@ -12,6 +12,7 @@
 //! [`Report::Refused`] instead, which the measurement tells as its own error.
 
 mod available;
+mod check;
 mod child;
 mod compute;
 mod disk;

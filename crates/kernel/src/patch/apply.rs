@@ -14,7 +14,8 @@ use punctual_model::{
 };
 
 use super::PatchError;
-use super::series::{Patch, Series};
+use super::diff::Patch;
+use super::series::Series;
 use super::swap::{above, fault, swap};
 use crate::beneath::Beneath;
 use crate::tool::{Answer, ask, command};

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::diff::Patch;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 
@@ -27,44 +28,6 @@ pub struct Series {
     pub from: PathBuf,
     /// The patches.
     pub patches: Vec<Patch>,
-}
-
-/// What a line of a patch says, where it is no part of a message.
-enum Line<'a> {
-    /// A path of a header, with a time stamp behind it.
-    Path(&'a str),
-    /// A path that git has moved or copied.
-    Renamed(&'a str),
-    /// A line that patch(1) gets, with its end.
-    Kept(&'a [u8]),
-    /// A change that is not text.
-    Binary,
-    /// A header that no hunk follows.
-    Empty,
-}
-
-/// How git says that it has moved or copied a file.
-const RENAMES: [&str; 4] = ["rename from ", "rename to ", "copy from ", "copy to "];
-/// Further lines that git writes in front of hunks.
-const EXTENDED: [&str; 7] = [
-    "index ",
-    "old mode ",
-    "new mode ",
-    "new file mode ",
-    "deleted file mode ",
-    "similarity index ",
-    "dissimilarity index ",
-];
-
-/// One patch.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Patch {
-    /// Name as the series has it.
-    pub name: String,
-    /// Its text.
-    pub text: Vec<u8>,
-    /// How many leading parts of the paths are no part of the tree.
-    pub strip: usize,
 }
 
 /// A series cannot be read.
@@ -205,135 +168,6 @@ impl Series {
         }
         Ok(())
     }
-}
-
-impl Patch {
-    /// Returns the files that it touches, also those that it renames from and to.
-    pub(crate) fn files(&self) -> BTreeSet<String> {
-        let mut files = BTreeSet::new();
-        self.read(&mut |line| match line {
-            Line::Path(path) => files.extend(self.path(path)),
-            // These have no a/ and b/ in front.
-            Line::Renamed(path) => drop(files.insert(path.trim().to_owned())),
-            Line::Kept(_) | Line::Binary | Line::Empty => {}
-        });
-        files
-    }
-
-    /// Requires that all of it is what patch(1) puts in: what it leaves out, it leaves out without a word.
-    fn check(&self) -> Result<(), SeriesError> {
-        let (mut binary, mut empty) = (false, self.files().is_empty());
-        self.read(&mut |line| match line {
-            Line::Binary => binary = true,
-            Line::Empty => empty = true,
-            Line::Path(_) | Line::Renamed(_) | Line::Kept(_) => {}
-        });
-        let name = self.name.clone();
-        match (binary, empty) {
-            (true, _) => Err(SeriesError::Binary { name }),
-            (false, true) => Err(SeriesError::Nothing { name }),
-            (false, false) => Ok(()),
-        }
-    }
-
-    /// Returns its headers and hunks and nothing around them: patch(1) takes lines of a message for an ed script, and
-    /// runs that.
-    pub(crate) fn diffs(&self) -> Vec<u8> {
-        let mut diffs = Vec::new();
-        self.read(&mut |line| {
-            if let Line::Kept(line) = line {
-                diffs.extend_from_slice(line);
-            }
-        });
-        diffs
-    }
-
-    /// Reads it as a unified diff, as git and diff(1) write it.
-    fn read(&self, heard: &mut dyn FnMut(Line<'_>)) {
-        let mut lines = self.text.split_inclusive(|byte| *byte == b'\n').peekable();
-        // Lines that a hunk still has: a removed line may begin with `-- `.
-        let mut left = (0_u64, 0_u64);
-        let mut behind_hunk = false;
-        while let Some(raw) = lines.next() {
-            if left != (0, 0) {
-                match raw.first() {
-                    Some(b'-') => left.0 = left.0.saturating_sub(1),
-                    Some(b'+') => left.1 = left.1.saturating_sub(1),
-                    Some(b'\\') => {}
-                    _ => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
-                }
-                behind_hunk = true;
-                heard(Line::Kept(raw));
-                continue;
-            }
-            // That the file does not end in a newline belongs to the line before.
-            if std::mem::take(&mut behind_hunk) && raw.starts_with(b"\\ ") {
-                heard(Line::Kept(raw));
-                continue;
-            }
-            let line = String::from_utf8_lossy(raw);
-            let line = line.trim_end_matches(['\n', '\r']);
-            if let Some(header) = line.strip_prefix("@@ ") {
-                left = hunk(header).unwrap_or_default();
-                heard(Line::Kept(raw));
-            } else if let Some(path) = line.strip_prefix("--- ") {
-                let Some(next) = lines.next_if(|next| next.starts_with(b"+++ ")) else {
-                    continue;
-                };
-                let other = String::from_utf8_lossy(next.get(4..).unwrap_or_default());
-                heard(Line::Path(path));
-                heard(Line::Path(other.trim_end_matches(['\n', '\r'])));
-                heard(Line::Kept(raw));
-                heard(Line::Kept(next));
-                if !lines.peek().is_some_and(|next| next.starts_with(b"@@ ")) {
-                    heard(Line::Empty);
-                }
-            } else if let Some(path) = RENAMES.iter().find_map(|word| line.strip_prefix(word)) {
-                heard(Line::Renamed(path));
-                heard(Line::Kept(raw));
-            } else if let Some(both) = line.strip_prefix("diff --git ") {
-                // Empty files and changes of mode have no other lines.
-                let mut both = both.split_whitespace();
-                if let (Some(a), Some(b), None) = (both.next(), both.next(), both.next()) {
-                    heard(Line::Path(a));
-                    heard(Line::Path(b));
-                }
-                heard(Line::Kept(raw));
-            } else if line == "GIT binary patch"
-                || (line.starts_with("Binary files ") && line.ends_with(" differ"))
-            {
-                heard(Line::Binary);
-            } else if EXTENDED.iter().any(|word| line.starts_with(word)) {
-                heard(Line::Kept(raw));
-            }
-        }
-    }
-
-    /// Strips a path of a header, without the time stamp behind it; nothing for `/dev/null`.
-    fn path(&self, header: &str) -> Option<String> {
-        let path = header.split('\t').next()?.trim_end();
-        // Without a tab a time stamp follows a blank.
-        let path = path.split(' ').next()?;
-        if path == "/dev/null" {
-            return None;
-        }
-        let mut rest = path;
-        for _ in 0..self.strip {
-            rest = rest.split_once('/')?.1.trim_start_matches('/');
-        }
-        (!rest.is_empty()).then(|| rest.to_owned())
-    }
-}
-
-/// Reads `-12,5 +12,7 @@`: how many lines of the old and of the new file follow.
-fn hunk(header: &str) -> Option<(u64, u64)> {
-    let mut words = header.split_whitespace();
-    let mut count = |sign: char| {
-        let word = words.next()?.strip_prefix(sign)?;
-        word.split_once(',')
-            .map_or(Some(1), |(_, count)| count.parse().ok())
-    };
-    Some((count('-')?, count('+')?))
 }
 
 fn is_tarball(name: &str) -> bool {
@@ -504,24 +338,6 @@ mod tests {
         Series::read(path, scratch, &|| false)
     }
 
-    fn patch(text: &str) -> Patch {
-        Patch {
-            name: "p".to_owned(),
-            text: text.as_bytes().to_vec(),
-            strip: 1,
-        }
-    }
-
-    #[test]
-    fn every_file_that_a_patch_touches_is_found_and_nothing_else() {
-        let text = "From: x\n\n--- not a header\n\n diff\n---\ndiff --git a/a.c b/a.c\n--- a/a.c\t2026-01-01\n+++ b/a.c\n\
-                    @@ -1,2 +1,2 @@\n--- a/no.c\n+++ b/no.c\n x\n\
-                    --- /dev/null\n+++ b/new/n.c\n@@ -0,0 +1 @@\n+x\n\
-                    diff --git a/old b/moved\nrename from old\nrename to moved\n";
-        let files: Vec<String> = patch(text).files().into_iter().collect();
-        assert_eq!(files, ["a.c", "moved", "new/n.c", "old"]);
-    }
-
     #[test]
     fn a_series_file_gives_the_order_and_how_paths_are_stripped() {
         let dir = tempfile::tempdir().unwrap();
@@ -604,17 +420,6 @@ mod tests {
         // What git puts in front of a series is a letter.
         write("v2-0000-cover-letter.patch", "Subject: [PATCH 0/1]\n");
         assert_eq!(read(dir.path(), dir.path()).unwrap().patches.len(), 1);
-    }
-
-    #[test]
-    fn patch_gets_headers_and_hunks_alone() {
-        let text = "From: x\n\n1d\n!touch /tmp/x\n.\n---\n f | 2\ndiff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n\
-                    @@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n2d\n-- \n2.39\n";
-        let diffs = String::from_utf8(patch(text).diffs()).unwrap();
-        assert_eq!(
-            diffs,
-            "diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n"
-        );
     }
 
     #[test]

@@ -10,19 +10,18 @@ use std::sync::{Arc, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use punctual_model::{Bytes, CpuSet, Policy};
+use punctual_model::CpuSet;
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::thread::is_users_own_right;
 use punctual_sys::{SysError, SysRoot, dense};
 
-use super::available::available;
+use super::check::{check_cpus, check_memory, check_real_time, check_right, of};
 use super::program::Program;
 use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
 use super::spec::{LoadKind, LoadSpec};
 use super::{REPORT_EVERY, compute, own, ping, program, sched, tmpfs};
-use crate::program::not_lent;
 
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
@@ -338,80 +337,10 @@ fn enter(settings: &Settings) -> io::Result<()> {
     })
 }
 
-fn of(load: &LoadSpec, err: &io::Error) -> io::Error {
-    io::Error::new(err.kind(), format!("{load}: {err}"))
-}
-
-fn check_cpus(loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
-    for load in loads {
-        let asked = load.settings.cpus.iter().flat_map(CpuSet::iter);
-        let other: CpuSet = asked.filter(|cpu| !allowed.contains(*cpu)).collect();
-        if !other.is_empty() {
-            let what = format!("{load}: CPUs {other} are not among those allowed, {allowed}");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
-    }
-    Ok(())
-}
-
-/// A privilege that comes from our file is for what we do, and not for programs that somebody names: whoever may run
-/// the file could run anything with it.
-fn check_right(loads: &[LoadSpec], is_own_right: impl Fn(Policy) -> bool) -> io::Result<()> {
-    for load in loads.iter().filter(|load| load.is_foreign_program()) {
-        if let Some(policy) = load.settings.policy.filter(|policy| !is_own_right(*policy)) {
-            return Err(of(
-                load,
-                &io::Error::new(io::ErrorKind::Unsupported, not_lent(policy)),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Real-time loads on every CPU leave the machine to nobody where the kernel does not stop them
-/// now and then.
-fn check_real_time(sys: &SysRoot, loads: &[LoadSpec], allowed: &CpuSet) -> io::Result<()> {
-    let of_kernel = |name: &str| sys.fact::<i64>(&format!("/proc/sys/kernel/{name}"));
-    let runtime = of_kernel("sched_rt_runtime_us");
-    let period = of_kernel("sched_rt_period_us");
-    let throttled = matches!((runtime, period), (Some(0..), Some(_))) && runtime < period;
-    let greedy =
-        |load: &&LoadSpec| load.settings.is_real_time() && load.settings.intensity.percent() > 95;
-    let cpus = loads.iter().filter(greedy).map(|load| &load.settings.cpus);
-    let taken: CpuSet = cpus
-        .flat_map(|cpus| cpus.as_ref().unwrap_or(allowed).iter())
-        .collect();
-    if throttled || !allowed.without(&taken).is_empty() || taken.is_empty() {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "real-time loads would take every CPU for good, because real-time throttling is off: \
-         leave them a CPU less with @cpus=LIST, or rest with @intensity=95%",
-    ))
-}
-
-fn check_memory(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::Result<()> {
-    let wanted = loads
-        .iter()
-        .map(|load| load.memory(cpus))
-        .fold(0, u64::saturating_add);
-    match available(sys).map(Bytes::get) {
-        Some(available) if wanted > available / 2 => {
-            let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
-            let what = format!(
-                "the loads want {} MB, and at most half of the {} MB available may be taken",
-                megabytes(wanted),
-                megabytes(available)
-            );
-            Err(io::Error::new(io::ErrorKind::OutOfMemory, what))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use punctual_model::Policy;
+
     use super::*;
 
     fn loads(texts: &[&str]) -> Vec<LoadSpec> {
