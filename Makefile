@@ -47,10 +47,11 @@ build: agent
 	@printf '%s: %s bytes\n' '$(BINARY)' "$$(wc -c <'$(BINARY)')"
 
 # The same sources without the workbench, which the program then holds. It is never unwound, and loaded where it was linked.
+COMPILE_AGENT := RUSTFLAGS='-C target-feature=+crt-static -C relocation-model=static -C force-unwind-tables=no' \
+    $(CARGO) build --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE) --profile
 agent:
 	@scripts/prerequisites.sh build
-	RUSTFLAGS='-C target-feature=+crt-static -C relocation-model=static -C force-unwind-tables=no' \
-	    $(CARGO) build --profile agent --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE)
+	$(COMPILE_AGENT) agent
 	@printf '%s: %s bytes\n' '$(AGENT)' "$$(wc -c <'$(AGENT)')"
 
 # What a first assessment needs, which is there in a third of the time: no agent, no PNG, no Parquet. The program says
@@ -64,8 +65,15 @@ else
 endif
 	$(BINARY) assess
 
+# Guests that boot the whole program as `cargo test` compiles it take minutes each, so they get an agent here too. Most
+# tests wait: more of them at a time than there are CPUs.
+test: export PUNCTUAL_AGENT ?= $(abspath $(TARGET_DIR))/$(TRIPLE)/test-agent/punctual
+test: export RUST_TEST_THREADS ?= 4
 test:
 	@scripts/prerequisites.sh test
+ifeq ($(origin PUNCTUAL_AGENT),undefined)
+	$(COMPILE_AGENT) test-agent
+endif
 	@python='$(abspath $(TARGET_DIR))/venv/bin/python'; \
 	if [ -x "$$python" ]; then PUNCTUAL_PYTHON=$$python; export PUNCTUAL_PYTHON; fi; \
 	echo '$(CARGO) test --workspace'; \
