@@ -154,7 +154,8 @@ pub(crate) fn lasting(time: Nanos) -> String {
     let decimals = usize::from(value < 10.0);
     let tens = [1.0, 10.0][decimals];
     // Less than a millionth over is the error of a division.
-    let up = (value * tens - 1e-6).ceil() / tens;
+    // Plus 0 makes 0 of -0.
+    let up = ((value * tens - 1e-6).ceil() + 0.0) / tens;
     let text = format!("{up:.decimals$}");
     format!("{} {unit}", text.trim_end_matches(".0"))
 }
