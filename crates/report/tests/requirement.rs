@@ -3,9 +3,12 @@
 
 //! What is said of requirements, and on what it rests.
 
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
 mod common;
 
-use std::iter::{once, repeat_n};
+use std::iter::repeat_n;
+use std::slice::from_ref;
 
 use punctual_model::{Misses, Nanos, RequirementBasis, RequirementResult, RunRecord};
 use punctual_report::comparison::require;
@@ -61,10 +64,7 @@ fn contains(text: &str, parts: &[&str]) {
 #[test]
 fn a_pass_names_what_it_is_about_and_what_it_assumes() {
     let clean = run(0, None);
-    let result = of(
-        once(clean.clone()).collect::<Vec<_>>().as_slice(),
-        "p99 <= 100us",
-    );
+    let result = of(from_ref(&clean), "p99 <= 100us");
     assert_eq!(result.rests_on, Some(RequirementBasis::Time));
     assert_eq!((result.effective, result.runs_over), (Some(500), None));
     assert_eq!(result.burst_ns, Some(Nanos::from_millis(100)));
@@ -85,7 +85,7 @@ fn a_pass_names_what_it_is_about_and_what_it_assumes() {
 #[test]
 fn what_cannot_be_claimed_says_how_long_to_measure() {
     let clean = run(0, None);
-    let result = of(&[clean.clone()], "p99.99 <= 100us");
+    let result = of(from_ref(&clean), "p99.99 <= 100us");
     assert_eq!(result.rests_on, None);
     // 29 956 trials of 100 ms, and one for what a run leaves over.
     let time = Nanos::from_millis(2_995_700);
@@ -129,7 +129,7 @@ fn what_the_samples_show_stands_for_the_assumption() {
     let mut waves = run(0, None);
     // 100 000 samples that say as much of their tail as 50: each stands for a second.
     waves.total.tail_effective_samples = Some(50.0);
-    let result = of(&[waves.clone()], "p99 <= 100us");
+    let result = of(from_ref(&waves), "p99 <= 100us");
     assert_eq!(result.effective, Some(50));
     assert_eq!(result.dependence_ns, Some(Nanos::from_secs(1)));
     contains(
@@ -153,7 +153,7 @@ fn a_run_that_does_not_say_when_its_samples_were_taken_is_given_a_millisecond() 
     for series in &mut imported.series {
         series.interval_ns = None;
     }
-    let result = of(&[imported.clone()], "p99 <= 100us");
+    let result = of(from_ref(&imported), "p99 <= 100us");
     assert_eq!(result.effective, Some(500));
     contains(
         &said(imported, result),
@@ -165,7 +165,7 @@ fn a_run_that_does_not_say_when_its_samples_were_taken_is_given_a_millisecond() 
 fn no_share_is_said_to_be_none() {
     let clean = run(0, None);
     for requirement in ["p99 <= 100us", "no sample > 100us in 1000000000000"] {
-        let text = said(clean.clone(), of(&[clean.clone()], requirement));
+        let text = said(clean.clone(), of(from_ref(&clean), requirement));
         assert!(!text.contains(" 0 %") && !text.contains("0 .. 0"), "{text}");
     }
     // Nor in the table of deadlines.

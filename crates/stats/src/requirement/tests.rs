@@ -222,7 +222,7 @@ fn clean_runs_bound_the_share_of_bad_ones() {
     assert!((between.at_most - (1.0 - 0.05_f64.powf(0.2))).abs() < 1e-12);
     // Nobody asks for less than half; then five runs are enough, however short they are.
     let half = parse("p50 <= 50us");
-    let ruled = half.rule_runs(&vec![seen(10, 0).evidence(DEFAULT_BURST_NS); 5]);
+    let ruled = half.rule_runs(&[seen(10, 0).evidence(DEFAULT_BURST_NS); 5]);
     assert_eq!((ruled.ruling, ruled.basis), (Ruling::Pass, Basis::Runs));
     let one_bad = [
         &clean[..4],
