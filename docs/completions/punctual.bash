@@ -683,7 +683,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__assess)
-            opts="-c -D -q -h -V --deadline --require --load --ping-to --ping-rate --allow-console --cpus --duration --json --metrics --metrics-token-file --quiet --home --help --version"
+            opts="-c -D -q -h -V --deadline --require --burst --load --ping-to --ping-rate --allow-console --cpus --duration --json --metrics --metrics-token-file --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -694,6 +694,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -745,7 +749,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --not-worse --effect --require --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
+            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --not-worse --effect --require --burst --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -780,6 +784,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1053,7 +1061,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__results)
-            opts="-m -h -V --metric --equivalence --not-worse --effect --level --require --fail-on --allow-invalid --json --home --help --version"
+            opts="-m -h -V --metric --equivalence --not-worse --effect --level --require --burst --fail-on --allow-invalid --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1084,6 +1092,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3187,7 +3199,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3266,6 +3278,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3497,7 +3513,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3575,6 +3591,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --burst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3635,7 +3655,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__ipc)
-            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3705,6 +3725,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --burst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3765,7 +3789,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3820,6 +3844,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3883,7 +3911,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3930,6 +3958,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3993,7 +4025,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4052,6 +4084,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4115,7 +4151,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4170,6 +4206,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4233,7 +4273,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__pi)
-            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4299,6 +4339,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --burst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --load)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4359,7 +4403,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4414,6 +4458,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4477,7 +4525,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --require --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4580,6 +4628,10 @@ _punctual() {
                     return 0
                     ;;
                 --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --burst)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -43,6 +43,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "runs" -d 'List, s
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l deadline -d 'Judge this deadline, and exit 3 if it was missed [default: a table from 50us to 10ms] (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand assess" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: claims count time by it, not samples' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l load -d 'Measure beside these loads, see `punctual load --help`; each use is a condition of its own [default: the presets kernel and bridgers] (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -115,6 +116,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from wakeup" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -147,6 +149,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from irq" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -186,6 +189,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from ipc" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -218,6 +222,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from pi" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -246,6 +251,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from release" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -274,6 +280,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from linpack" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -315,6 +322,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -354,6 +362,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -390,6 +399,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from deadline" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -419,6 +429,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 off\t'No'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l housekeeping -d 'CPUs of all that is not a measuring thread [default: those not measured, if there are any]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l require -d 'Say whether this is met, such as \'p99.99 <= 50us\' or \'no sample > 100us at 95%\', and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l load -d 'Loads beside the measurement, see `punctual load --help` (comma-separated, can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-to -d 'Host that ping loads flood [default: 127.0.0.2, this one]; another machine needs --ping-rate' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from noise" -l ping-rate -d 'Requests a second that each ping load sends [default: as many as are answered]' -r
@@ -466,6 +477,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalenc
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l not-worse -d 'Show that groups are not worse by this change, in the figures that have a bad direction' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l effect -d 'The smallest change that matters' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l require -d 'Require this of each group, and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
@@ -537,6 +549,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l effect -d 'The smallest change that matters' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l level -d 'Level of all tests together [default: 5%, or the alpha of the file\'s sequential rule]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l require -d 'Require this of each cell, and exit 3 unless it is shown (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'

@@ -16,7 +16,7 @@ use punctual_stats::{
 };
 
 use crate::cyclic::Counts;
-use crate::tally::{BLOCK, Tally, best, together};
+use crate::tally::{BLOCK, Tally, together, worst};
 use crate::worker::Role;
 
 /// Samples in the moving window.
@@ -235,7 +235,8 @@ impl ThreadStats {
                 deadline_ns: Nanos::new(deadline),
                 count,
                 overruns: *overruns,
-                effective: late.effective_samples(),
+                // Of none missed nothing is known of how they would come.
+                effective: late.effective_samples().filter(|_| count + overruns > 0),
             })
             .collect()
     }
@@ -281,7 +282,7 @@ fn add_misses(total: &mut Vec<Misses>, part: &[Misses]) {
     for (sum, misses) in total.iter_mut().zip(part) {
         sum.count += misses.count;
         sum.overruns += misses.overruns;
-        sum.effective = best(sum.effective, misses.effective);
+        sum.effective = worst(sum.effective, misses.effective);
     }
 }
 

@@ -4,6 +4,7 @@
 //! Latencies in, figures with intervals out: what every series of every instrument is made with.
 
 use punctual_model::{Interval, LatencyStep, Series};
+use punctual_stats::dependence::highest;
 use punctual_stats::{
     BatchMeans, Bucket, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval,
     quantile_interval,
@@ -139,16 +140,37 @@ impl Tally {
         self.exceedances.iter().map(of).collect()
     }
 
+    /// Returns the number of independent samples that would say as much about the highest quantile that
+    /// has samples enough beyond it.
+    fn tail_effective(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a count")]
+        let n = self.moments.count() as f64;
+        let tail = highest(&self.exceedances)?;
+        tail.autocorrelation_time().map(|tau| n / tau)
+    }
+
     /// Returns the figures, with intervals of 95 % confidence. What is not a figure of the samples
     /// (thread, CPU, policy, overruns, lost, misses) is left empty.
     pub fn series(&self) -> Series {
-        figures(
+        let figures = figures(
             &self.moments,
             &self.histogram,
             &self.psquare,
             self.effective_samples(),
             &self.effective_by_quantile(),
-        )
+        );
+        Series {
+            tail_effective_samples: self.tail_effective(),
+            ..figures
+        }
+    }
+}
+
+/// Returns the smaller number of independent samples, of those that are known.
+pub(crate) fn worst(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 
@@ -177,13 +199,18 @@ pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Tally>, psquare: &PSq
         .iter()
         .map(|t| t.effective_by_quantile())
         .reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| best(a, b)).collect());
-    figures(
+    let figures = figures(
         &Moments::merged(&moments),
         &histogram,
         psquare,
         effective,
         &by_quantile.unwrap_or_default(),
-    )
+    );
+    let tails = parts.iter().map(|t| t.tail_effective());
+    Series {
+        tail_effective_samples: tails.fold(None, worst),
+        ..figures
+    }
 }
 
 /// Returns the figures of several streams together, without P-square: the order in which their

@@ -23,6 +23,10 @@ pub struct Assessment {
     pub obstacle: Option<String>,
     /// Whether every run is valid.
     pub valid: bool,
+    /// How long a burst of misses is assumed to last at most. Absent where an older program judged,
+    /// which took wake-ups as independent where it saw no miss.
+    #[serde(default)]
+    pub burst_ns: Option<Nanos>,
     /// One verdict a deadline, shortest first.
     pub deadlines: Vec<DeadlineVerdict>,
     /// The runs.
@@ -61,8 +65,12 @@ pub struct MissRate {
     pub missed: u64,
     /// Wake-ups asked for: samples plus overruns.
     pub wakeups: u64,
+    /// Number of independent trials that they are worth: bursts of misses, and threads that wake up
+    /// at the same moments, count once.
+    #[serde(default)]
+    pub trials: Option<u64>,
     /// Upper end of the one-sided 95 % interval of the share of wake-ups that miss
-    /// (Clopper-Pearson on the number of independent wake-ups). Null without wake-ups.
+    /// (Clopper-Pearson on the number of trials). Null without wake-ups.
     pub share_at_most: Option<f64>,
 }
 

@@ -82,7 +82,7 @@ pub use one_shot::{
 pub use option_list::split_options;
 pub use origin::{Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
-pub use requirement::{RequirementResult, RequirementRuling};
+pub use requirement::{RequirementBasis, RequirementResult, RequirementRuling};
 pub use run::{
     Ended, GUEST_RUN_FORMAT, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses,
     NEWEST_RUN_FORMAT, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,

@@ -34,7 +34,8 @@ pub struct RequirementResult {
     /// Whether `above` is exact. Else it is read from a histogram, in whose bucket of `limit_ns` up
     /// to its relative error may be missed.
     pub exact: bool,
-    /// Number of independent wake-ups that say as much. Null without samples.
+    /// Number of independent trials that the wake-ups are worth: bursts of misses, and threads that
+    /// wake up at the same moments, count once. Null without samples.
     pub effective: Option<u64>,
     /// Upper bound of the share that is later, with `confidence`.
     pub share_at_most: Option<f64>,
@@ -46,9 +47,50 @@ pub struct RequirementResult {
     /// Wake-ups with which it would be shown not to be met, if they go on as they did.
     #[serde(default)]
     pub samples_to_fail: Option<u64>,
+    /// Run time in all with which it would be shown to be met, if the runs go on as they did.
+    #[serde(default)]
+    pub time_to_pass_ns: Option<Nanos>,
+    /// Run time in all with which it would be shown not to be met, if the runs go on as they did.
+    #[serde(default)]
+    pub time_to_fail_ns: Option<Nanos>,
+    /// Run time in which the wake-ups were taken, of all runs together.
+    #[serde(default)]
+    pub run_time_ns: Option<Nanos>,
+    /// How long a burst of misses is assumed to last at most. Absent where an older program judged,
+    /// which took wake-ups as independent where it saw no miss.
+    #[serde(default)]
+    pub burst_ns: Option<Nanos>,
+    /// For how long wake-ups were seen to depend on each other, where that is longer than `burst_ns`:
+    /// it stands for it.
+    #[serde(default)]
+    pub dependence_ns: Option<Nanos>,
+    /// What else had to be assumed: an imported run does not say when its samples were taken.
+    #[serde(default)]
+    pub assumed: Option<String>,
+    /// What a pass rests on. Null where it does not pass.
+    #[serde(default)]
+    pub rests_on: Option<RequirementBasis>,
+    /// Runs in which a larger share than allowed was later.
+    #[serde(default)]
+    pub runs_over: Option<u64>,
+    /// Upper bound of the share of further runs like these in which a larger share than allowed is
+    /// later, with `confidence`. Null for one run.
+    #[serde(default)]
+    pub runs_over_at_most: Option<f64>,
     /// Why nothing can be claimed, where it is not for want of wake-ups: the run is invalid.
     #[serde(default)]
     pub obstacle: Option<String>,
+}
+
+/// What a pass rests on, and so what it is about.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RequirementBasis {
+    /// The time that was measured, if bursts are no longer than assumed: a claim about these runs.
+    Time,
+    /// The number of runs without a miss: a claim about all runs like these.
+    Runs,
 }
 
 /// Whether a requirement is met.

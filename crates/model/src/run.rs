@@ -186,6 +186,10 @@ pub struct Series {
     /// Number of independent samples that would say as much about the mean.
     #[serde(default)]
     pub effective_samples: Option<f64>,
+    /// Number of independent samples that would say as much about the highest quantile that has 16
+    /// samples beyond it. Of all threads, that of the thread whose samples depend most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_effective_samples: Option<f64>,
     /// Deadlines that passed while the thread was still late for an earlier one.
     /// This and the next three are null where the source of an imported run does not say.
     pub overruns: Option<u64>,
@@ -217,7 +221,8 @@ pub struct Misses {
     #[serde(default)]
     pub overruns: u64,
     /// Number of independent wake-ups that would say as much about the share: misses come in
-    /// bursts. Null from too few wake-ups.
+    /// bursts. Of all threads, that of the thread whose misses depend most. Null from too few
+    /// wake-ups, and where none was missed: nothing is known of how misses would come.
     #[serde(default)]
     pub effective: Option<f64>,
 }

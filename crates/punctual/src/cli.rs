@@ -36,6 +36,7 @@ pub use self::workbench::*;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use punctual_model::Nanos;
+use punctual_stats::requirement::Requirement;
 
 /// A value of `--dma-latency`
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -116,6 +117,15 @@ pub(crate) fn tags(tags: &[Tag]) -> std::collections::BTreeMap<String, String> {
     tags.iter()
         .map(|tag| (tag.key.clone(), tag.value.clone()))
         .collect()
+}
+
+/// Returns the requirements as they are judged if no burst of misses lasts longer than `burst`.
+pub(crate) fn under(requirements: &[Requirement], burst: Option<Nanos>) -> Vec<Requirement> {
+    let judged = requirements.iter();
+    match burst {
+        Some(burst) => judged.map(|of| of.with_burst(burst.get())).collect(),
+        None => judged.copied().collect(),
+    }
 }
 
 /// A name or note: it is shown in tables, so it has no control characters.

@@ -8,19 +8,31 @@ use punctual_model::{Assessment, Check, Condition, DeadlineVerdict, MissRate, Re
 use punctual_stats::samples_for_bound;
 
 use crate::assessment::CONFIDENCE;
-use crate::text::{digits, span};
+use crate::text::{digits, lasting, span};
 
 /// A rate that users like to ask for.
 const ONE_IN_A_MILLION: f64 = 1e-6;
 
 /// What the bounds and the classes are, behind the table of deadlines.
-pub(crate) const NOTES: [&str; 2] = [
-    "At most: upper bound of the share of wake-ups that miss under the worst condition, with 95 % \
-     confidence, rounded up. Bursts count as fewer independent misses. If no miss was seen, only this \
-     upper bound is known.",
-    "Classes after Bridgers 2015, by the worst condition: 100 %: none missed; 95 %: at most 5 % miss; \
-     soft: more, or too few wake-ups to say. No measurement can certify a deadline as safe.",
-];
+pub(crate) fn notes(assessment: &Assessment) -> [String; 2] {
+    let bursts = match assessment.burst_ns {
+        Some(burst) => format!(
+            "Bursts count as fewer independent misses: once in {} of run time, if none lasts longer \
+             (--burst).",
+            span(burst)
+        ),
+        None => "Bursts count as fewer independent misses where misses were seen.".to_owned(),
+    };
+    [
+        format!(
+            "At most: upper bound of the share of wake-ups that miss under the worst condition, with \
+             95 % confidence, rounded up. {bursts} If no miss was seen, only this upper bound is known."
+        ),
+        "Classes after Bridgers 2015, by the worst condition: 100 %: none missed; 95 %: at most 5 % \
+         miss; soft: more, or too few wake-ups to say. No measurement can certify a deadline as safe."
+            .to_owned(),
+    ]
+}
 
 /// The misses of a deadline under a condition.
 pub(crate) fn rate<'a>(deadline: &'a DeadlineVerdict, condition: &str) -> Option<&'a MissRate> {
@@ -36,7 +48,7 @@ pub(crate) fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
         .reduce(f64::max)
 }
 
-/// Writes an upper bound, rounded up to two digits: `0.0031 %`.
+/// Writes an upper bound, rounded up to two digits: `0.0031 %`. It is never 0, which no measurement shows.
 pub(crate) fn at_most(share: f64) -> String {
     let percents = share * 100.0;
     let decimals = (0..12)
@@ -44,7 +56,10 @@ pub(crate) fn at_most(share: f64) -> String {
         .unwrap_or(12);
     let scale = 10_f64.powi(decimals);
     let decimals = usize::try_from(decimals).unwrap_or(0);
-    format!("{:.decimals$} %", (percents * scale).ceil() / scale)
+    format!(
+        "{:.decimals$} %",
+        (percents * scale).ceil().max(1.0) / scale
+    )
 }
 
 /// The name of a class.
@@ -131,14 +146,26 @@ pub(crate) fn claims(assessment: &Assessment) -> String {
     let Some((kept, bound)) = kept(assessment) else {
         return "none: every deadline in the table was missed.".to_owned();
     };
-    let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE).map_or_else(String::new, |n| {
-        format!(
-            " To claim less than one in a million takes {n} independent wake-ups without a miss."
-        )
-    });
+    let needed = samples_for_bound(ONE_IN_A_MILLION, CONFIDENCE);
+    let (bursts, needed) = match (assessment.burst_ns, needed) {
+        (Some(burst), Some(n)) => (
+            format!(", if no burst of misses lasts longer than {}", span(burst)),
+            format!(
+                " To claim less than one in a million takes {} without a miss under each condition.",
+                lasting(burst.times(n))
+            ),
+        ),
+        (None, Some(n)) => (
+            String::new(),
+            format!(
+                " To claim less than one in a million takes {n} independent wake-ups without a miss."
+            ),
+        ),
+        (_, None) => (String::new(), String::new()),
+    };
     format!(
-        "at most {} of the wake-ups miss {}, one in {:.0}, with 95 % confidence: under these conditions, on \
-         this boot, no more.{needed}",
+        "at most {} of the wake-ups miss {}, one in {:.0}, with 95 % confidence{bursts}: under these \
+         conditions, on this boot, no more.{needed}",
         at_most(bound),
         span(kept.deadline_ns),
         (1.0 / bound).floor(),
@@ -163,7 +190,7 @@ mod tests {
             (0.001, "0.10 %"),
             (0.2301, "24 %"),
             (1.0, "100 %"),
-            (0.0, "0.000000000000 %"),
+            (0.0, "0.000000000001 %"),
         ] {
             assert_eq!(at_most(share), text);
         }

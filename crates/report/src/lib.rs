@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assessment;
+mod bursts;
 pub mod chart;
 mod claims;
 pub mod comparison;

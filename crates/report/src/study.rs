@@ -18,12 +18,13 @@ use punctual_model::{
     Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyJoint, StudyRow,
 };
 use punctual_stats::holm;
+use punctual_stats::requirement::DEFAULT_BURST_NS;
 use punctual_stats::runs::{Options, Question, compare_all};
 
 pub use self::figures::with_derived;
 use crate::assessment::assess;
 use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare, experiment};
-use crate::text::plural;
+use crate::text::{plural, span};
 
 /// The cells of one question: the base first where levels are compared.
 #[derive(Debug)]
@@ -485,13 +486,14 @@ const NAMES_A_CAUSE: Nanos = Nanos::from_millis(3_900);
 
 /// Says which class the runs of each cell reach by each deadline: that of the worst run.
 pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
+    let burst = Nanos::new(DEFAULT_BURST_NS);
     let mut rows = Vec::new();
     for group in &cells.groups {
         let conditions = group.runs.iter().map(|run| Condition {
             name: run.record.id.clone(),
             run: run.record.clone(),
         });
-        for verdict in assess(conditions.collect(), deadlines, None).deadlines {
+        for verdict in assess(conditions.collect(), deadlines, burst, None).deadlines {
             let missed: u64 = verdict.misses.iter().map(|rate| rate.missed).sum();
             let wakeups: u64 = verdict.misses.iter().map(|rate| rate.wakeups).sum();
             let at_most = verdict.misses.iter().filter_map(|rate| rate.share_at_most);
@@ -510,9 +512,11 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
     }
     StudyAnswer {
         rows,
-        conclusion: "the class of each cell is that of its worst run; safe is no class that a measurement can \
-                     give"
-            .to_owned(),
+        conclusion: format!(
+            "the class of each cell is that of its worst run, if no burst of misses lasts longer than {}; no \
+             measurement can certify a deadline as safe",
+            span(burst)
+        ),
         ..StudyAnswer::default()
     }
 }

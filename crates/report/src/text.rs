@@ -22,6 +22,7 @@ mod loads;
 mod nouns;
 mod number;
 mod one_shot;
+mod requirement;
 mod results;
 mod study;
 mod tuning;
@@ -35,7 +36,7 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, method, p_value, requirement, unit as compared_unit,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, method, p_value, unit as compared_unit,
     verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
@@ -53,8 +54,11 @@ pub use latency_test::latency_test;
 pub(crate) use layout::clean;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
-pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span};
+pub(crate) use number::{
+    Missing, difference, digits, lasting, percent, policy, range, share, span, tiny,
+};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub(crate) use requirement::requirement;
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub use tuning::{boot, knobs, plan, trial, tuning};

@@ -10,6 +10,8 @@ use punctual_report::assessment::assess;
 use punctual_report::document::{Block, Document, Material};
 use punctual_report::text;
 
+const BURST: Nanos = Nanos::from_millis(100);
+
 fn condition(name: &str, missed: u64, samples: u64) -> Condition {
     let mut run = common::run();
     run.total.count = samples;
@@ -30,7 +32,9 @@ fn class_of(idle: (u64, u64), loaded: (u64, u64)) -> Option<RealTimeClass> {
         condition("idle", idle.0, idle.1),
         condition("loaded", loaded.0, loaded.1),
     ];
-    assess(conditions, &[Nanos::from_micros(100)], None).deadlines[0].class
+    // The wake-ups are the trials: what is asked here is how classes follow from counts.
+    let burst = Nanos::from_millis(1);
+    assess(conditions, &[Nanos::from_micros(100)], burst, None).deadlines[0].class
 }
 
 #[test]
@@ -57,7 +61,7 @@ fn a_share_within_five_percent_is_not_enough_from_few_samples() {
 fn no_samples_and_uncounted_deadlines_have_no_class() {
     assert_eq!(class_of((0, 0), (0, 0)), None);
     let other = Nanos::from_micros(50);
-    let verdicts = assess(vec![condition("idle", 0, 9)], &[other], None);
+    let verdicts = assess(vec![condition("idle", 0, 9)], &[other], BURST, None);
     assert_eq!(verdicts.deadlines[0].class, None);
     assert!(verdicts.deadlines[0].misses.is_empty());
 }
@@ -69,7 +73,7 @@ fn the_text_says_first_what_cannot_be_believed() {
     loaded.run.valid = false;
     let obstacle = Some("SCHED_FIFO is not permitted".to_owned());
     let deadline = [Nanos::from_micros(100)];
-    let text = text::assessment(&assess(vec![idle, loaded], &deadline, obstacle));
+    let text = text::assessment(&assess(vec![idle, loaded], &deadline, BURST, obstacle));
     let mut lines = text.lines();
     let first = lines.next().unwrap();
     assert!(first.starts_with("NOT a real-time measurement"), "{text}");
@@ -85,7 +89,7 @@ fn the_text_says_first_what_cannot_be_believed() {
 #[test]
 fn safe_is_never_claimed() {
     let conditions = vec![condition("idle", 0, 10_000_000)];
-    let text = text::assessment(&assess(conditions, &[Nanos::from_micros(100)], None));
+    let text = text::assessment(&assess(conditions, &[Nanos::from_micros(100)], BURST, None));
     assert!(!text.to_lowercase().contains("is safe"), "{text}");
     assert!(text.contains("100 %"), "{text}");
 }
@@ -102,7 +106,7 @@ fn page_and_terminal_say_the_same_of_an_assessment() {
             condition("idle", misses.0, 1_000),
             condition("loaded", misses.1, 40_000),
         ];
-        let assessment = assess(conditions, &[Nanos::from_micros(100)], None);
+        let assessment = assess(conditions, &[Nanos::from_micros(100)], BURST, None);
         let text = words(&text::assessment(&assessment));
         let document = Document::new(&Material {
             assessments: vec![assessment.clone()],
@@ -140,4 +144,43 @@ fn page_and_terminal_say_the_same_of_an_assessment() {
             assert!(written >= 100.0 * rate.share_at_most.unwrap(), "{row:?}");
         }
     }
+}
+
+#[test]
+fn a_table_without_a_miss_counts_bursts_of_run_time_and_not_wake_ups() {
+    // Two threads for 50 s: 100 000 wake-ups used to bound the share by 0.003 %.
+    let conditions = vec![condition("idle", 0, 100_000)];
+    let assessment = assess(conditions, &[Nanos::from_micros(100)], BURST, None);
+    let rate = &assessment.deadlines[0].misses[0];
+    assert_eq!(rate.trials, Some(500));
+    let bound = 1.0 - 0.05_f64.powf(1.0 / 500.0);
+    assert!((rate.share_at_most.unwrap() - bound).abs() < 1e-12);
+    let text = words(&text::assessment(&assessment));
+    for part in [
+        "at most 0.60 % of the wake-ups miss 100 µs",
+        "if no burst of misses lasts longer than 100 ms",
+        "takes 3.5 days without a miss",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_thread_whose_misses_depend_most_decides_for_all() {
+    let mut condition = condition("idle", 100, 100_000);
+    let misses = condition.run.total.misses.clone();
+    for (series, (count, effective)) in condition
+        .run
+        .series
+        .iter_mut()
+        .zip([(0, 50_000.0), (100, 50.0)])
+    {
+        series.misses = misses.clone();
+        series.misses[0].count = count;
+        series.misses[0].effective = Some(effective);
+    }
+    // As an older program wrote it: the thread that never missed said most.
+    condition.run.total.misses[0].effective = Some(50_000.0);
+    let assessment = assess(vec![condition], &[Nanos::from_micros(100)], BURST, None);
+    assert_eq!(assessment.deadlines[0].misses[0].trials, Some(50));
 }

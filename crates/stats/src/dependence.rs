@@ -106,10 +106,23 @@ impl Exceedances {
         self.indicator.autocorrelation_time()
     }
 
+    /// The number of samples above the threshold that were followed.
+    pub fn above(&self) -> f64 {
+        let moments = self.indicator.moments();
+        moments.mean().unwrap_or(0.0) * moments.count() as f64
+    }
+
     /// The number of independent samples that would say as much; `None` as for
     /// [`autocorrelation_time`](Self::autocorrelation_time).
     pub fn effective_samples(&self) -> Option<f64> {
         self.autocorrelation_time()
             .map(|tau| self.count as f64 / tau)
     }
+}
+
+/// The last, of quantiles in ascending order, above which enough samples were followed to tell how they
+/// depend on each other.
+pub fn highest(quantiles: &[Exceedances]) -> Option<&Exceedances> {
+    let mut from_above = quantiles.iter().rev();
+    from_above.find(|of| of.above() >= SETTLED && of.autocorrelation_time().is_some())
 }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
+use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
 use punctual_stats::runs::{
     Direction, IntervalMethod, Margin, Options, Outcome, Question, Verdict, compare, detectable,
     runs_to_detect,
@@ -66,6 +67,23 @@ fn bounds_md() {
     close(high, 0.6525, 5e-5);
     assert_eq!(samples_for_bound(1e-4, 0.95), Some(29_956));
     assert_eq!(samples_for_bound(1e-6, 0.95), Some(2_995_731));
+    assert_eq!(samples_for_bound(0.01, 0.95), Some(299));
+    // Two threads at 1 ms for 60 s.
+    let seen = Seen {
+        samples: 120_000,
+        above: 0,
+        of_one_thread: 60_000,
+        time_ns: 60e9,
+        dependence_ns: 0.0,
+    };
+    let bound = |burst| seen.evidence(burst).share_at_most(0.95);
+    assert_eq!(seen.evidence(DEFAULT_BURST_NS).trials(), 600);
+    close(bound(DEFAULT_BURST_NS), 0.004_98, 5e-6);
+    close(bound(1_000_000), 0.000_05, 1e-6);
+    let bad = |runs| exceedance_upper_bound(0, runs, 0.95).unwrap();
+    close(bad(5), 0.45, 1e-3);
+    close(bad(30), 0.095, 1e-4);
+    assert!(bad(29) <= 0.1 && bad(28) > 0.1);
 }
 
 const BEFORE: [f64; 5] = [50.1, 51.3, 49.8, 50.7, 50.9];

@@ -59,7 +59,8 @@ impl Late {
             effective: self
                 .indicator
                 .as_ref()
-                .and_then(Exceedances::effective_samples),
+                .and_then(Exceedances::effective_samples)
+                .filter(|_| self.count + self.skipped > 0),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! From what the threads did to figures, findings and checks.
 
 use punctual_model::{Better, Check, Figure, Finding, Nanos, Series};
+use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
 
 use super::calibrate::{self, Calibrated};
 use super::neighbours::Waiting;
@@ -146,7 +147,18 @@ fn figures(
     let misses = watched.late.misses(calibrated.deadline);
     let releases = done.worked.iterations + misses.overruns;
     let seconds = (done.worked.end - done.worked.begin).as_secs_f64();
-    let share = share_interval(misses.all(), releases, misses.effective);
+    let time_ns = (done.worked.end - done.worked.begin).get() as f64;
+    let seen = Seen {
+        samples: releases,
+        above: misses.all(),
+        of_one_thread: releases,
+        time_ns,
+        dependence_ns: misses
+            .effective
+            .map_or(0.0, |effective| time_ns / effective),
+    };
+    let trials = seen.evidence(DEFAULT_BURST_NS).effective;
+    let share = share_interval(misses.all(), releases, Some(trials));
     let (missed, all) = (misses.all() as f64, releases as f64);
     let rate = (seconds > 0.0).then_some(all / seconds);
     let quiet = calibrated.quiet > 0;

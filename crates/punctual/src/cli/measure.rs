@@ -250,6 +250,11 @@ pub struct CommonArgs {
     #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
     pub require: Vec<Requirement>,
 
+    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
+    /// by it, not samples [default: 100ms]
+    #[arg(long, value_name = "TIME", requires = "require", help_heading = "End")]
+    pub burst: Option<Nanos>,
+
     /// Loads beside the measurement
     #[command(flatten)]
     pub loads: LoadOptions,

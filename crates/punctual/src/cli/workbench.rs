@@ -146,6 +146,11 @@ pub struct AssessArgs {
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
 
+    /// How long a burst of misses may last, which no run can tell that saw none: claims count time by it,
+    /// not samples
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub burst: Nanos,
+
     /// Measure beside these loads, see `punctual load --help`; each use is a condition of its own
     /// [default: the presets kernel and bridgers] (comma-separated, can be repeated)
     #[arg(long, value_name = "LOAD", help_heading = "Loads")]

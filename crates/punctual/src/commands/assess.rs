@@ -19,7 +19,7 @@ use punctual_sys::{SysRoot, sched};
 
 use self::beside::Beside;
 use super::measure::{self, plan};
-use crate::cli::AssessArgs;
+use crate::cli::{self, AssessArgs};
 use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
@@ -98,7 +98,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             name: Some(format!("assess {name}")),
             note: None,
             tags: BTreeMap::new(),
-            requirements: args.require.clone(),
+            requirements: cli::under(&args.require, Some(args.burst)),
             loads,
             metrics: metrics.clone(),
             insist_on_mlock: false,
@@ -119,7 +119,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
     view.clear();
     let interrupted = stop.is_set();
-    let assessment = assess(conditions, &spec.deadlines_ns, obstacle);
+    let assessment = assess(conditions, &spec.deadlines_ns, args.burst, obstacle);
     show(&assessment, args.json).map_err(|err| {
         let ids: Vec<&str> = assessment
             .conditions

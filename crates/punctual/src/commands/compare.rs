@@ -13,7 +13,7 @@ use punctual_report::text;
 use punctual_stats::runs::{IntervalMethod, Margin, Options};
 use punctual_store::Store;
 
-use crate::cli::{CompareArgs, CompareDirection, CompareInterval, FailOn, Percent};
+use crate::cli::{self, CompareArgs, CompareDirection, CompareInterval, FailOn, Percent};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
@@ -99,7 +99,7 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
     let asked = Asked {
         metrics,
         options: options(args),
-        requirements: args.require.clone(),
+        requirements: cli::under(&args.require, args.burst),
         in_blocks: !args.unpaired,
     };
     compared(groups, &asked)

@@ -87,7 +87,7 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         name: common.name.clone(),
         note: common.note.clone(),
         tags: cli::tags(&common.tag),
-        requirements: common.require.clone(),
+        requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
         metrics: Metrics::of(&common.metrics, "wakeup", common.name.as_deref())?,
         insist_on_mlock: common.mlock.is_some(),

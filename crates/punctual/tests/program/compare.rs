@@ -479,12 +479,15 @@ fn a_requirement_passes_fails_or_cannot_be_claimed() {
         }
         all
     };
-    let ruled = |count: u64, above: u64, requirement: &str| {
+    let ruled = |count: u64, above: u64, requirement: &str, burst: &str| {
         let dir = bench.home.dir().join(format!("of-{count}-{above}"));
         for group in ["a", "b"] {
             for run in with(count, above) {
                 let mut record = bench.record(&run);
                 record["tags"] = json!({});
+                // One thread at 1 ms.
+                record["series"] = json!([]);
+                record["duration_ns"] = json!(count * 1_000_000);
                 record["total"]["count"] = json!(count);
                 record["total"]["overruns"] = json!(0);
                 record["total"]["misses"] =
@@ -497,23 +500,34 @@ fn a_requirement_passes_fails_or_cannot_be_claimed() {
         let [a, b] = ["a", "b"].map(|group| dir.join(group).display().to_string());
         let answer = bench
             .home
-            .run(["compare", "--json", "--require", requirement, &a, &b]);
+            .run(["compare", "--json", "--require", requirement, burst, &a, &b]);
         let result = answer.json()["requirements"][0]["result"].clone();
         let code = answer.code();
         fs::remove_dir_all(&dir).unwrap();
         (code, result)
     };
-    let (code, pass) = ruled(100_000, 0, "p99.99 <= 100us");
+    let (code, pass) = ruled(100_000, 0, "p99.99 <= 100us", "--burst=1ms");
     assert_eq!((code, &pass["ruling"]), (0, &json!("pass")), "{pass}");
     assert_eq!(pass["samples"], 600_000);
-    let (code, fail) = ruled(100_000, 1_000, "p99.99 <= 100us");
+    let (code, fail) = ruled(100_000, 1_000, "p99.99 <= 100us", "--burst=1ms");
     assert_eq!((code, &fail["ruling"]), (3, &json!("fail")), "{fail}");
-    let (code, seen) = ruled(100_000, 1, "no sample > 100us");
+    let (code, seen) = ruled(100_000, 1, "no sample > 100us", "--burst=1ms");
     assert_eq!((code, &seen["ruling"]), (3, &json!("fail")), "{seen}");
-    let (code, few) = ruled(1_000, 0, "p99.99 <= 100us");
+    let (code, few) = ruled(1_000, 0, "p99.99 <= 100us", "--burst=1ms");
     assert_eq!((code, &few["ruling"]), (3, &json!("unclaimed")), "{few}");
     // Wilks: 29 956 samples without one above show 99.99 % with 95 %.
     assert_eq!(few["samples_to_pass"], 29_956);
+    // Bursts of 100 ms, which is the default, are another matter: 600 s are 6000 trials.
+    let (code, by_time) = ruled(100_000, 0, "p99.99 <= 100us", "--burst=100ms");
+    assert_eq!(
+        (code, &by_time["effective"]),
+        (3, &json!(6_000)),
+        "{by_time}"
+    );
+    assert_eq!(by_time["time_to_pass_ns"], 2_995_700_000_000_u64);
+    let (code, these) = ruled(100_000, 0, "p99.9 <= 100us", "--burst=100ms");
+    assert_eq!((code, &these["rests_on"]), (0, &json!("time")), "{these}");
+    assert!(these["runs_over_at_most"].as_f64() > Some(0.3), "{these}");
 }
 
 #[test]

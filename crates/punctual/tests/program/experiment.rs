@@ -480,7 +480,8 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
     // A requirement is asked of every cell: ten samples of three blocks are enough for one in two.
     let require = |requirement: &str| {
         let requirement = format!("--require={requirement}");
-        home.run(["experiment", "results", "fast", "--json", &requirement])
+        let asked = ["experiment", "results", "fast", "--json", "--burst=1us"];
+        home.run(asked.iter().chain(&[requirement.as_str()]))
     };
     for (requirement, ruling) in [
         ("no sample > 100s in 2", "pass"),
@@ -497,10 +498,16 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
         let code = if ruling == "pass" { 0 } else { 3 };
         assert_eq!(answer.code(), code, "{requirement}: {answer:#?}");
     }
-    let text = home.run(["experiment", "results", "fast", "--require=p99.99 <= 100s"]);
+    let text = home.run([
+        "experiment",
+        "results",
+        "fast",
+        "--require=p99.99 <= 100s",
+        "--burst=1us",
+    ]);
     let said = text.stdout.replace("\n ", " ");
     assert!(
-        said.contains("p99.99 <= 100s") && said.contains("29956"),
+        said.contains("p99.99 <= 100s") && said.contains("shows that it is met"),
         "{said}"
     );
     let tagged = home.run(["runs", "list", "--tag", "mlock=on", "--json"]);

@@ -3,11 +3,14 @@
 
 //! Requirements on runs.
 
-use punctual_model::{Check, Nanos, RequirementResult, RequirementRuling, RunRecord};
-use punctual_stats::requirement::{Evidence, Requirement, Ruling, Wanting};
-use punctual_stats::{LatencyHistogram, float};
+use punctual_model::{
+    Check, Nanos, RequirementBasis, RequirementResult, RequirementRuling, RunRecord,
+};
+use punctual_stats::LatencyHistogram;
+use punctual_stats::requirement::{Basis, Effort, Evidence, Requirement, Ruling, Wanting};
 
 use super::metric::above;
+use crate::bursts::{self, SeenOf};
 
 /// Says what runs together allow to be said of a requirement. Each run comes with the histogram of
 /// all its samples, where there is one.
@@ -19,14 +22,17 @@ pub fn require<'a>(
     runs: impl Iterator<Item = (&'a RunRecord, Option<&'a LatencyHistogram>)> + Clone,
 ) -> RequirementResult {
     let limit = Nanos::new(requirement.limit_ns);
-    let evidence: Vec<Option<(Evidence, bool)>> = runs
+    let found: Vec<Option<(SeenOf, bool)>> = runs
         .clone()
-        .map(|(run, histogram)| evidence(run, histogram, limit))
+        .map(|(run, histogram)| seen(run, histogram, limit))
         .collect();
-    let known: Vec<Evidence> = evidence.iter().flatten().map(|known| known.0).collect();
-    let pooled = Evidence::pooled(&known);
-    let ruled = requirement.rule(&pooled);
-    let obstacle = obstacle(runs, &evidence);
+    let known = || found.iter().flatten().map(|(of, _)| of);
+    let evidence: Vec<Evidence> = known()
+        .map(|of| of.seen.evidence(requirement.burst_ns))
+        .collect();
+    let pooled = Evidence::pooled(&evidence);
+    let ruled = requirement.rule_runs(&evidence);
+    let obstacle = obstacle(runs, &found);
     let (ruling, wanting) = match (&obstacle, ruled.ruling) {
         (Some(_), _) => (RequirementRuling::Unclaimed, None),
         (None, Ruling::Pass) => (RequirementRuling::Pass, None),
@@ -34,69 +40,82 @@ pub fn require<'a>(
         (None, Ruling::Unclaimed(wanting)) => (RequirementRuling::Unclaimed, Some(wanting)),
     };
     let any = pooled.samples > 0;
+    let effort = |of: fn(Wanting) -> Option<Effort>| wanting.and_then(of);
+    let pass = effort(|wanting| match wanting {
+        Wanting::ToPass(effort) => Some(effort),
+        _ => None,
+    });
+    let fail = effort(|wanting| match wanting {
+        Wanting::ToFail(effort) => Some(effort),
+        _ => None,
+    });
+    let time = |effort: Option<Effort>| effort.and_then(|e| e.time_ns).map(Nanos::new);
+    let dependence = known().map(|of| of.seen.dependence_ns).fold(0.0, f64::max);
     RequirementResult {
         requirement: requirement.to_string(),
         ruling,
         limit_ns: limit,
         share_allowed: requirement.share(),
         confidence: requirement.confidence,
-        runs: evidence.len() as u64,
+        runs: found.len() as u64,
         samples: pooled.samples,
         above: pooled.above,
-        exact: evidence.iter().flatten().all(|known| known.1),
+        exact: found.iter().flatten().all(|known| known.1),
         effective: any.then_some(ruled.effective),
         share_at_most: any.then_some(ruled.share_at_most),
         share_at_least: any.then_some(ruled.share_at_least),
-        samples_to_pass: match wanting {
-            Some(Wanting::ToPass(n)) => Some(n),
-            _ => None,
-        },
-        samples_to_fail: match wanting {
-            Some(Wanting::ToFail(n)) => Some(n),
-            _ => None,
-        },
+        samples_to_pass: pass.map(|effort| effort.samples),
+        samples_to_fail: fail.map(|effort| effort.samples),
+        time_to_pass_ns: time(pass),
+        time_to_fail_ns: time(fail),
+        run_time_ns: (pooled.time_ns > 0.0).then(|| nanos(pooled.time_ns)),
+        burst_ns: Some(Nanos::new(requirement.burst_ns)),
+        dependence_ns: Some(nanos(dependence)).filter(|seen| seen.get() > requirement.burst_ns),
+        assumed: known().find_map(|of| of.assumed.clone()),
+        rests_on: (ruling == RequirementRuling::Pass).then_some(match ruled.basis {
+            Basis::Time => RequirementBasis::Time,
+            Basis::Runs => RequirementBasis::Runs,
+        }),
+        runs_over: any.then_some(ruled.runs).flatten().map(|runs| runs.over),
+        runs_over_at_most: any.then_some(ruled.runs).flatten().map(|runs| runs.at_most),
         obstacle,
     }
 }
 
-/// What a run knows of wake-ups later than `limit`, and whether that is exact.
-fn evidence(
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time above 0, which saturates"
+)]
+const fn nanos(ns: f64) -> Nanos {
+    Nanos::new(ns as u64)
+}
+
+/// What a run saw of wake-ups later than `limit`, and whether that is exact.
+fn seen(
     run: &RunRecord,
     histogram: Option<&LatencyHistogram>,
     limit: Nanos,
-) -> Option<(Evidence, bool)> {
+) -> Option<(SeenOf, bool)> {
     let total = &run.total;
     if let Some(counted) = total.misses.iter().find(|m| m.deadline_ns == limit) {
         let samples = total.count + total.overruns.unwrap_or(0);
-        let evidence = Evidence {
-            samples,
-            above: counted.all(),
-            effective: counted.effective.unwrap_or_else(|| float(samples)),
-        };
-        return Some((evidence, true));
+        return Some((bursts::seen(run, Some(limit), counted.all(), samples), true));
     }
     let histogram = histogram?;
-    let samples = histogram.count();
-    // How the samples above this time depend on each other was not followed; how all do was.
-    let worth = total
-        .effective_samples
-        .filter(|_| total.count > 0)
-        .map_or(1.0, |effective| effective / float(total.count));
-    let evidence = Evidence {
-        samples,
-        above: above(histogram, limit),
-        effective: float(samples) * worth.min(1.0),
-    };
+    // How the samples above this time depend on each other was not followed; how those of the tail
+    // do was.
+    let of = bursts::seen(run, None, above(histogram, limit), histogram.count());
     // Buckets are single nanoseconds up to here.
-    Some((evidence, limit.get() < 2_048))
+    Some((of, limit.get() < 2_048))
 }
 
 /// Why nothing can be claimed, whatever the counts are.
 fn obstacle<'a>(
     runs: impl Iterator<Item = (&'a RunRecord, Option<&'a LatencyHistogram>)>,
-    evidence: &[Option<(Evidence, bool)>],
+    found: &[Option<(SeenOf, bool)>],
 ) -> Option<String> {
-    if evidence.is_empty() {
+    if found.is_empty() {
         return Some("there is no run".to_owned());
     }
     let (mut invalid, mut all) = (0, 0);
@@ -112,7 +131,7 @@ fn obstacle<'a>(
             format!("{invalid} of {all} runs are invalid")
         });
     }
-    let unknown = evidence.iter().filter(|known| known.is_none()).count();
+    let unknown = found.iter().filter(|known| known.is_none()).count();
     (unknown > 0).then(|| {
         format!("{unknown} of {all} runs have neither counted this time as a deadline nor kept a histogram")
     })

@@ -14,6 +14,7 @@ use punctual_model::{CheckStatus, Figure, Nanos, RequirementRuling, RunRecord};
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Reason, Tone};
 use crate::chart::Validity;
+use crate::claims::at_most;
 use crate::text::{VIRTUAL, digits, events_of, percent, share, span};
 use crate::times::Times;
 
@@ -80,12 +81,19 @@ fn deadlines(run: &RunRecord, name: &str) -> Option<(String, Vec<KeyFigure>)> {
         1 => String::new(),
         n => format!(" in the worst of {n} threads"),
     };
-    let sentence = format!(
-        "{name}: {missed} of {} ({}) missed the deadline of {}{thread}.",
-        counted(worst.count, "iteration"),
-        share(missed, worst.count)?,
-        span(deadline)
-    );
+    let all = counted(worst.count, "iteration");
+    let due = format!("missed the deadline of {}{thread}", span(deadline));
+    let sentence = match (missed, worst.interval) {
+        (0, Some(interval)) => format!(
+            "{name}: none of {all} {due}; with {} confidence at most {} do.",
+            percent(interval.confidence),
+            at_most(interval.high)
+        ),
+        _ => format!(
+            "{name}: {missed} of {all} ({}) {due}.",
+            share(missed, worst.count)?
+        ),
+    };
     let mut figures: Vec<KeyFigure> = [Some(worst), of("misses_per_second")]
         .into_iter()
         .flatten()

@@ -225,7 +225,7 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
         row.push(worst.map_or_else(|| "-".to_owned(), claims::at_most));
         table.rows.push(row);
     }
-    table.notes.extend(claims::NOTES.map(str::to_owned));
+    table.notes.extend(claims::notes(assessment));
     let chart = Chart {
         id: ids.make("assessment-deadlines"),
         title: "Share of wake-ups that miss a deadline, at most".to_owned(),

@@ -8,9 +8,10 @@ use punctual_model::Series;
 use super::named::{counted, micros};
 use super::runs::Named;
 use super::{Block, Ids, Part, RunItem, Table};
+use crate::bursts;
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
-use crate::text::{bounded_quantile, events_of, percent, quantity_of, share, span};
+use crate::text::{bounded_quantile, events_of, percent, quantity_of, span};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
@@ -409,10 +410,17 @@ pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
                     misses.count.to_string(),
                     misses.overruns.to_string(),
                     all.to_string(),
-                    share(misses.all(), all).unwrap_or_default(),
+                    bursts::missed(record, series, misses).unwrap_or_default(),
                 ]);
             }
         }
+    }
+    let mut cells = table.rows.iter().flatten();
+    if cells.any(|cell| cell.starts_with("<=")) {
+        let mut notes: Vec<String> = runs.iter().map(|run| bursts::note(run.record())).collect();
+        notes.sort_unstable();
+        notes.dedup();
+        table.notes.extend(notes);
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }

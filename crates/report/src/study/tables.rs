@@ -8,10 +8,11 @@ use punctual_model::{
     StudyRow,
 };
 
+use crate::claims::at_most;
 use crate::document::{Column, Table};
 use crate::text::{
     Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    p_value, percent, range,
+    p_value, range, tiny,
 };
 
 /// What the marks in a table of a comparison mean.
@@ -216,8 +217,13 @@ fn classes(rows: &[StudyRow]) -> Table {
             row.cell.clone(),
             row.figure.trim_start_matches("missed:").to_owned(),
             row.runs.to_string(),
-            missing.or(row.estimate.map(percent), NO_VALUE),
-            missing.or(row.at_most.map(percent), NO_VALUE),
+            // None missed is no share, and a small one is not none.
+            missing.or(
+                row.estimate
+                    .map(|x| if x > 0.0 { tiny(x) } else { "none".to_owned() }),
+                NO_VALUE,
+            ),
+            missing.or(row.at_most.map(at_most), NO_VALUE),
             class.to_owned(),
         ]
     };

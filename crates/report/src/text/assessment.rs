@@ -173,8 +173,8 @@ fn deadlines(assessment: &Assessment) -> String {
     header.push(("Class", Column::Left));
     let mut text = "Wake-ups that missed a deadline, overruns included\n".to_owned();
     text += &table(&header, rows);
-    for note in claims::NOTES {
-        text += &wrapped(" ", 1, note);
+    for note in claims::notes(assessment) {
+        text += &wrapped(" ", 1, &note);
     }
     text += &missing.note();
     text

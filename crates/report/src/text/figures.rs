@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use punctual_model::{Nanos, RunRecord, Series};
 
 use super::Detail;
-use super::layout::{Column, paragraph, table as layout};
+use super::layout::{Column, paragraph, table as layout, wrapped};
 use super::nouns;
-use super::number::{Micros, Missing, percent, policy, share, span};
+use super::number::{Micros, Missing, percent, policy, span};
+use crate::bursts;
 use crate::order::in_order;
 use crate::times::Times;
 
@@ -443,7 +444,7 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
         for series in rows {
             let misses = series.misses.iter().find(|m| m.deadline_ns == deadline);
             let wakeups = series.count.saturating_add(series.overruns.unwrap_or(0));
-            let share = misses.and_then(|m| share(m.all(), wakeups));
+            let share = misses.and_then(|m| bursts::missed(run, series, m));
             lines.push(vec![
                 span(deadline),
                 name(series),
@@ -463,8 +464,12 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
         (events, Column::Right),
         ("Share", Column::Right),
     ];
+    let bounded = lines.iter().flatten().any(|cell| cell.starts_with("<="));
     let mut text = format!("{events} later than a deadline\n");
     text += &layout(&header, lines);
+    if bounded {
+        text += &wrapped(" ", 1, &bursts::note(run));
+    }
     text += &missing.note();
     Some(text)
 }

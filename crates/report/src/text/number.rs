@@ -103,6 +103,20 @@ pub(crate) fn share(count: u64, of: u64) -> Option<String> {
     })
 }
 
+/// Writes a share with two digits, wherever they begin.
+pub(crate) fn tiny(share: f64) -> String {
+    let percents = share * 100.0;
+    let decimals = (0..14)
+        .find(|n| percents * 10_f64.powi(*n) >= 10.0)
+        .unwrap_or(14);
+    let text = format!("{percents:.*}", usize::try_from(decimals).unwrap_or(0));
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} %")
+}
+
 /// Writes a setting: `1.5 ms`, `1001 µs`, never rounded.
 pub(crate) fn span(span: Nanos) -> String {
     let ns = span.get();
@@ -119,6 +133,31 @@ pub(crate) fn span(span: Nanos) -> String {
         "" => format!("{} {unit}", ns / scale),
         fraction => format!("{}.{fraction} {unit}", ns / scale),
     }
+}
+
+/// Writes how long something takes, rounded up to two digits: `30 s`, `50 min`, `28 h`, `3.5 days`.
+pub(crate) fn lasting(time: Nanos) -> String {
+    const UNITS: [(f64, &str); 6] = [
+        (86_400e9, "days"),
+        (3_600e9, "h"),
+        (60e9, "min"),
+        (1e9, "s"),
+        (1e6, "ms"),
+        (1e3, "µs"),
+    ];
+    #[expect(clippy::cast_precision_loss, reason = "two digits of it are shown")]
+    let ns = time.get() as f64;
+    // What fits twice into a unit is said in it: 90 s, 110 min, 40 h.
+    let fits = |unit: &&(f64, &str)| ns > 2.0 * unit.0 || (unit.0 <= 1e9 && ns >= unit.0);
+    let (scale, unit) = UNITS.iter().find(fits).copied().unwrap_or((1.0, "ns"));
+    let value = ns / scale;
+    let decimals = usize::from(value < 10.0);
+    let tens = [1.0, 10.0][decimals];
+    // Less than a millionth over is the error of a division.
+    // Plus 0 makes 0 of -0.
+    let up = ((value * tens - 1e-6).ceil() + 0.0) / tens;
+    let text = format!("{up:.decimals$}");
+    format!("{} {unit}", text.trim_end_matches(".0"))
 }
 
 /// Writes a policy as short as it can be read back: `d:500us:1ms` for `d:500000ns:1000000ns`.
@@ -179,6 +218,26 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_that_something_takes_is_never_said_to_be_shorter() {
+        for (ns, text) in [
+            (30_000_000_000, "30 s"),
+            (29_910_000_000, "30 s"),
+            (5_910_000_000, "6 s"),
+            (5_810_000_000, "5.9 s"),
+            (90_000_000_000, "90 s"),
+            (2_995_700_000_000, "50 min"),
+            (299_573_200_000_000, "3.5 days"),
+            (100_000_000_000_000, "28 h"),
+            (720_000_000_000_000, "8.4 days"),
+            (100_000_000, "100 ms"),
+            (1_500, "1.5 µs"),
+            (0, "0 ns"),
+        ] {
+            assert_eq!(lasting(Nanos::new(ns)), text);
+        }
+    }
 
     #[test]
     fn decimals_follow_the_largest_figure() {

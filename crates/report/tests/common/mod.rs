@@ -152,6 +152,7 @@ pub(crate) fn series(thread: u32) -> Series {
         ]
         .into(),
         effective_samples: Some(31_234.5),
+        tail_effective_samples: None,
         context: None,
         overruns: Some(0),
         lost: Some(0),

@@ -11,9 +11,12 @@
     reason = "test helpers and small numbers"
 )]
 
+mod bursty;
 mod simulate;
 
+use bursty::{Bursty, Taken, allowing, ruled};
 use punctual_stats::Source;
+use punctual_stats::requirement::{Basis, Requirement, Ruled, Ruling, Wanting};
 use punctual_stats::runs::{
     Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
     compare, compare_all,
@@ -280,5 +283,112 @@ fn intervals_over_runs_and_their_blocks_of_samples_cover() {
             "{runs} runs: {missed}"
         );
         assert!(missed >= 2, "{runs} runs: {missed}");
+    }
+}
+
+/// How many of `experiments` runs pass a requirement at 1 ms: by the rule, and as if samples without
+/// a miss were independent.
+fn passes(
+    machine: Bursty,
+    requirement: &Requirement,
+    samples: u64,
+    experiments: u32,
+) -> (u32, u32) {
+    let (mut now, mut naive) = (0, 0);
+    for seed in 0..experiments {
+        let taken = machine.run(&mut Source::new(u64::from(seed) + 50_000), samples);
+        now += u32::from(ruled(requirement, &taken).ruling == Ruling::Pass);
+        naive += u32::from(requirement.rule(&taken.naive()).ruling == Ruling::Pass);
+    }
+    (now, naive)
+}
+
+#[test]
+fn a_requirement_rarely_passes_falsely_however_misses_come() {
+    const EXPERIMENTS: u32 = 300;
+    for (allowed, samples) in [(0.001, 6_000), (0.01, 60_000), (0.05, 6_000)] {
+        let requirement = allowing(allowed);
+        for mean in [5.0, 20.0, 100.0] {
+            for times in [1.0, 2.0] {
+                let machine = Bursty {
+                    share: times * allowed,
+                    mean,
+                };
+                let (now, _) = passes(machine, &requirement, samples, EXPERIMENTS);
+                assert!(
+                    now <= at_most(0.05, EXPERIMENTS),
+                    "{allowed} of {samples}, bursts of {mean}, {times}x: {now}"
+                );
+            }
+        }
+    }
+    // What made the difference: the same runs, none of which saw how misses come.
+    let machine = Bursty {
+        share: 0.002,
+        mean: 20.0,
+    };
+    let (now, naive) = passes(machine, &allowing(0.001), 6_000, EXPERIMENTS);
+    assert!(now == 0 && 2 * naive > EXPERIMENTS, "{now}, {naive}");
+}
+
+fn over(requirement: &Requirement, runs: &[Taken]) -> Ruled {
+    let evidence: Vec<_> = runs.iter().map(|run| run.evidence(requirement)).collect();
+    requirement.rule_runs(&evidence)
+}
+
+#[test]
+fn clean_runs_claim_nothing_of_bad_boots_that_were_not_measured() {
+    const EXPERIMENTS: u32 = 300;
+    let requirement = allowing(0.01);
+    let clean = Bursty {
+        share: 0.0,
+        mean: 1.0,
+    };
+    let bad = Bursty {
+        share: 0.5,
+        mean: 20.0,
+    };
+    let (mut for_all, mut for_these, mut clean_ones, mut below) = (0, 0, 0, 0);
+    for seed in 0..EXPERIMENTS {
+        let mut source = Source::new(u64::from(seed) + 60_000);
+        let machines: Vec<bool> = (0..5).map(|_| source.uniform() <= 0.1).collect();
+        let runs: Vec<Taken> = machines
+            .iter()
+            .map(|is_bad| if *is_bad { bad } else { clean }.run(&mut source, 20_000))
+            .collect();
+        let now = over(&requirement, &runs);
+        let passed = now.ruling == Ruling::Pass;
+        let any_bad = machines.contains(&true);
+        clean_ones += u32::from(!any_bad);
+        for_all += u32::from(passed && now.basis == Basis::Runs);
+        for_these += u32::from(passed && any_bad);
+        assert!(any_bad || passed, "{now:?}");
+        below += u32::from(now.runs.unwrap().at_most < 0.1);
+    }
+    // In most experiments no boot was bad, which used to pass for all boots.
+    assert!(2 * clean_ones > EXPERIMENTS, "{clean_ones}");
+    let most = at_most(0.05, EXPERIMENTS);
+    assert!(for_all == 0 && below == 0, "{for_all}, {below}");
+    assert!(for_these <= most, "{for_these}");
+}
+
+#[test]
+fn a_clean_machine_passes_after_the_time_that_was_announced() {
+    for allowed in [0.05, 0.01, 0.001] {
+        let requirement = allowing(allowed);
+        let clean = Bursty {
+            share: 0.0,
+            mean: 1.0,
+        };
+        for seed in 0..5 {
+            let mut source = Source::new(seed + 70_000);
+            let first = ruled(&requirement, &clean.followed(&mut source, 3_000)).ruling;
+            let Ruling::Unclaimed(Wanting::ToPass(effort)) = first else {
+                panic!("{first:?}");
+            };
+            let samples = effort.time_ns.unwrap() / 1_000_000;
+            let then = ruled(&requirement, &clean.followed(&mut source, samples));
+            assert_eq!(then.ruling, Ruling::Pass, "{samples}");
+        }
     }
 }

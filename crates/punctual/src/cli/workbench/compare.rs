@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
+use punctual_model::Nanos;
 use punctual_report::comparison::Metric;
 use punctual_stats::requirement::Requirement;
 
@@ -88,6 +89,16 @@ pub struct CompareArgs {
     /// Require this of each group, and exit 3 unless it is shown (can be repeated)
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Question")]
     pub require: Vec<Requirement>,
+
+    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
+    /// by it, not samples [default: 100ms]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "require",
+        help_heading = "Question"
+    )]
+    pub burst: Option<Nanos>,
 
     /// Exit 3 on such a verdict (also comma-separated)
     #[arg(

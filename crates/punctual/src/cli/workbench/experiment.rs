@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use punctual_lab::sweep::parse_knob;
+use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
 
 use super::{FailOn, Metrics, MetricsArgs, Percent};
@@ -154,6 +155,11 @@ pub struct ExperimentResultsArgs {
     /// Require this of each cell, and exit 3 unless it is shown (can be repeated)
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
+
+    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
+    /// by it, not samples [default: 100ms]
+    #[arg(long, value_name = "TIME", requires = "require")]
+    pub burst: Option<Nanos>,
 
     /// Exit 3 on such a verdict (also comma-separated)
     #[arg(long, value_name = "VERDICT", value_enum, value_delimiter = ',')]

@@ -19,7 +19,7 @@ use punctual_stats::runs::Options;
 use punctual_store::Store;
 
 use super::{dir_of, status};
-use crate::cli::ExperimentResultsArgs;
+use crate::cli::{self, ExperimentResultsArgs};
 use crate::commands::compare::{self, select};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -121,7 +121,7 @@ fn asked(file: &Experiment, args: &ExperimentResultsArgs) -> Result<Asked, CliEr
             margin: compare::margin(args.equivalence, args.not_worse),
             ..Options::default()
         },
-        requirements: args.require.clone(),
+        requirements: cli::under(&args.require, args.burst),
         in_blocks: true,
     })
 }

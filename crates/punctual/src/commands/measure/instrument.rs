@@ -96,7 +96,7 @@ pub(crate) fn run(
         name: common.name.clone(),
         note: common.note.clone(),
         tags: cli::tags(&common.tag),
-        requirements: common.require.clone(),
+        requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
         metrics: Metrics::of(&common.metrics, name, common.name.as_deref())?,
         insist_on_mlock: common.mlock == Some(Switch::On),

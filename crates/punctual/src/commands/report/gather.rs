@@ -113,6 +113,7 @@ fn of(
             effect: Percent(0.1),
             level: None,
             require: Vec::new(),
+            burst: None,
             fail_on: Vec::new(),
             allow_invalid: false,
             json: false,

@@ -11,9 +11,12 @@
 
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
-#[path = "../tests/calibration/others.rs"]
+mod bursts;
+#[path = "../../tests/calibration/bursty.rs"]
+mod bursty;
+#[path = "../../tests/calibration/others.rs"]
 mod others;
-#[path = "../tests/calibration/simulate.rs"]
+#[path = "../../tests/calibration/simulate.rs"]
 mod simulate;
 
 use std::process::ExitCode;
@@ -40,7 +43,7 @@ const METHODS: [(&str, IntervalMethod); 4] = [
 type Section = fn(u32, &mut Bounds);
 
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
@@ -48,6 +51,7 @@ const SECTIONS: [(&str, Section); 8] = [
     ("sequential", sequential),
     ("equivalence", equivalence),
     ("tails", tails),
+    ("bursts", bursts::bursts),
     ("others", |experiments, bounds| {
         beside_others((experiments / 5).max(100), bounds);
     }),
