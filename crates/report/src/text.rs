@@ -22,6 +22,7 @@ mod loads;
 mod nouns;
 mod number;
 mod one_shot;
+mod requirement;
 mod results;
 mod study;
 mod tuning;
@@ -35,8 +36,8 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, method, p_value, requirement, unit as compared_unit,
-    verdict as comparison_verdict,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, obstacle, p_value,
+    unit as compared_unit, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
@@ -55,6 +56,7 @@ pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub(crate) use requirement::requirement;
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub use tuning::{boot, knobs, plan, trial, tuning};

@@ -11,6 +11,10 @@
 
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
+#[path = "calibrate/compared.rs"]
+mod compared;
+#[path = "../tests/calibration/guards.rs"]
+mod guards;
 #[path = "../tests/calibration/others.rs"]
 mod others;
 #[path = "../tests/calibration/simulate.rs"]
@@ -40,7 +44,7 @@ const METHODS: [(&str, IntervalMethod); 4] = [
 type Section = fn(u32, &mut Bounds);
 
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
@@ -48,6 +52,10 @@ const SECTIONS: [(&str, Section); 8] = [
     ("sequential", sequential),
     ("equivalence", equivalence),
     ("tails", tails),
+    ("lengths", compared::unequal_lengths),
+    ("spread", compared::unequal_spread),
+    ("zeros", compared::rare_misses),
+    ("outliers", compared::clean_outliers),
     ("others", |experiments, bounds| {
         beside_others((experiments / 5).max(100), bounds);
     }),

@@ -11,7 +11,7 @@ use punctual_model::{
 use crate::document::{Column, Table};
 use crate::text::{
     Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    p_value, percent, range,
+    obstacle, p_value, percent, range,
 };
 
 /// What the marks in a table of a comparison mean.
@@ -164,6 +164,9 @@ fn plain(x: f64) -> String {
 }
 
 fn verdict(row: &StudyRow, directed: bool) -> String {
+    if let Some(withheld) = &row.withheld {
+        return format!("no verdict: {}", obstacle(withheld.reason));
+    }
     let verdict = match row.verdict {
         Some(ComparisonVerdict::Better) => "better".to_owned(),
         Some(ComparisonVerdict::Worse) => "worse".to_owned(),
