@@ -91,7 +91,7 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
     Answer {
         tone,
         word: times.verdict(verdict),
-        sentence: times.verdict(said.join(" ")),
+        sentence: times.heading(said.join(" ").trim_end_matches('.')) + ".",
         figures,
         validity: validity(comparison, group),
     }

@@ -21,6 +21,8 @@ pub(crate) struct Told {
     pub(crate) effect: bool,
     /// The verdict is "not distinguishable".
     pub(crate) equal: bool,
+    /// The verdict was that before, when a baseline of 0 was taken for grounds enough.
+    pub(crate) equal_before: bool,
     /// The interval misses the truth.
     pub(crate) missed: bool,
 }
@@ -55,6 +57,8 @@ pub(crate) fn told(a: &[f64], b: &[f64]) -> Told {
         permutations: outcome.test.is_some_and(|test| test.permutations_p <= 0.05),
         effect: claims(&outcome),
         equal: outcome.verdict == Verdict::NotDistinguishable,
+        equal_before: outcome.verdict == Verdict::NotDistinguishable
+            || (outcome.baseline.estimate == Some(0.0) && !claims(&outcome)),
         missed: ends.is_some_and(|ends| none < ends.low || ends.high < none),
     }
 }

@@ -42,7 +42,7 @@ fn a_gate_with_too_few_runs_does_not_open_and_what_failed_counts_first() {
         enough.fine();
     }
     // One figure is worse, and of another there is too little: it failed.
-    let wide = [3.0, 9.0, 1.0, 7.0, 2.0, 30.0];
+    let wide: [f64; 6] = [3.0, 9.0, 1.0, 7.0, 2.0, 30.0];
     let record = |bench: &Bench, from, values: &[f64]| {
         bench.records(&runs(from, 20, values), |at, record| {
             record["total"]["quantiles_ns"]["p50"] = json!((wide[at] * 1e3).round());
