@@ -134,6 +134,7 @@ fn compared(groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison, CliErr
                 "`punctual runs show RUN` shows the figures that a run has"
             }
             CompareError::Meaning { .. } => "compare runs of one instrument with one another",
+            CompareError::Unit { .. } => "name another figure, or runs that state it in one unit",
             CompareError::Twice { .. } => "`punctual runs rm RUN` removes one of them",
             _ => return CliError::failed_to("compare").because(err),
         };

@@ -104,7 +104,7 @@ fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
         LengthFault::FewBeyond { expected, samples } => format!(
             "{runs}; in the shortest {} {} beyond {metric}, and it takes {LEAST_BEYOND}: make all runs equally long, \
              or at least {samples} samples, or compare a lower percentile",
-            digits(expected),
+            format!("{expected:.1}").trim_end_matches(".0"),
             if expected < 2.0 {
                 "sample is"
             } else {

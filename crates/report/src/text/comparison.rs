@@ -398,9 +398,9 @@ fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String 
     let header = [
         ("Figure", Column::Left),
         (names[0].as_str(), Column::Left),
-        ("deviation", Column::Right),
+        ("dev.", Column::Right),
         (names[1].as_str(), Column::Left),
-        ("deviation", Column::Right),
+        ("dev.", Column::Right),
         ("Difference", Column::Right),
         ("interval", Column::Left),
     ];

@@ -66,7 +66,7 @@ pub fn length_fault(reach: Reach, shortest: u64, longest: u64) -> Option<LengthF
             // 40 000 (1 - 0.999) is 40 less a rounding.
             (expected < LEAST_BEYOND * (1.0 - 1e-9)).then(|| LengthFault::FewBeyond {
                 expected,
-                samples: crate::num::floor_u64((LEAST_BEYOND / share).ceil()),
+                samples: crate::num::floor_u64((LEAST_BEYOND / share * (1.0 - 1e-9)).ceil()),
             })
         }
     }

@@ -247,15 +247,20 @@ fn the_order_inside_of_blocks_lost_blocks_and_unknown_times_are_said() {
 #[test]
 fn medians_a_factor_of_a_thousand_apart_ask_for_the_unit() {
     let bench = Bench::new();
-    let of = |from, factor: f64| {
+    let of = |from, factor: u64| {
         bench.records(&runs(from, 20, &QUIET), |at, record| {
-            let ns = (QUIET[at] * factor).round();
+            let ns = (50 + at as u64) * factor;
             record["total"]["quantiles_ns"]["p50"] = json!(ns);
         })
     };
     let asked = ["--json", "--metric=p50"];
-    for (factor, is_said) in [(1e6, true), (0.9e6, true), (1e3, false), (20e3, false)] {
-        let answer = bench.compare_records(&of(0, 1e3), &of(10, factor), &asked);
+    for (factor, is_said) in [
+        (1_000_000, true),
+        (900_000, true),
+        (1_000, false),
+        (20_000, false),
+    ] {
+        let answer = bench.compare_records(&of(0, 1_000), &of(10, factor), &asked);
         assert_eq!(
             has_remark(answer.fine(), "unit"),
             is_said,
