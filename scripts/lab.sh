@@ -216,7 +216,7 @@ sh "$lab/put.sh" "$tree" <"$lab/files"
 "\$PUNCTUAL" kernel build "$source" --name 6.12-rt --model rt -j $jobs --quiet || exit 125
 new=$kernels/builds/6.12-rt/vmlinuz
 [ -f "$lab/good.vmlinuz" ] || { cp "\$new" "$lab/good.vmlinuz"; exit 0; }
-"\$PUNCTUAL" kernel latency-test "good=$lab/good.vmlinuz" "new=\$new" --load fork --seeds 3 --samples 300 \\
+"\$PUNCTUAL" kernel latency-test "good=$lab/good.vmlinuz" "new=\$new" --load fork --seeds 4 --samples 300 \\
     --baseline good --tolerance 50% --fail-on worse --quiet
 case \$? in 0) exit 0 ;; 3) exit 1 ;; *) exit 200 ;; esac
 ORACLE

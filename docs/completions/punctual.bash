@@ -749,7 +749,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --not-worse --effect --require --burst --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
+            opts="-g -m -h -V --group --allow-invalid --unpaired --metric --equivalence --not-worse --effect --difference --require --burst --fail-on --level --power --interval --seed --table --unit --better --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -780,6 +780,10 @@ _punctual() {
                     return 0
                     ;;
                 --effect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --difference)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -59,7 +59,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand assess" -s h -l help -
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s c -l cpus -d 'CPUs meant for real-time work [default: those that the kernel isolates, or else all online]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l explain -d 'Explain one rule: why it matters, how to fix it, where that is from, what it says here' -r
-complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l fail-on -d 'Exit 3 if something of this severity or worse is found' -r -f -a "high\t''
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l fail-on -d 'Exit 3 if something of this severity or worse is found, 6 if that cannot be judged' -r -f -a "high\t''
 medium\t''
 low\t''
 info\t''"
@@ -476,9 +476,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metri
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Show that groups are the same within this change' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l not-worse -d 'Show that groups are not worse by this change, in the figures that have a bad direction' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l effect -d 'The smallest change that matters' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l difference -d 'The smallest difference that matters of a figure that is 0 in some run, in its unit: 0.1 of misses a second' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l require -d 'Require this of each group, and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
 may-be-worse\t'A figure is neither better nor shown to be not worse by --not-worse'
@@ -550,7 +551,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l level -d 'Level of all tests together [default: 5%, or the alpha of the file\'s sequential rule]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l require -d 'Require this of each cell, and exit 3 unless it is shown (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l burst -d 'How long a burst of misses may last, which no run can tell that saw none: requirements count time by it, not samples [default: 100ms]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l fail-on -d 'Exit 3 on such a verdict (also comma-separated)' -r -f -a "worse\t'A figure is worse'
+complete -c punctual -n "__fish_punctual_using_subcommand experiment; and __fish_seen_subcommand_from results" -l fail-on -d 'Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)' -r -f -a "worse\t'A figure is worse'
 different\t'A figure is better, worse or different'
 not-equivalent\t'A figure is not shown to be the same within --equivalence'
 may-be-worse\t'A figure is neither better nor shown to be not worse by --not-worse'
@@ -662,7 +663,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s i -l interval -d 'Time between the deadlines, virtual' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l append -d 'Further kernel arguments for all (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l tolerance -d 'How far bands must lie apart for a verdict, as a share of the baseline [default: at all]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l fail-on -d 'Exit 3 if a figure has this verdict' -r -f -a "worse\t'A figure is worse than the baseline\'s'"
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l fail-on -d 'Exit 3 if a figure has this verdict, 6 if one cannot be judged: an invalid cell, fewer than 4 seeds' -r -f -a "worse\t'A figure is worse than the baseline\'s'"
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s j -l jobs -d 'Guests at a time [default: one a CPU]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -l time-limit -d 'Give a boot up after this time, by this machine\'s clock' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s o -l output -d 'File for the result as JSON: the same bytes each time' -r -F

@@ -26,6 +26,9 @@ pub struct Comparison {
     pub groups: Vec<ComparedGroup>,
     /// One entry a figure and group but the first.
     pub results: Vec<ComparedFigure>,
+    /// The answer in words, for each group but the first. Absent in comparisons of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<ComparisonAnswer>,
     /// What a reader should know: drift, outlier runs, groups that were not mixed, differences
     /// between the groups that were perhaps not meant.
     pub remarks: Vec<Finding>,
@@ -46,6 +49,18 @@ impl Comparison {
     }
 }
 
+/// What a group is, compared with the first.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ComparisonAnswer {
+    /// Name of the group.
+    pub group: String,
+    /// The answer in a word or two: `worse`, `mixed`, `no verdict`.
+    pub verdict: String,
+    /// The same in sentences, the verdict first.
+    pub sentences: Vec<String>,
+}
+
 /// How groups were compared.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -61,6 +76,10 @@ pub struct ComparisonMethod {
     /// The smallest change that matters, as a share: what decides between "not distinguishable" and
     /// "too few runs".
     pub effect: f64,
+    /// The smallest difference that matters of a figure that is 0 in some run, in its unit, if that was
+    /// given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
     /// The probability with which an effect shall be found.
     pub power: f64,
     /// The change, as a share, within which groups are the same, if that was asked.
@@ -169,6 +188,9 @@ pub struct ComparedFigure {
     pub better: Better,
     /// What follows.
     pub verdict: ComparisonVerdict,
+    /// Why nothing follows, where more runs would not change that; the verdict is `too_few_runs` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// Further runs on each side, or blocks, that would find what matters, or show that it is not
     /// there. Null for other verdicts, and where that cannot be told.
     pub more_runs: Option<u64>,
@@ -216,6 +238,31 @@ pub struct ComparedFigure {
     pub variance_inside: Option<f64>,
 }
 
+/// Why there is no verdict.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Withheld {
+    /// What stands in the way.
+    pub reason: WithheldReason,
+    /// The same with the numbers, and what to do.
+    pub detail: String,
+}
+
+/// What stands in the way of a verdict.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WithheldReason {
+    /// Runs of unequal length, and a figure that depends on it.
+    Lengths,
+    /// The smaller group has few runs and varies far more than the other.
+    Spread,
+    /// The values are stated in steps that are as large as what matters.
+    Resolution,
+    /// A group has nothing but zeros: there is a bound of it, but no size of a change.
+    Zeros,
+}
+
 /// One figure of one group.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -228,7 +275,8 @@ pub struct GroupFigure {
     pub without: u64,
     /// The geometric mean over runs; on the linear scale the mean. Null without runs.
     pub estimate: Option<f64>,
-    /// Its interval over runs. Null below two.
+    /// Its interval over runs; of a rate or share that is 0 in all of them, from 0 to the bound that
+    /// the measured time, or the number of samples, gives. Null below two runs.
     pub interval: Option<Interval>,
     /// The deviation between runs: as a share of the estimate on the logarithmic scale, else in the
     /// unit. Null below two runs.

@@ -42,9 +42,9 @@ pub use assessment::{
 pub use check::{Check, CheckStatus};
 pub use choice::UnknownChoice;
 pub use comparison::{
-    COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonMethod,
-    ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure, GroupRequirement,
-    IntervalLevel, PublishedMean, RefusedRun,
+    COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison, ComparisonAnswer,
+    ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure,
+    GroupRequirement, IntervalLevel, PublishedMean, RefusedRun, Withheld, WithheldReason,
 };
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use diagnosis::{

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::assessment::RealTimeClass;
-use crate::comparison::{ComparisonScale, ComparisonVerdict, Effect};
+use crate::comparison::{ComparisonScale, ComparisonVerdict, Effect, Withheld};
 use crate::figure::Better;
 use crate::guest::Guest;
 use crate::host::HostFacts;
@@ -211,6 +211,9 @@ pub struct StudyRow {
     pub verdict: Option<ComparisonVerdict>,
     /// Further blocks that would decide. Null for other verdicts.
     pub more_runs: Option<u64>,
+    /// Why there is no verdict, where more runs would not change that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// The published value. Null where there is none for this cell.
     pub published: Option<f64>,
     /// Its unit.

@@ -20,8 +20,22 @@ pub enum Exit {
     NotRestored,
     /// This kernel, privilege or hardware cannot do it: 5.
     Unsupported,
+    /// What `--fail-on` asks could not be judged, for want of valid runs, of enough of them, or of
+    /// something to read: 6. A gate that could not judge is not passed.
+    Unjudged,
     /// What a command that we ran said.
     Command(u8),
+}
+
+impl Exit {
+    /// Returns what a gate exits with: what failed is certain, whatever else could not be judged.
+    pub(crate) const fn of_gate(failed: bool, judged: bool) -> Self {
+        match (failed, judged) {
+            (true, _) => Self::Verdict,
+            (false, false) => Self::Unjudged,
+            (false, true) => Self::Fine,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -33,6 +47,7 @@ impl From<Exit> for ExitCode {
             Exit::Verdict => 3,
             Exit::NotRestored => 4,
             Exit::Unsupported => 5,
+            Exit::Unjudged => 6,
             Exit::Command(status) => status,
         })
     }

@@ -7,8 +7,11 @@
 //! What they assume and cannot know is said in remarks: drift, order, outlier runs, what differs
 //! between the groups.
 
+pub(crate) mod answer;
 pub mod experiment;
+mod grounds;
 mod inside;
+mod meaning;
 mod metric;
 pub mod published;
 pub(crate) mod remarks;
@@ -86,6 +89,44 @@ pub enum CompareError {
         /// The figures asked for.
         asked: Vec<String>,
     },
+    /// Runs of instruments that measure different things.
+    #[error(
+        "compare runs: run {first} is of {first_is}, run {other} of {other_is}: their figures mean \
+         different things"
+    )]
+    Meaning {
+        /// A run.
+        first: String,
+        /// Its instrument.
+        first_is: String,
+        /// A run that measured something else.
+        other: String,
+        /// Its instrument.
+        other_is: String,
+    },
+    /// A figure is stated in several units.
+    #[error("compare runs by {figure}: it is stated in {units}")]
+    Unit {
+        /// The figure.
+        figure: String,
+        /// The units.
+        units: String,
+    },
+    /// Two groups have the samples of one run.
+    #[error(
+        "compare runs: run {run} of `{group}` has the samples of run {other} of `{other_group}`: it \
+         was imported twice"
+    )]
+    Twice {
+        /// A run.
+        run: String,
+        /// Its group.
+        group: String,
+        /// The run with the same samples.
+        other: String,
+        /// The group of that.
+        other_group: String,
+    },
     /// A figure is not a number.
     #[error("compare runs by {figure}")]
     Value {
@@ -153,6 +194,8 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
             (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
         });
     }
+    meaning::one_meaning(&groups)?;
+    meaning::once(&mut groups)?;
     let records = || {
         groups
             .iter()
@@ -169,6 +212,7 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
         });
     }
+    meaning::one_unit(&groups, &table)?;
     // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
     let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
     let blocks = in_blocks.then(|| blocks(&groups)).flatten();
@@ -188,20 +232,28 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
     let requirements = requirements.collect();
     let tests = results.iter().filter(|result| result.p.is_some()).count();
     let method = method("permutation", &asked.options, tests as u64);
-    let remarks = remarks::remarks(&groups, &table, &results, &method);
+    let remarks = remarks::remarks(&remarks::Compared {
+        groups: &groups,
+        table: &table,
+        results: &results,
+        method: &method,
+        in_blocks,
+        blocks: blocks.as_ref(),
+    });
     let compared = groups
         .into_iter()
         .enumerate()
         .map(|(at, group)| group_of(at, group, &table, blocks.as_ref()))
         .collect();
-    Ok(Comparison {
+    Ok(answer::answered(Comparison {
         format: COMPARISON_FORMAT.to_owned(),
         method,
         groups: compared,
         results,
+        answers: Vec::new(),
         remarks,
         requirements,
-    })
+    }))
 }
 
 /// Whether a group has runs in virtual time.
@@ -303,17 +355,25 @@ fn results(
         .map(|((figure, group), (outcome, redrawn))| {
             let metric = &table.metrics[*figure];
             let (unit, better) = &facts[*figure];
-            let side =
-                |at: usize, side: &Side| figure_of(&groups[at], table.column(at, *figure), side);
-            let level = redrawn.as_ref().map(|redrawn| redrawn.level);
+            // As many looks for outliers as figures and groups. Clean figures have shorter tails than
+            // the cut-off allows for: less than 5 % of comparisons have one (docs/methods/calibration.md).
+            let looks = table.metrics.len() * groups.len();
+            let level = 0.2 / looks as f64;
+            let side = |at: usize, side: &Side| {
+                figure_of(&groups[at], table.column(at, *figure), side, level)
+            };
+            let drawn_from = redrawn.as_ref().map(|redrawn| redrawn.level);
             let nested = outcome.interval_method == Some(IntervalMethod::Hierarchical);
             let inside = inside::part(metric, [&groups[0], &groups[*group]], &outcome);
-            ComparedFigure {
+            let mut result = ComparedFigure {
                 baseline: side(0, &outcome.baseline),
                 candidate: side(*group, &outcome.candidate),
-                interval_level: level.filter(|_| nested),
+                interval_level: drawn_from.filter(|_| nested),
                 ..compared(metric.to_string(), unit.clone(), *better, &outcome, inside)
-            }
+            };
+            let sides = [&groups[0], &groups[*group]];
+            grounds::judge(metric, sides, options, &outcome, &mut result);
+            result
         })
         .collect())
 }
@@ -342,7 +402,7 @@ fn direction(better: Better) -> Direction {
     }
 }
 
-fn figure_of(group: &GroupInput, column: Vec<Option<f64>>, side: &Side) -> GroupFigure {
+fn figure_of(group: &GroupInput, column: Vec<Option<f64>>, side: &Side, level: f64) -> GroupFigure {
     let runs = group.runs.iter().zip(&column);
     let known: Vec<(&RunInput, f64)> = runs
         .filter_map(|(run, value)| Some((run, (*value)?)))
@@ -355,7 +415,7 @@ fn figure_of(group: &GroupInput, column: Vec<Option<f64>>, side: &Side) -> Group
         estimate: side.estimate,
         interval: side.interval.map(interval),
         deviation: side.deviation,
-        outliers: outliers(&values)
+        outliers: outliers(&values, level)
             .into_iter()
             .filter_map(|at| known.get(at))
             .map(|(run, _)| run.record.id.clone())
@@ -401,6 +461,7 @@ fn compared(
         unit,
         better,
         verdict,
+        withheld: None,
         more_runs,
         baseline: empty(),
         candidate: empty(),
@@ -459,6 +520,7 @@ fn method(test: &str, options: &Options, tests: u64) -> ComparisonMethod {
         tests,
         confidence: options.confidence,
         effect: options.effect,
+        difference: options.difference,
         power: options.power,
         equivalence: match options.margin {
             Some(Margin::Same(share)) => Some(share),

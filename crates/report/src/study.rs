@@ -239,6 +239,7 @@ fn candidate_row(
         p: result.adjusted_p,
         verdict: Some(result.verdict),
         more_runs: result.more_runs,
+        withheld: result.withheld.clone(),
         published_ratio: given.or_else(|| published.of(level).and_then(ratio)),
         direction: Some(direction(result, published.way(base, level))),
         ..base_row(result)

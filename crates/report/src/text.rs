@@ -36,8 +36,8 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, method, p_value, unit as compared_unit,
-    verdict as comparison_verdict,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, obstacle, p_value,
+    unit as compared_unit, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};

@@ -266,7 +266,7 @@ fn runs_of_guests_that_ran_other_programs_are_said_to_differ_in_that() {
     ] {
         let said = differs(second).unwrap();
         assert!(
-            said.contains("guest's agent (rt small aaaaaaaaaaaa, ") && said.contains(named),
+            said.contains("guest's agent: rt small aaaaaaaaaaaa; ") && said.contains(named),
             "{said}"
         );
     }

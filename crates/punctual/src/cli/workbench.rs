@@ -57,12 +57,13 @@ Exit status:
      comparison was not met; of an invalid run nothing is claimed: 1
   4  the machine could not be put back completely
   5  this kernel, privilege or hardware cannot do it
+  6  what --fail-on asks could not be judged: no valid run, too few of them, something unread
 
 Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are the kernel's: 0-3,5.";
 
 const DOCTOR_EXIT: &str = "\
 Exit status: 0 whatever is found, unless --fail-on makes findings a verdict (3). What could not be
-read is no finding; it is listed.";
+read is no finding; it is listed, and --fail-on exits 6 if a rule of that severity could not be judged.";
 
 /// A workbench for real-time Linux: measures how late a machine wakes up, and says so honestly
 #[derive(Debug, Parser)]
@@ -203,7 +204,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "RULE")]
     pub explain: Option<String>,
 
-    /// Exit 3 if something of this severity or worse is found
+    /// Exit 3 if something of this severity or worse is found, 6 if that cannot be judged
     #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::ALL, Severity::name))]
     pub fail_on: Option<Severity>,
 

@@ -7,7 +7,7 @@ pub(crate) mod select;
 
 use std::path::Path;
 
-use punctual_model::{Better, Comparison, ComparisonVerdict, RequirementRuling};
+use punctual_model::{Better, ComparedFigure, Comparison, ComparisonVerdict, RequirementRuling};
 use punctual_report::comparison::{self, Asked, CompareError, GroupInput, published};
 use punctual_report::text;
 use punctual_stats::runs::{IntervalMethod, Margin, Options};
@@ -44,6 +44,7 @@ fn options(args: &CompareArgs) -> Options {
         alpha: args.level.0,
         confidence: 1.0 - args.level.0,
         effect: args.effect.0,
+        difference: args.difference,
         power: args.power.0,
         margin: margin(args.equivalence, args.not_worse),
         interval: match args.interval {
@@ -102,7 +103,10 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         requirements: cli::under(&args.require, args.burst),
         in_blocks: !args.unpaired,
     };
-    compared(groups, &asked)
+    compared(groups, &asked).map_err(|error| match args.fail_on.is_empty() {
+        true => error,
+        false => error.exiting(Exit::Unjudged),
+    })
 }
 
 /// Compares groups as `compare` does without options.
@@ -125,10 +129,19 @@ pub(crate) fn of_groups(store: &Store, groups: &[String]) -> Result<Comparison, 
 
 fn compared(groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison, CliError> {
     comparison::compare(groups, asked).map_err(|err| {
-        let nothing = matches!(err, CompareError::NoFigure { .. });
-        let error = CliError::failed_to("compare").because(err);
-        match nothing {
-            true => error.hint("`punctual runs show RUN` shows the figures that a run has"),
+        let hint = match &err {
+            CompareError::NoFigure { .. } => {
+                "`punctual runs show RUN` shows the figures that a run has"
+            }
+            CompareError::Meaning { .. } => "compare runs of one instrument with one another",
+            CompareError::Unit { .. } => "name another figure, or runs that state it in one unit",
+            CompareError::Twice { .. } => "`punctual runs rm RUN` removes one of them",
+            _ => return CliError::failed_to("compare").because(err),
+        };
+        let wrong = !matches!(err, CompareError::NoFigure { .. });
+        let error = CliError::failed_to("compare").because(err).hint(hint);
+        match wrong {
+            true => error.exiting(Exit::Usage),
             false => error,
         }
     })
@@ -155,7 +168,8 @@ fn table(file: &Path, args: &CompareArgs) -> Result<Comparison, CliError> {
         .map_err(|err| failed().because(err))
 }
 
-/// A requirement that is not shown has failed: a gate must not open for want of samples.
+/// A requirement that is not shown has failed: a gate must not open for want of samples. Nor must it for want
+/// of runs: what could not be judged has a status of its own.
 pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
     let failed = |fail_on: &FailOn| {
         comparison.results.iter().any(|result| match fail_on {
@@ -179,8 +193,20 @@ pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
         .requirements
         .iter()
         .any(|of| of.result.ruling != RequirementRuling::Pass);
-    if unmet || fail_on.iter().any(failed) {
-        return Exit::Verdict;
-    }
-    Exit::Fine
+    let judged = fail_on
+        .iter()
+        .all(|fail_on| is_judged(comparison, *fail_on));
+    Exit::of_gate(unmet || fail_on.iter().any(failed), judged)
+}
+
+/// Whether every figure that a gate looks at has a verdict, and there is one.
+fn is_judged(comparison: &Comparison, fail_on: FailOn) -> bool {
+    let of_interest = |result: &&ComparedFigure| match fail_on {
+        // What has no bad direction cannot get worse.
+        FailOn::Worse | FailOn::MayBeWorse => result.better != Better::Neither,
+        FailOn::Different | FailOn::NotEquivalent | FailOn::TooFewRuns => true,
+    };
+    let mut looked_at = comparison.results.iter().filter(of_interest).peekable();
+    looked_at.peek().is_some()
+        && looked_at.all(|result| result.verdict != ComparisonVerdict::TooFewRuns)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use punctual_host::knob::Survey;
 use punctual_host::{Machine, Scope};
-use punctual_model::{CpuSet, Diagnosis};
+use punctual_model::{CpuSet, Diagnosis, RuleOutcome, Severity};
 use punctual_report::text::{self, Detail};
 use punctual_sys::SysRoot;
 
@@ -44,12 +44,18 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
         };
         print(&text::diagnosis(&diagnosis, detail))?;
     }
-    let failed = args.fail_on.is_some_and(|least| {
-        diagnosis
-            .worst()
-            .is_some_and(|worst| worst.is_at_least(least))
-    });
-    Ok(if failed { Exit::Verdict } else { Exit::Fine })
+    Ok(args
+        .fail_on
+        .map_or(Exit::Fine, |least| gate(&diagnosis, least)))
+}
+
+/// A rule that could not be judged may hide what the gate is to find.
+fn gate(diagnosis: &Diagnosis, least: Severity) -> Exit {
+    let any = |outcome| {
+        let mut verdicts = diagnosis.verdicts.iter();
+        verdicts.any(|of| of.outcome == outcome && of.rule.severity.is_at_least(least))
+    };
+    Exit::of_gate(any(RuleOutcome::Found), !any(RuleOutcome::Unknown))
 }
 
 fn captured(root: &Path) -> Result<SysRoot, CliError> {

@@ -297,5 +297,8 @@ fn a_root_must_be_a_captured_machine() {
     let diagnosis = doctor(&home, home.dir(), &["--json"]).fine().json();
     assert_valid(&schema("diagnosis.schema.json"), &diagnosis);
     assert!(outcomes(&diagnosis, "found").is_empty() && outcomes(&diagnosis, "fine").is_empty());
-    doctor(&home, home.dir(), &["--fail-on=info"]).fine();
+    for severity in ["info", "high"] {
+        let fail_on = format!("--fail-on={severity}");
+        assert_eq!(doctor(&home, home.dir(), &[&fail_on]).code(), 6);
+    }
 }

@@ -453,7 +453,8 @@ fn latency_test_orders_the_models() {
         format!("--junit={}", junit.display()),
     ];
     let answer = finish(home.command(args));
-    assert_eq!(answer.code(), 3, "{answer:?}");
+    // Bands of two seeds lie apart by chance in a third of all cases: no ground for a gate.
+    assert_eq!(answer.code(), 6, "{answer:?}");
     assert!(
         answer.stdout.contains("virtual µs: instruction counts"),
         "{answer:?}"

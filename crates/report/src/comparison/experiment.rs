@@ -142,9 +142,18 @@ pub fn experiment(
             options: options.clone(),
             ..asked.clone()
         };
-        let effects = effects(design, &measurement.groups, &asked)?;
+        let mut effects = effects(design, &measurement.groups, &asked)?;
+        let comparison = super::compare(measurement.groups, &asked)?;
+        for effect in &mut effects {
+            let mut of = comparison
+                .results
+                .iter()
+                .filter(|r| r.figure == effect.figure);
+            // Cells that give no grounds for a verdict give none for an effect over them.
+            effect.found &= of.all(|result| result.withheld.is_none());
+        }
         results.push(MeasurementResults {
-            comparison: super::compare(measurement.groups, &asked)?,
+            comparison,
             measurement: measurement.name,
             effects,
         });
@@ -537,6 +546,10 @@ fn bound(comparison: &mut Comparison, measurement: &str, state: &SequentialState
             result.verdict,
             ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
         );
+        // What a look found rests on p-values; runs that give no grounds for a verdict give none here.
+        if result.withheld.is_some() {
+            continue;
+        }
         if effect && !found {
             result.verdict = ComparisonVerdict::TooFewRuns;
             result.more_runs = None;
@@ -545,6 +558,7 @@ fn bound(comparison: &mut Comparison, measurement: &str, state: &SequentialState
             result.more_runs = None;
         }
     }
+    comparison.answers = super::answer::answers(comparison);
 }
 
 /// The verdict that an effect in the direction of the estimate is.

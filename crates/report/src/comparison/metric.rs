@@ -76,11 +76,6 @@ impl Metric {
         }
     }
 
-    /// Whether its value grows with the number of samples.
-    pub fn grows_with_samples(&self) -> bool {
-        matches!(self, Self::Max)
-    }
-
     /// Whether a run's histogram has to be read for it, which the record alone does not answer.
     pub fn needs_histogram(&self, run: &RunRecord) -> bool {
         match self {

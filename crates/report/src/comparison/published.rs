@@ -83,14 +83,15 @@ pub fn compare(
             result(baseline, row, *test, adjusted, asked, figure, options)
         })
         .collect();
-    Ok(Comparison {
+    Ok(super::answer::answered(Comparison {
         format: COMPARISON_FORMAT.to_owned(),
         method: super::method("welch", options, asked as u64),
         groups: chosen.iter().map(|row| group(row)).collect(),
         results,
+        answers: Vec::new(),
         remarks: remarks(rows, &chosen, names, options),
         requirements: Vec::new(),
-    })
+    }))
 }
 
 fn summary(row: &Row) -> Summary {
@@ -173,6 +174,7 @@ fn result(
         unit: figure.unit.clone(),
         better: figure.better,
         verdict,
+        withheld: None,
         more_runs,
         baseline: side(baseline),
         candidate: side(row),

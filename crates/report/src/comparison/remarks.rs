@@ -3,27 +3,45 @@
 
 //! What a reader of a comparison should know and no p-value says.
 
+mod facts;
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{
     Check, ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding, RunRecord,
 };
 use punctual_stats::PValue;
-use punctual_stats::runs::{Order, Scale, Trend, drift, order};
+use punctual_stats::runs::{Scale, Trend, drift};
 
-use super::{GroupInput, Metric, Table};
-use crate::text::plural;
+use super::{Blocks, GroupInput, Metric, Table};
+use crate::text::{digits, plural};
 
 /// The remark that a figure is not told apart only because others were asked for with it.
 pub(super) const CORRECTION: &str = "correction";
 
+/// What was compared, and what came out.
+pub(super) struct Compared<'a> {
+    pub(super) groups: &'a [GroupInput],
+    pub(super) table: &'a Table,
+    pub(super) results: &'a [ComparedFigure],
+    pub(super) method: &'a ComparisonMethod,
+    /// Whether runs were to be compared inside of their blocks.
+    pub(super) in_blocks: bool,
+    /// The blocks, where every run has one.
+    pub(super) blocks: Option<&'a Blocks>,
+}
+
 /// Everything there is to remark, what matters most first.
-pub(super) fn remarks(
-    groups: &[GroupInput],
-    table: &Table,
-    results: &[ComparedFigure],
-    method: &ComparisonMethod,
-) -> Vec<Finding> {
+pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
+    let Compared {
+        groups,
+        table,
+        results,
+        method,
+        in_blocks,
+        blocks,
+    } = *of;
     let mut remarks = Vec::new();
     remarks.extend(virtual_time(groups));
     remarks.extend(groups.iter().filter_map(copies));
@@ -31,14 +49,22 @@ pub(super) fn remarks(
     remarks.extend(groups.iter().filter_map(validity));
     remarks.extend(groups.iter().filter_map(refused));
     if let Some((baseline, rest)) = groups.split_first() {
-        remarks.extend(rest.iter().filter_map(|group| separated(baseline, group)));
+        remarks.extend(rest.iter().filter_map(|group| order::unit(baseline, group)));
+        remarks.extend(
+            rest.iter()
+                .filter_map(|group| order::separated(baseline, group)),
+        );
+        let numbers = 1..groups.len();
+        remarks.extend(numbers.filter_map(|at| order::always_first(groups, at, blocks)));
     }
+    remarks.extend(order::lost_blocks(groups, in_blocks));
+    remarks.extend(order::unpaired(results));
+    remarks.extend(order::undated(groups));
     remarks.extend(drifts(groups, table));
-    remarks.extend(differences(groups));
-    remarks.extend(lengths(groups, table));
+    remarks.extend(facts::differences(groups));
     remarks.extend(missing(groups, table));
     remarks.extend(results.iter().filter_map(|one| corrected(one, method)));
-    remarks.extend(outliers(results));
+    remarks.extend(outliers(groups, table, results));
     remarks
 }
 
@@ -50,7 +76,7 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
         ComparisonVerdict::NotDistinguishable | ComparisonVerdict::TooFewRuns
     );
     let (alone, together) = (result.p?, result.adjusted_p?);
-    if !undecided || alone > method.alpha || together <= method.alpha {
+    if !undecided || result.withheld.is_some() || alone > method.alpha || together <= method.alpha {
         return None;
     }
     let detail = format!(
@@ -65,8 +91,9 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
     Some(Finding::observed(CORRECTION, detail))
 }
 
-/// Runs that lie far from the others: each by name, or where they are many how many in which figures.
-fn outliers(results: &[ComparedFigure]) -> Vec<Finding> {
+/// Runs that lie far from the others: each by name and with its values, or where they are many how
+/// many in which figures.
+fn outliers(groups: &[GroupInput], table: &Table, results: &[ComparedFigure]) -> Vec<Finding> {
     const BY_NAME: usize = 3;
     // A run is an outlier once of a figure, however many groups it is compared with.
     let mut figures: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -81,13 +108,8 @@ fn outliers(results: &[ComparedFigure]) -> Vec<Finding> {
     }
     let remark = |detail: String| Finding::observed("outlier-run", detail);
     if figures.len() <= BY_NAME {
-        let one = |(run, figures): (&&str, &BTreeSet<&str>)| {
-            remark(format!(
-                "run {run} lies far from the others of its group in {}; it is in all figures",
-                figures.iter().copied().collect::<Vec<_>>().join(", ")
-            ))
-        };
-        return figures.iter().map(one).collect();
+        let one = |(run, figures): (&&str, &BTreeSet<&str>)| outlier(groups, table, run, figures);
+        return figures.iter().filter_map(one).map(remark).collect();
     }
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for figure in figures.values().flatten() {
@@ -103,12 +125,58 @@ fn outliers(results: &[ComparedFigure]) -> Vec<Finding> {
         .collect();
     let first: Vec<&str> = figures.keys().take(BY_NAME).copied().collect();
     vec![remark(format!(
-        "{} runs lie far from the others of their group ({}); they are in all figures. The first: {}; --json \
-         names all",
+        "{} runs are outliers of their group ({}); they were kept. The first: {}; --json names all",
         figures.len(),
         counts.join(", "),
         first.join(", ")
     ))]
+}
+
+/// One run with its values, and what is usual in its group.
+fn outlier(
+    groups: &[GroupInput],
+    table: &Table,
+    id: &str,
+    figures: &BTreeSet<&str>,
+) -> Option<String> {
+    let (at, place) = groups.iter().enumerate().find_map(|(at, group)| {
+        let place = group.runs.iter().position(|run| run.record.id == id)?;
+        Some((at, place))
+    })?;
+    let run = &groups.get(at)?.runs.get(place)?.record;
+    let of = |(number, metric): (usize, &Metric)| {
+        let name = metric.to_string();
+        if !figures.contains(name.as_str()) {
+            return None;
+        }
+        let column = table.column(at, number);
+        let value = column.get(place).copied().flatten()?;
+        let mut others: Vec<f64> = column.into_iter().flatten().collect();
+        others.sort_by(f64::total_cmp);
+        let middle = others.len() / 2;
+        let median = match others.len() % 2 {
+            1 => *others.get(middle)?,
+            _ => f64::midpoint(*others.get(middle.checked_sub(1)?)?, *others.get(middle)?),
+        };
+        let (raw, _) = super::unit_and_better(metric, groups);
+        let (unit, scale) = crate::text::compared_unit(&raw);
+        let shown = |x: f64| {
+            format!("{} {unit}", digits(x / scale))
+                .trim_end()
+                .to_owned()
+        };
+        Some(format!(
+            "{name} {}, group median {}",
+            shown(value),
+            shown(median)
+        ))
+    };
+    let values: Vec<String> = table.metrics.iter().enumerate().filter_map(of).collect();
+    let name = run.name.as_ref().unwrap_or(&run.id);
+    Some(format!(
+        "run {name} is an outlier ({}); it was kept",
+        values.join("; ")
+    ))
 }
 
 fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
@@ -196,22 +264,6 @@ fn refused(group: &GroupInput) -> Option<Finding> {
     ))
 }
 
-fn separated(baseline: &GroupInput, group: &GroupInput) -> Option<Finding> {
-    let times = |group: &GroupInput| -> Vec<f64> {
-        group.runs.iter().filter_map(|run| run.started_s).collect()
-    };
-    (order(&times(baseline), &times(group)) == Order::Separated).then(|| {
-        Finding::observed(
-            "order",
-            format!(
-                "all runs of {} and all of {} were made one after the other: what changed on the \
-                 machine meanwhile looks like an effect, and nothing here can tell; mix them",
-                baseline.name, group.name
-            ),
-        )
-    })
-}
-
 fn drifts(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
     let found: Vec<(&Metric, Trend)> = table
         .metrics
@@ -258,107 +310,6 @@ fn drifts(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
             )
         })
         .collect()
-}
-
-/// What differs between groups, or inside one, beside what was meant to: nobody here knows which
-/// that is, so it is said.
-fn differences(groups: &[GroupInput]) -> Option<Finding> {
-    type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
-    const FACTS: [Fact; 10] = [
-        ("instrument", |run| Some(run.instrument.clone())),
-        ("machine", |run| run.host.hostname.clone()),
-        ("kernel", |run| run.host.kernel_release.clone()),
-        ("guest's agent", |run| {
-            let guest = run.guest.as_ref()?;
-            let agent = guest.agent.as_ref().map(ToString::to_string);
-            Some(agent.unwrap_or_else(|| "not recorded".to_owned()))
-        }),
-        ("policy", |run| {
-            let spec = run.spec.as_ref().map(|spec| spec.priority);
-            let setup = run.setup.as_ref().map(|setup| setup.priority);
-            spec.or(setup).map(|policy| policy.to_string())
-        }),
-        ("CPUs", |run| {
-            let spec = run.spec.as_ref().map(|spec| spec.cpus.to_string());
-            spec.or_else(|| run.setup.as_ref().map(|setup| setup.cpus.to_string()))
-        }),
-        ("interval", |run| {
-            run.spec
-                .as_ref()
-                .map(|spec| crate::text::span(spec.interval_ns))
-        }),
-        ("threads", |run| {
-            run.spec.as_ref().map(|spec| spec.threads.to_string())
-        }),
-        ("loads", |run| {
-            let spec = run.spec.as_ref().map(|spec| spec.loads.join(" "));
-            spec.or_else(|| run.setup.as_ref().map(|setup| setup.loads.join(" ")))
-        }),
-        ("dma_latency", |run| {
-            let spec = run.spec.as_ref().map(|spec| spec.dma_latency_ns);
-            let held = spec.or_else(|| run.setup.as_ref().map(|setup| setup.dma_latency_ns));
-            held.map(|held| held.map_or_else(|| "off".to_owned(), crate::text::span))
-        }),
-    ];
-    let parts: Vec<String> = FACTS
-        .iter()
-        .filter_map(|(name, fact)| {
-            let of = |group: &GroupInput| -> BTreeSet<String> {
-                let facts = group.runs.iter().filter_map(|run| fact(&run.record));
-                facts
-                    .map(|fact| match fact.is_empty() {
-                        true => "none".to_owned(),
-                        false => fact,
-                    })
-                    .collect()
-            };
-            let all: Vec<BTreeSet<String>> = groups.iter().map(of).collect();
-            let mut together: BTreeSet<&String> = BTreeSet::new();
-            all.iter().for_each(|group| together.extend(group));
-            if together.len() < 2 {
-                return None;
-            }
-            let sides: Vec<String> = groups
-                .iter()
-                .zip(&all)
-                .filter(|(_, facts)| !facts.is_empty())
-                .map(|(group, facts)| {
-                    let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
-                    format!("{} {}", group.name, facts.join(" and "))
-                })
-                .collect();
-            Some(format!("{name} ({})", sides.join(", ")))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| {
-        Finding::observed(
-            "differs",
-            format!("the runs differ in {}", parts.join("; ")),
-        )
-    })
-}
-
-/// A maximum of more samples is larger for no other reason.
-fn lengths(groups: &[GroupInput], table: &Table) -> Option<Finding> {
-    let grows: Vec<String> = table
-        .metrics
-        .iter()
-        .filter(|metric| metric.grows_with_samples())
-        .map(ToString::to_string)
-        .collect();
-    let counts = groups.iter().flat_map(|group| &group.runs);
-    let counts: Vec<u64> = counts.map(|run| run.record.total.count).collect();
-    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
-    (!grows.is_empty() && *least > 0 && *most > least + least / 10).then(|| {
-        Finding::observed(
-            "lengths",
-            format!(
-                "runs have {least} to {most} samples, and {} grows with their number: it compares \
-                 only runs of one length",
-                grows.join(", ")
-            ),
-        )
-    })
 }
 
 fn missing(groups: &[GroupInput], table: &Table) -> Option<Finding> {

@@ -15,6 +15,7 @@ use punctual_model::{
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
+use crate::comparison::answer::{Overall, results, sentences_of};
 use crate::text::{self, digits, p_value, percent};
 use crate::times::Times;
 
@@ -43,8 +44,11 @@ pub(super) fn answers(comparison: &Comparison) -> Vec<Answer> {
     groups.map(|group| answer(comparison, group)).collect()
 }
 
-fn word(verdict: ComparisonVerdict) -> &'static str {
-    match verdict {
+fn word(result: &ComparedFigure) -> &'static str {
+    if result.withheld.is_some() {
+        return Overall::Withheld.word();
+    }
+    match result.verdict {
         ComparisonVerdict::Better => "better",
         ComparisonVerdict::Worse => "worse",
         ComparisonVerdict::Different => "different",
@@ -57,68 +61,37 @@ fn word(verdict: ComparisonVerdict) -> &'static str {
 
 fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
     let times = Times::of(comparison);
-    let of: Vec<&ComparedFigure> = comparison
-        .results
-        .iter()
-        .filter(|r| r.candidate.group == group.name)
-        .collect();
-    let with = |verdict| {
-        let names: Vec<&str> = of
-            .iter()
-            .filter(|r| r.verdict == verdict)
-            .map(|r| r.figure.as_str())
-            .collect();
-        (!names.is_empty()).then(|| format!("{} in {}", word(verdict), names.join(", ")))
-    };
-    use ComparisonVerdict::{
-        Better, Different, Equivalent, NotDistinguishable, NotWorse, TooFewRuns, Worse,
-    };
-    let parts: Vec<String> = [
-        Worse,
-        Better,
-        Different,
-        Equivalent,
-        NotWorse,
-        NotDistinguishable,
-        TooFewRuns,
-    ]
-    .into_iter()
-    .filter_map(with)
-    .collect();
-    let baseline = comparison.groups.first().map_or("", |g| g.name.as_str());
-    let said = match parts.is_empty() {
-        true => "no figure could be compared".to_owned(),
-        false => parts.join("; "),
-    };
-    let has = |verdict| of.iter().any(|r| r.verdict == verdict);
+    let of = results(comparison, &group.name);
+    let overall = Overall::of(&of);
     let unmet = comparison
         .requirements
         .iter()
         .any(|r| r.group == group.name && r.result.ruling != RequirementRuling::Pass);
-    let (tone, verdict) = match () {
-        () if unmet => (Tone::Bad, "requirement not met"),
-        () if has(Worse) && has(Better) => (Tone::Doubtful, "mixed"),
-        () if has(Worse) => (Tone::Bad, "worse"),
-        () if has(Better) => (Tone::Good, "better"),
-        () if has(Different) => (Tone::Plain, "different"),
-        () if has(TooFewRuns) => (Tone::Doubtful, "too few runs"),
-        () if has(Equivalent) => (Tone::Plain, "the same"),
-        () if has(NotWorse) => (Tone::Plain, "not worse"),
-        () if of.is_empty() => (Tone::Doubtful, "nothing to compare"),
-        () => (Tone::Plain, "not distinguishable"),
+    let (tone, verdict) = match overall {
+        _ if unmet => (Tone::Bad, "requirement not met"),
+        Overall::Worse => (Tone::Bad, overall.word()),
+        Overall::Better => (Tone::Good, overall.word()),
+        Overall::Mixed | Overall::TooFewRuns | Overall::Withheld | Overall::Nothing => {
+            (Tone::Doubtful, overall.word())
+        }
+        Overall::Different | Overall::Same | Overall::NotWorse | Overall::NotDistinguishable => {
+            (Tone::Plain, overall.word())
+        }
     };
     // Those with a verdict carry the answer.
     let mut order: Vec<&&ComparedFigure> = of.iter().collect();
-    order.sort_by_key(|r| !matches!(r.verdict, Worse | Better | Different));
+    order.sort_by_key(|r| {
+        !matches!(
+            r.verdict,
+            ComparisonVerdict::Worse | ComparisonVerdict::Better | ComparisonVerdict::Different
+        )
+    });
     let figures = order.into_iter().take(4).map(|r| key(r, times)).collect();
+    let said = sentences_of(comparison, &group.name);
     Answer {
         tone,
         word: times.verdict(verdict),
-        sentence: format!(
-            "{} against {baseline}: {}.",
-            group.name,
-            times.heading(said)
-        ),
+        sentence: times.heading(said.join(" ").trim_end_matches('.')) + ".",
         figures,
         validity: validity(comparison, group),
     }
@@ -156,7 +129,7 @@ fn key(result: &ComparedFigure, times: Times) -> KeyFigure {
         (None, None) => ("-".to_owned(), "no effect could be computed".to_owned()),
     };
     KeyFigure {
-        name: format!("{}: {}", result.figure, times.verdict(word(result.verdict))),
+        name: format!("{}: {}", result.figure, times.verdict(word(result))),
         value,
         detail: format!(
             "{detail}; {} against {} runs",
@@ -193,12 +166,14 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
 /// The parts of a comparison; `of` begins the names of its charts.
 pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.push(Block::Text(format!(
-        "Method: {}.",
-        text::method(comparison)
-    )));
     blocks.extend(ratios(ids, comparison, of));
     blocks.extend(differences(comparison));
+    let all: Vec<&ComparedFigure> = comparison.results.iter().collect();
+    let foot = text::foot(&all, comparison).join(" ");
+    blocks.push(Block::Text(format!(
+        "{foot} Method: {}.",
+        text::method(comparison)
+    )));
     let mut items: Vec<(String, String)> = Vec::new();
     for required in &comparison.requirements {
         let text = text::requirement(
@@ -272,7 +247,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
             let mut point = Point::at(ratio.estimate, row as f64)
                 .within(interval)
                 .of(result.candidate.runs + result.baseline.runs);
-            point.label = Some(times.verdict(word(result.verdict)));
+            point.label = Some(times.verdict(word(result)));
             points.push(point);
         }
         if points.is_empty() {
@@ -301,7 +276,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
         id: ids.make(&format!("{of}-ratios")),
         title: "Ratio to the first group".to_owned(),
         note: format!(
-            "Each dot is the ratio of two groups of runs; bars are {confidence} intervals between runs, each by itself. The verdicts count all tests together, so that one may be open where a bar does not reach 1."
+            "Each dot is the ratio of two groups of runs; bars are {confidence} intervals, each for its figure alone. Verdicts are corrected for all figures, so a verdict can be undecided although its bar excludes 1."
         ),
         x: Axis::log(times.verdict("Ratio (1: no change)")),
         y: Axis::names("", names),
@@ -340,10 +315,10 @@ fn verdicts(comparison: &Comparison) -> Table {
             "Baseline",
             "Group",
             "Ratio",
-            "Low",
-            "High",
-            "p",
-            "p corrected",
+            "Low, alone",
+            "High, alone",
+            "p, alone",
+            "p, corrected",
             "Runs",
             "Runs of the baseline",
             "Smallest detectable",
@@ -375,7 +350,7 @@ fn verdicts(comparison: &Comparison) -> Table {
         ]);
     }
     table.notes.push(format!(
-        "Low, High: {} interval of the ratio. -: the runs allow none.",
+        "Low, High: {} interval of the ratio, of each figure alone. -: the runs allow none.",
         percent(comparison.method.confidence)
     ));
     table.without_empty_columns()

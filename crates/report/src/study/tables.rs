@@ -12,7 +12,7 @@ use crate::claims::at_most;
 use crate::document::{Column, Table};
 use crate::text::{
     Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    p_value, range, tiny,
+    obstacle, p_value, range, tiny,
 };
 
 /// What the marks in a table of a comparison mean.
@@ -165,6 +165,9 @@ fn plain(x: f64) -> String {
 }
 
 fn verdict(row: &StudyRow, directed: bool) -> String {
+    if let Some(withheld) = &row.withheld {
+        return format!("no verdict: {}", obstacle(withheld.reason));
+    }
     let verdict = match row.verdict {
         Some(ComparisonVerdict::Better) => "better".to_owned(),
         Some(ComparisonVerdict::Worse) => "worse".to_owned(),

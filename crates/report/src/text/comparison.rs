@@ -3,38 +3,54 @@
 
 //! A comparison as text.
 
+use std::cmp::Ordering;
+
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, GroupFigure, IntervalLevel,
+    Effect, GroupFigure, IntervalLevel, WithheldReason,
 };
 use punctual_stats::PValue;
 
-use super::layout::{Column, clean, paragraph, table, wrapped};
+use super::layout::{Column, clean, table_to, wrapped_to};
 use super::number::{Missing, difference, digits, percent, range};
-use super::requirement::requirement;
+use super::requirement::requirements;
 use super::words::plural;
+use crate::comparison::answer;
 use crate::order::in_order;
 use crate::times::Times;
 
-/// Says how groups compare.
+/// Columns of a comparison.
+const MOST: usize = 80;
+
+/// Says how groups compare: the answer, the figures behind it, and last how it was found.
 pub fn comparison(comparison: &Comparison) -> String {
-    let mut sections = vec![header(comparison)];
+    let mut sections = vec![answers(comparison)];
     for group in comparison.groups.iter().skip(1) {
-        let results: Vec<&ComparedFigure> = comparison
-            .results
-            .iter()
-            .filter(|result| result.candidate.group == group.name)
-            .collect();
+        let results = answer::results(comparison, &group.name);
         sections.push(verdicts(&results, comparison));
         sections.push(between_runs(&results, comparison));
     }
     sections.extend(distributions(comparison));
     sections.extend(requirements(comparison));
     sections.extend(remarks(comparison));
+    sections.push(wrapped_to(MOST, "Method: ", 1, &(method(comparison) + ".")));
     sections.join("\n")
 }
 
-fn header(comparison: &Comparison) -> String {
+/// The answer of each group, a sentence a line.
+pub(super) fn said(comparison: &Comparison) -> String {
+    let times = Times::of(comparison);
+    let answers = answer::answers(comparison);
+    let sentences = answers.iter().flat_map(|answer| &answer.sentences);
+    sentences
+        .map(|sentence| wrapped_to(MOST, "", 2, &times.verdict(clean(sentence))))
+        .collect()
+}
+
+fn answers(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    text.extend(super::guest::virtual_times(comparison));
+    text += &said(comparison);
     let group = |group: &ComparedGroup| {
         let runs = match &group.published {
             Some(published) => published.runs,
@@ -47,12 +63,10 @@ fn header(comparison: &Comparison) -> String {
         )
     };
     let groups: Vec<String> = comparison.groups.iter().map(group).collect();
-    let mut text = String::new();
-    text.extend(super::guest::virtual_times(comparison));
     if let Some((baseline, rest)) = groups.split_first() {
-        text += &paragraph("Compared", &format!("{} with {baseline}", rest.join(", ")));
+        let compared = format!("{} with {baseline}", rest.join(", "));
+        text += &wrapped_to(MOST, "Compared: ", 2, &compared);
     }
-    text += &paragraph("Method", &method(comparison));
     text
 }
 
@@ -64,14 +78,14 @@ pub(crate) fn method(comparison: &Comparison) -> String {
         _ => test(comparison),
     }];
     if method.tests > 1 {
-        parts.push(format!("p corrected for {} tests (Holm)", method.tests));
+        parts.push(format!("corrected for {} tests (Holm)", method.tests));
     }
     parts.push(format!("level {}", percent(method.alpha)));
     parts.push(match (method.equivalence, method.not_worse) {
         (Some(margin), _) => format!("the same means within {}", percent(margin)),
         (None, Some(margin)) => format!("not worse means less than {} worse", percent(margin)),
         (None, None) => format!(
-            "a change of {} matters and shall be found in {} of cases",
+            "\"not distinguishable\" if a change of {} would be found in {} of cases",
             percent(method.effect),
             percent(method.power)
         ),
@@ -79,7 +93,7 @@ pub(crate) fn method(comparison: &Comparison) -> String {
     parts.join(", ")
 }
 
-/// Which permutations the p-values rest on.
+/// Which test the p-values rest on.
 fn test(comparison: &Comparison) -> String {
     let exact = comparison
         .results
@@ -89,17 +103,14 @@ fn test(comparison: &Comparison) -> String {
         .results
         .iter()
         .any(|result| result.pairs.is_some());
-    format!(
-        "permutation test, runs {}, {}",
-        match paired {
-            true => "compared inside their blocks",
-            false => "taken as independent",
-        },
-        match exact {
-            true => "all arrangements".to_owned(),
-            false => format!("up to {} random arrangements", comparison.method.draws),
-        }
-    )
+    let drawn = match exact {
+        true => "all arrangements".to_owned(),
+        false => format!("up to {} random arrangements", comparison.method.draws),
+    };
+    match paired {
+        true => format!("permutation test, runs compared inside their blocks, {drawn}"),
+        false => format!("permutation test and Welch's t test, the larger p-value, {drawn}"),
+    }
 }
 
 /// A unit as it is shown, and by what values are divided for it.
@@ -141,48 +152,117 @@ fn verdicts(results: &[&ComparedFigure], comparison: &Comparison) -> String {
             let effect = |effect: &Option<Effect>| effect.map(|effect| digits(effect.estimate));
             let ratio = result.ratio;
             let ends = ratio.and_then(|ratio| ratio.interval);
+            let why = match (ratio.is_some(), result.scale) {
+                (true, ComparisonScale::Log) => NO_INTERVAL,
+                _ => "see the difference below",
+            };
             vec![
                 name(result, times),
                 missing.or(value(&result.baseline), NO_VALUE),
                 missing.or(value(&result.candidate), NO_VALUE),
                 missing.or(effect(&ratio), NO_RATIO),
-                missing.or(
-                    ends.map(|ends| range(&ends, 1.0)),
-                    match ratio.is_some() && result.scale == ComparisonScale::Log {
-                        true => NO_INTERVAL,
-                        false => "see the difference below",
-                    },
-                ),
+                missing.or(ends.map(|ends| range(&ends, 1.0)), why),
                 missing.or(result.adjusted_p.map(p_value), NO_TEST),
-                missing.or(result.smallest_detectable.map(share), NO_EFFECT),
                 verdict(result, comparison),
             ]
         })
         .collect();
     let names = [clean(baseline), clean(candidate)].map(|name| shortened(&name));
+    let [interval, p] = headings(comparison);
     let header = [
         ("Figure", Column::Left),
         (names[0].as_str(), Column::Right),
         (names[1].as_str(), Column::Right),
         ("Ratio", Column::Right),
-        ("95 % interval", Column::Left),
-        ("p", Column::Right),
-        ("Could show", Column::Right),
+        (interval.as_str(), Column::Left),
+        (p.as_str(), Column::Right),
         ("Verdict", Column::Text),
     ];
-    let interval = format!("{} interval", percent(comparison.method.confidence));
-    let header = header.map(|(name, column)| match name {
-        "95 % interval" => (interval.as_str(), column),
-        name => (name, column),
-    });
     let title = times.heading(format!("{} against {}", clean(candidate), clean(baseline)));
     let mut text = title + "\n";
-    text += &table(&header, rows);
+    text += &table_to(MOST, &header, rows);
     text += &missing.note();
+    for line in foot(results, comparison) {
+        text += &wrapped_to(MOST, " ", 3, &line);
+    }
     if comparison.method.interval == "hierarchical" {
         text += &levels(results);
     }
     text
+}
+
+/// The headings of the interval and of the p-value: which of them is of one figure by itself, and which
+/// is corrected for all.
+pub(crate) fn headings(comparison: &Comparison) -> [String; 2] {
+    let confidence = percent(comparison.method.confidence);
+    match comparison.method.tests {
+        0 | 1 => [format!("{confidence} interval"), "p".to_owned()],
+        tests => [format!("{confidence}, each"), format!("p of {tests}")],
+    }
+}
+
+/// What a reader has to know of the table, in words.
+pub(crate) fn foot(results: &[&ComparedFigure], comparison: &Comparison) -> Vec<String> {
+    let method = &comparison.method;
+    let mut lines = vec![format!(
+        "Each run counts once. Chance of any false \"better\" or \"worse\" in this table: at most {}.",
+        percent(method.alpha)
+    )];
+    if method.tests > 1 {
+        lines.push(format!(
+            "Intervals are for each figure alone; p and verdicts are corrected for {} tests.",
+            method.tests
+        ));
+    }
+    let noticed: Vec<String> = results
+        .iter()
+        .filter_map(|result| {
+            let least = result
+                .smallest_detectable
+                .filter(|_| result.withheld.is_none())?;
+            Some(format!("{} {}", result.figure, times_as_much(least)))
+        })
+        .collect();
+    if !noticed.is_empty() {
+        lines.push(format!(
+            "Smallest change we would have noticed: {}.",
+            noticed.join(", ")
+        ));
+    }
+    // Of the figures with the fewest runs.
+    let level = method.alpha / method.tests.max(1) as f64;
+    let stuck = results
+        .iter()
+        .filter(|r| r.smallest_p.is_some_and(|least| least > level));
+    let worst = stuck.max_by(|a, b| {
+        a.smallest_p
+            .partial_cmp(&b.smallest_p)
+            .unwrap_or(Ordering::Equal)
+    });
+    if let Some((result, least)) = worst.and_then(|result| Some((result, result.smallest_p?))) {
+        let of = match (result.pairs, result.baseline.runs, result.candidate.runs) {
+            (Some(blocks), ..) => format!("{blocks} blocks"),
+            (None, a, b) if a == b => format!("{a} runs a side"),
+            (None, a, b) => format!("{a} and {b} runs"),
+        };
+        let corrected = match method.tests {
+            0 | 1 => String::new(),
+            tests => format!(", before the correction for {tests} tests"),
+        };
+        lines.push(format!(
+            "p cannot go below {} with {of}{corrected}.",
+            p_value(least)
+        ));
+    }
+    lines
+}
+
+/// A change as a factor: `x1.97`.
+fn times_as_much(share: f64) -> String {
+    match share {
+        _ if share >= 99.0 => "more than x100".to_owned(),
+        _ => format!("x{:.2}", 1.0 + share),
+    }
 }
 
 /// What the hierarchical interval of each figure was drawn from.
@@ -216,7 +296,7 @@ fn levels(results: &[&ComparedFigure]) -> String {
     let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => String::new(),
-        false => wrapped(" ", 1, &format!("Intervals {}.", said.join("; "))),
+        false => wrapped_to(MOST, " ", 3, &format!("Intervals {}.", said.join("; "))),
     }
 }
 
@@ -239,7 +319,21 @@ pub(super) fn share(change: f64) -> String {
     format!("{percents:.decimals$} %")
 }
 
+/// What stands in the way of a verdict, in two words.
+pub(crate) const fn obstacle(reason: WithheldReason) -> &'static str {
+    match reason {
+        WithheldReason::Lengths => "unequal lengths",
+        WithheldReason::Spread => "unequal spread",
+        WithheldReason::Resolution => "below the resolution",
+        WithheldReason::Zeros => "only zeros",
+    }
+}
+
 pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
+    if let Some(withheld) = &result.withheld {
+        let why = obstacle(withheld.reason);
+        return Times::of(comparison).verdict(format!("no verdict: {why}"));
+    }
     Times::of(comparison).verdict(match result.verdict {
         ComparisonVerdict::Better => "better".to_owned(),
         ComparisonVerdict::Worse => "worse".to_owned(),
@@ -277,9 +371,6 @@ fn margin_p(result: &ComparedFigure) -> String {
 fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String {
     let times = Times::of(comparison);
     let mut missing = Missing::default();
-    let inside = results
-        .iter()
-        .any(|result| result.variance_inside.is_some());
     let rows: Vec<Vec<String>> = results
         .iter()
         .map(|result| {
@@ -297,16 +388,6 @@ fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String 
             let (estimate, ends) = shown.unzip();
             row.push(missing.or(estimate, NO_VALUE));
             row.push(missing.or(ends.flatten(), NO_INTERVAL));
-            if inside {
-                row.push(
-                    missing.or(
-                        result
-                            .variance_inside
-                            .map(|part| format!("{:.0} %", part * 100.0)),
-                        "the runs' records do not tell",
-                    ),
-                );
-            }
             row
         })
         .collect();
@@ -314,28 +395,30 @@ fn between_runs(results: &[&ComparedFigure], comparison: &Comparison) -> String 
         return String::new();
     };
     let names = [&first.baseline.group, &first.candidate.group].map(|n| shortened(&clean(n)));
-    let mut header = vec![
+    let header = [
         ("Figure", Column::Left),
         (names[0].as_str(), Column::Left),
-        ("deviation", Column::Right),
+        ("dev.", Column::Right),
         (names[1].as_str(), Column::Left),
-        ("deviation", Column::Right),
+        ("dev.", Column::Right),
         ("Difference", Column::Right),
         ("interval", Column::Left),
     ];
-    if inside {
-        header.push(("Inside", Column::Right));
-    }
     let title = "Between runs: interval and deviation of each group, and the difference";
     let mut text = times.heading(title) + "\n";
-    text += &table(&header, rows);
-    if inside {
-        text += &wrapped(
-            " ",
-            1,
-            "Inside: the part of the variance between runs that their own samples make. Longer runs \
-             take it away; the rest only more runs do.",
+    text += &table_to(MOST, &header, rows);
+    let inside = |result: &&ComparedFigure| {
+        let part = result.variance_inside?;
+        Some(format!("{} {:.0} %", clean(&result.figure), part * 100.0))
+    };
+    let inside: Vec<String> = results.iter().filter_map(inside).collect();
+    if !inside.is_empty() {
+        let line = format!(
+            "Inside: longer runs would take away this part of the variance between runs, the rest only \
+             more runs: {}.",
+            inside.join(", ")
         );
+        text += &wrapped_to(MOST, " ", 3, &line);
     }
     text += &missing.note();
     text
@@ -401,20 +484,9 @@ fn distributions(comparison: &Comparison) -> Option<String> {
     let mut text = format!(
         "Samples of groups of one run in {unit}: what that run did, not what another would\n"
     );
-    text += &table(&header, rows);
+    text += &table_to(MOST, &header, rows);
     text += &missing.note();
     Some(text)
-}
-
-pub(super) fn requirements(comparison: &Comparison) -> Option<String> {
-    if comparison.requirements.is_empty() {
-        return None;
-    }
-    let texts = comparison
-        .requirements
-        .iter()
-        .map(|of| requirement(&of.result, Some(&of.group), Times::of(comparison)));
-    Some(texts.collect())
 }
 
 pub(super) fn remarks(comparison: &Comparison) -> Option<String> {
@@ -425,7 +497,7 @@ pub(super) fn remarks(comparison: &Comparison) -> Option<String> {
             Certainty::Inferred => " (inferred)",
         };
         let lead = format!(" {}{sure}: ", clean(&remark.id));
-        text += &wrapped(&lead, 3, &clean(&remark.detail));
+        text += &wrapped_to(MOST, &lead, 3, &clean(&remark.detail));
     }
     (!text.is_empty()).then(|| format!("Remarks\n{text}"))
 }

@@ -9,11 +9,12 @@ use punctual_model::{
 };
 
 use super::comparison::{
-    NO_EFFECT, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, name, p_value, remarks, requirements,
-    share, verdict,
+    NO_EFFECT, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, headings, name, p_value, remarks,
+    said, share, verdict,
 };
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Missing, digits, percent, range};
+use super::requirement::requirements;
 use crate::times::Times;
 
 /// Says what the runs of an experiment say.
@@ -24,6 +25,7 @@ pub fn experiment_results(results: &ExperimentResults) -> String {
         if several {
             sections.push(format!("Measurement {}\n", clean(&measurement.measurement)));
         }
+        sections.push(said(&measurement.comparison));
         sections.push(cells(results, measurement));
         sections.push(comparisons(measurement));
         sections.extend(effects(measurement));
@@ -177,13 +179,13 @@ fn comparisons(measurement: &MeasurementResults) -> String {
             ]
         })
         .collect();
-    let interval = format!("{} interval", percent(comparison.method.confidence));
+    let [interval, p] = headings(comparison);
     let header = [
         ("Cell", Column::Left),
         ("Figure", Column::Left),
         ("Ratio", Column::Right),
         (interval.as_str(), Column::Left),
-        ("p", Column::Right),
+        (p.as_str(), Column::Right),
         ("Could show", Column::Right),
         ("Verdict", Column::Text),
     ];
@@ -197,6 +199,9 @@ fn comparisons(measurement: &MeasurementResults) -> String {
     );
     let mut text = times.heading(title) + "\n";
     text += &table(&header, rows);
+    for line in foot(&comparison.results.iter().collect::<Vec<_>>(), comparison) {
+        text += &wrapped(" ", 3, &line);
+    }
     text += &missing.note();
     text
 }

@@ -35,6 +35,11 @@ pub(crate) fn paragraph(label: &str, text: &str) -> String {
 
 /// Writes `lead` and `text`, broken between words, with the further lines indented.
 pub(crate) fn wrapped(lead: &str, indent: usize, text: &str) -> String {
+    wrapped_to(WIDTH, lead, indent, text)
+}
+
+/// The same in lines of `width` columns.
+pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut column = lead.chars().count();
     let mut first = true;
@@ -42,7 +47,7 @@ pub(crate) fn wrapped(lead: &str, indent: usize, text: &str) -> String {
         let width = word.chars().count();
         if first {
             first = false;
-        } else if column + 1 + width > WIDTH {
+        } else if column + 1 + width > most {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
             column = indent;
@@ -77,11 +82,16 @@ pub(crate) enum Column {
 /// Columns are two apart, or one where the table would be wider than the page. What is wider even
 /// then is broken: text if there is such a column, else the widest cells.
 pub(crate) fn table(header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
+    table_to(WIDTH, header, rows)
+}
+
+/// The same in lines of `most` columns.
+pub(crate) fn table_to(most: usize, header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(u16::try_from(WIDTH).unwrap_or(u16::MAX))
+        .set_width(u16::try_from(most).unwrap_or(u16::MAX))
         .set_header(header.iter().map(|(name, _)| Cell::new(name)));
     for row in rows {
         table.add_row(Row::from(row));
@@ -95,7 +105,7 @@ pub(crate) fn table(header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String
             Column::Left | Column::Right => width,
         }
     });
-    let fits = needed.sum::<usize>() + 2 * widths.len() <= WIDTH;
+    let fits = needed.sum::<usize>() + 2 * widths.len() <= most;
     for ((_, kind), column) in header.iter().zip(table.column_iter_mut()) {
         column.set_padding((1, u16::from(fits)));
         column.set_cell_alignment(match kind {

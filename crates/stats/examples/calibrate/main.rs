@@ -14,6 +14,9 @@
 mod bursts;
 #[path = "../../tests/calibration/bursty.rs"]
 mod bursty;
+mod compared;
+#[path = "../../tests/calibration/guards.rs"]
+mod guards;
 #[path = "../../tests/calibration/others.rs"]
 mod others;
 #[path = "../../tests/calibration/simulate.rs"]
@@ -43,7 +46,7 @@ const METHODS: [(&str, IntervalMethod); 4] = [
 type Section = fn(u32, &mut Bounds);
 
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 13] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
@@ -52,6 +55,10 @@ const SECTIONS: [(&str, Section); 9] = [
     ("equivalence", equivalence),
     ("tails", tails),
     ("bursts", bursts::bursts),
+    ("lengths", compared::unequal_lengths),
+    ("spread", compared::unequal_spread),
+    ("zeros", compared::rare_misses),
+    ("outliers", compared::clean_outliers),
     ("others", |experiments, bounds| {
         beside_others((experiments / 5).max(100), bounds);
     }),

@@ -19,7 +19,8 @@
 //! *Test.* Two-sided permutation test of Welch's t (Welch, *Biometrika* 34, 1947). It is exact
 //! where the groups are alike, whatever their distribution is, and asymptotically right where only
 //! the means are alike (Janssen, *Statistics & Probability Letters* 36, 1997; Chung and Romano,
-//! *Annals of Statistics* 41, 2013). All arrangements are counted where they are few, else a random
+//! *Annals of Statistics* 41, 2013). Few runs are far from the asymptote, so Welch's t test has to
+//! agree: p is the larger of the two. All arrangements are counted where they are few, else a random
 //! 9999 of them, and p = (1 + hits)/(1 + drawn) (Phipson and Smyth, *Statistical Applications in
 //! Genetics and Molecular Biology* 9, 2010). Runs that were made in blocks are compared inside their
 //! block: one difference a block, whose sign is drawn.
@@ -38,19 +39,23 @@
 //! [`Interval`]: IntervalMethod
 
 pub mod bootstrap;
+mod lengths;
 mod order;
 mod outcome;
+mod outlier;
 mod permutation;
 mod power;
 mod question;
 mod verdict;
 mod welch;
 
+pub use lengths::{LEAST_BEYOND, LengthFault, Reach, length_fault};
 pub(crate) use order::trend;
-pub use order::{Order, Trend, drift, order, outliers};
+pub use order::{Order, Trend, drift, order};
 pub use outcome::{
     Effect, IntervalMethod, Margin, MarginTest, Outcome, Side, Test, TestKind, Verdict,
 };
+pub use outlier::outliers;
 pub use permutation::Permutations;
 pub use power::{detectable, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse};
 pub use question::{Direction, Question, QuestionError, Scale};

@@ -208,57 +208,6 @@ fn exact_p(n: usize, sum: f64) -> f64 {
     2.0 * tail
 }
 
-/// The distance of each value from the median that makes it an outlier, in robust deviations.
-const OUTLYING: f64 = 3.5;
-
-/// The places of the values that lie far from the others: more than 3.5 robust deviations from the
-/// median, on the logarithmic scale where all are above 0 (Iglewicz and Hoaglin, *How to Detect and
-/// Handle Outliers*, 1993). They are to be reported and looked into, not removed: a run that was
-/// disturbed is what the machine does.
-///
-/// Below five values none is one.
-///
-/// ```
-/// use punctual_stats::runs::outliers;
-///
-/// assert_eq!(outliers(&[50.0, 51.0, 49.5, 50.5, 80.0, 50.2]), [4]);
-/// assert_eq!(outliers(&[50.0, 51.0, 80.0]), []);
-/// ```
-pub fn outliers(values: &[f64]) -> Vec<usize> {
-    if values.len() < 5 || values.iter().any(|x| !x.is_finite()) {
-        return Vec::new();
-    }
-    let on_scale: Vec<f64> = match scale_of(&[values]) {
-        Scale::Log => values.iter().map(|x| x.ln()).collect(),
-        Scale::Linear => values.to_vec(),
-    };
-    let center = median(on_scale.clone());
-    let distances: Vec<f64> = on_scale.iter().map(|x| (x - center).abs()).collect();
-    // Of a normal distribution: the median distance is 0.6745 σ, the mean distance √(2/π) σ. The
-    // second serves where more than half of the values are equal.
-    let mut deviation = median(distances.clone()) / 0.674_489_750_196_081_7;
-    if deviation == 0.0 {
-        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
-        deviation = mean * (std::f64::consts::PI / 2.0).sqrt();
-    }
-    distances
-        .iter()
-        .enumerate()
-        .filter(|(_, distance)| **distance > OUTLYING * deviation)
-        .map(|(at, _)| at)
-        .collect()
-}
-
-fn median(mut xs: Vec<f64>) -> f64 {
-    xs.sort_by(f64::total_cmp);
-    let middle = xs.len() / 2;
-    if xs.len() % 2 == 1 {
-        xs[middle]
-    } else {
-        f64::midpoint(xs[middle - 1], xs[middle])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,14 +283,6 @@ mod tests {
             .count();
         // Centred groups make it conservative.
         assert!(found <= 30, "{found}");
-    }
-
-    #[test]
-    fn outliers_are_found_also_where_most_values_are_equal() {
-        assert_eq!(outliers(&[2.0, 2.0, 2.0, 2.0, 2.0, 9.0]), [5]);
-        assert_eq!(outliers(&[2.0; 6]), []);
-        assert_eq!(outliers(&[0.0, 0.0, 0.1, 0.0, 7.0]), [4]);
-        assert_eq!(outliers(&[1.0, 2.0, f64::NAN, 3.0, 90.0]), []);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub struct Outcome {
     pub test: Option<Test>,
     /// The test of "an effect beyond the margin", where a margin was given.
     pub margin: Option<MarginTest>,
+    /// Whether the smaller group has fewer than six runs and varies more than twice as much as the
+    /// other: too few to tell its spread, so that there is no verdict.
+    pub lopsided: bool,
     /// The smallest change, as a share of the baseline, that so many runs find with the wanted
     /// power. `None` where runs do not vary, or where the baseline is not above 0.
     pub smallest_detectable: Option<f64>,
@@ -81,8 +84,10 @@ pub enum IntervalMethod {
 /// A test of "no effect".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// Two-sided p-value.
+    /// Two-sided p-value: the larger one of the permutations' and, of two groups, Welch's.
     pub p: f64,
+    /// That of the permutations alone.
+    pub permutations_p: f64,
     /// The same after Holm's correction for the questions asked together.
     pub adjusted_p: f64,
     /// Which arrangements it rests on.

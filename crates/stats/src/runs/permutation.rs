@@ -3,14 +3,22 @@
 
 //! The permutation test of Welch's t, and the interval of what it does not reject.
 //!
+//! Permutations are exact where the groups are alike. Where one varies more than the other, small
+//! groups reject too often: 3 runs at four times the deviation of 20 others in 16 % of cases without
+//! an effect. Welch's own t is right there if the values are normal, and wrong elsewhere. So two groups
+//! are told apart only where both do: the p-value is the larger of the two, and the interval holds
+//! what either accepts. The differences of blocks are symmetric where nothing differs, whatever varies
+//! more, and need no such care.
+//!
 //! For each arrangement only four sums are kept. From them follows t for the data with any effect δ
 //! taken away from the candidate, so that the p-value as a function of δ costs nothing more than a
 //! pass over the arrangements, and the interval is a search for where it crosses the level.
 
-use super::question::{Data, Layout, QuestionError, differences};
+use super::question::{Contrast, Data, Layout, QuestionError, differences};
 use super::{Question, TestKind};
 use crate::num::positive;
 use crate::random::Source;
+use crate::student::student_t_cdf;
 
 /// Arrangements up to this number are all looked at: 9 runs a side, 15 blocks.
 const MOST_EXACT: u64 = 50_000;
@@ -30,8 +38,7 @@ pub struct Permutations {
     rows: Rows,
     kind: TestKind,
     smallest: f64,
-    estimate: f64,
-    error: f64,
+    contrast: Contrast,
 }
 
 #[derive(Clone, Debug)]
@@ -121,8 +128,10 @@ impl Permutations {
                 rarest.max(1.0 / looked_at as f64)
             },
             rows,
-            estimate: contrast.estimate,
-            error: contrast.error,
+            contrast: Contrast {
+                freedom: data.layout.freedom(contrast.freedom),
+                ..contrast
+            },
         })
     }
 
@@ -136,19 +145,28 @@ impl Permutations {
         self.smallest
     }
 
-    /// The two-sided p-value of the effect `delta`: a difference, of logarithms on their scale.
+    /// The two-sided p-value of the effect `delta`: a difference, of logarithms on their scale. Of two
+    /// groups it is at least Welch's.
     pub fn p(&self, delta: f64) -> f64 {
+        self.permuted(delta)
+            .max(2.0 * self.welch(delta, -1.0).min(self.welch(delta, 1.0)))
+    }
+
+    /// The share of arrangements that are as far from the effect `delta` as the observed one.
+    pub(crate) fn permuted(&self, delta: f64) -> f64 {
         self.share(delta, |t, observed| t.abs() >= less(observed.abs()))
     }
 
     /// The p-value of "the effect is at most `delta`": small where it is more.
     pub fn p_above(&self, delta: f64) -> f64 {
         self.share(delta, |t, observed| t >= less(observed))
+            .max(self.welch(delta, -1.0))
     }
 
     /// The p-value of "the effect is at least `delta`": small where it is less.
     pub fn p_below(&self, delta: f64) -> f64 {
         self.share(delta, |t, observed| -t >= less(-observed))
+            .max(self.welch(delta, 1.0))
     }
 
     /// The p-value of "the effect is outside of ±`margin`": the larger one of both sides (Schuirmann,
@@ -161,12 +179,12 @@ impl Permutations {
     /// few to reject any effect, however large, and where the values have no spread.
     pub fn interval(&self, confidence: f64) -> Option<(f64, f64)> {
         let level = 1.0 - confidence;
-        if self.smallest > level || !positive(self.error) {
+        if self.smallest > level || !positive(self.contrast.error) {
             return None;
         }
         let end = |direction: f64| {
             let (mut inside, mut step) = (0.0, 1.0);
-            while self.p(self.estimate + direction * step * self.error) > level {
+            while self.p(self.contrast.estimate + direction * step * self.contrast.error) > level {
                 (inside, step) = (step, 2.0 * step);
                 if step > 1e6 {
                     return None;
@@ -175,15 +193,30 @@ impl Permutations {
             let mut outside = step;
             while outside - inside > 1e-4 * outside.max(1.0) {
                 let middle = f64::midpoint(inside, outside);
-                if self.p(self.estimate + direction * middle * self.error) > level {
+                if self.p(self.contrast.estimate + direction * middle * self.contrast.error) > level
+                {
                     inside = middle;
                 } else {
                     outside = middle;
                 }
             }
-            Some(self.estimate + direction * outside * self.error)
+            Some(self.contrast.estimate + direction * outside * self.contrast.error)
         };
         Some((end(-1.0)?, end(1.0)?))
+    }
+
+    /// The one-sided p-value of Welch's t for the effect `delta`, of two groups; 0 of blocks. `side` is
+    /// -1 where a larger effect speaks against it, 1 where a smaller one does.
+    fn welch(&self, delta: f64, side: f64) -> f64 {
+        let Contrast {
+            estimate,
+            error,
+            freedom,
+        } = self.contrast;
+        if matches!(self.rows, Rows::Pairs(_)) || !positive(error) {
+            return 0.0;
+        }
+        student_t_cdf(freedom, side * (estimate - delta) / error).unwrap_or(1.0)
     }
 
     fn share(&self, delta: f64, hit: impl Fn(f64, f64) -> bool) -> f64 {
@@ -396,7 +429,7 @@ mod tests {
             let a: Vec<f64> = (0..na).map(|_| -samples.normal().abs()).collect();
             let b: Vec<f64> = (0..nb).map(|_| samples.normal() + 1.0).collect();
             let test = of(&a, &b);
-            assert_close(Some(test.p(0.0)), by_hand(&a, &b), 1e-12);
+            assert_close(Some(test.permuted(0.0)), by_hand(&a, &b), 1e-12);
             assert!(matches!(test.kind(), TestKind::Exact { .. }));
         }
     }
@@ -462,8 +495,8 @@ mod tests {
             &mut Source::new(4),
         ));
         // Four standard errors of the share of 9999.
-        let p = exact.p(0.0);
-        assert!((drawn.p(0.0) - p).abs() < 4.0 * (p * (1.0 - p) / 9_999.0).sqrt() + 1e-4);
+        let p = exact.permuted(0.0);
+        assert!((drawn.permuted(0.0) - p).abs() < 4.0 * (p * (1.0 - p) / 9_999.0).sqrt() + 1e-4);
     }
 
     #[test]
@@ -475,6 +508,20 @@ mod tests {
         assert_eq!(apart.interval(0.95), None);
         let question = Question::new(&[1.0], &[1.0, 2.0], Direction::Neither);
         assert!(Permutations::of(&question, 99, 1).unwrap().is_none());
+    }
+
+    #[test]
+    fn groups_that_vary_differently_are_told_apart_only_where_welch_does_it_too() {
+        // One far run among three, against twenty that agree: permutations alone say 1.6 %.
+        let quiet: Vec<f64> = (0..20).map(|i| 0.01 * f64::from(i)).collect();
+        let wide = [0.9, 2.0, 3.6];
+        let test = of(&quiet, &wide);
+        assert!(test.permuted(0.0) <= 0.002, "{}", test.permuted(0.0));
+        // scipy.stats.ttest_ind(quiet, wide, equal_var=False).
+        assert_close(Some(test.p(0.0)), 0.118, 1e-2);
+        let (low, high) = test.interval(0.95).unwrap();
+        assert!(low < 0.0 && high > 4.0, "{low} {high}");
+        assert!(test.p_above(0.0) > 0.05 && test.p_below(0.0) > 0.9);
     }
 
     #[test]

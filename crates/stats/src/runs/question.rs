@@ -274,6 +274,32 @@ impl Layout {
         }
     }
 
+    /// Whether the smaller of two groups has fewer than six runs and varies more than twice as much.
+    pub(crate) fn is_lopsided(&self) -> bool {
+        let Self::Groups(a, b) = self else {
+            return false;
+        };
+        let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+        let deviation = |xs: &[f64]| moments(xs).std_dev().unwrap_or(0.0);
+        few.len() < 6 && few.len() < many.len() && deviation(few) > 2.0 * deviation(many)
+    }
+
+    /// The degrees of freedom of Welch's t test: those of a group alone that has fewer than six runs
+    /// against at least twice as many. Satterthwaite's rest on a spread that so few do not tell, and
+    /// are too many where it came out small.
+    pub(crate) fn freedom(&self, satterthwaite: f64) -> f64 {
+        match self {
+            Self::Groups(a, b) => {
+                let (few, many) = (a.len().min(b.len()), a.len().max(b.len()));
+                match few < 6 && many >= 2 * few {
+                    true => few as f64 - 1.0,
+                    false => satterthwaite,
+                }
+            }
+            Self::Pairs(_) => satterthwaite,
+        }
+    }
+
     /// The estimate, its standard error, and the degrees of freedom of that; `None` below two units.
     pub(crate) fn contrast(&self) -> Option<Contrast> {
         match self {

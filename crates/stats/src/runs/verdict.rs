@@ -15,6 +15,9 @@ use crate::holm::holm;
 use crate::precision::{Interval, mean_interval};
 use crate::student::student_t;
 
+/// The fewest runs of a group that varies more than the others, with which it is compared at all.
+const LEAST_OF_WIDER: u64 = 6;
+
 /// How to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -203,6 +206,7 @@ impl Analysis {
             let p = permutations.p(0.0);
             Test {
                 p,
+                permutations_p: permutations.permuted(0.0),
                 adjusted_p: adjusted_p.unwrap_or(p),
                 kind: permutations.kind(),
                 smallest_p: permutations.smallest_p(),
@@ -230,6 +234,7 @@ impl Analysis {
             interval_method: method,
             test,
             margin,
+            lopsided: self.data.layout.is_lopsided(),
             smallest_detectable: smallest.and_then(|least| self.as_share(least)),
             verdict,
         }
@@ -246,6 +251,10 @@ impl Analysis {
         let (Some(test), Some(contrast)) = (test, self.contrast) else {
             return self.too_few(runs_for_level(self.blocked(), level));
         };
+        if self.data.layout.is_lopsided() {
+            // Neither test holds its level there; as many runs as on the other side do.
+            return self.too_few(LEAST_OF_WIDER);
+        }
         let shown = |p: Option<f64>| p.is_some_and(|p| p <= options.alpha);
         let within = margin.filter(|margin| shown(margin.adjusted_p));
         if let Some(Margin::Same(_)) = within.map(|margin| margin.margin) {
@@ -265,17 +274,19 @@ impl Analysis {
             (None, None) => {}
         }
         let needed = self.needed(options, level);
-        if test.smallest_p > level {
+        if test.smallest_p > level && self.matters(options).is_some() {
             return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
         }
         let enough = match (self.matters(options), smallest) {
+            // A baseline of 0 has no size, and of its runs that are all 0 the spread is not known.
+            (None, _) => return Verdict::TooFewRuns { more: None },
             _ if self.margin(options).is_some() => {
                 // Asked whether it is within the margin; as long as that is not shown, more runs may.
                 contrast.error == 0.0
             }
             (Some(effect), Some(least)) => least <= effect,
-            // Without spread or without a baseline there is no size of effect to speak of.
-            _ => true,
+            // Every run has the same value.
+            (Some(_), None) => true,
         };
         match (enough, needed) {
             (true, _) => Verdict::NotDistinguishable,

@@ -12,6 +12,7 @@
 )]
 
 mod bursty;
+mod guards;
 mod simulate;
 
 use bursty::{Bursty, Taken, allowing, ruled};
@@ -390,5 +391,84 @@ fn a_clean_machine_passes_after_the_time_that_was_announced() {
             let then = ruled(&requirement, &clean.followed(&mut source, samples));
             assert_eq!(then.ruling, Ruling::Pass, "{samples}");
         }
+    }
+}
+
+#[test]
+fn runs_of_unequal_length_make_no_verdict_more_often_than_the_level() {
+    const EXPERIMENTS: u32 = 200;
+    let world = World::ordinary(0);
+    let mut counted = [[0; 2]; 6];
+    for seed in 0..EXPERIMENTS {
+        let mut source = Source::new(u64::from(seed) + 50_000);
+        let told = guards::lengths(&world, 8, [500, 5_000], &mut source);
+        for (sum, told) in counted.iter_mut().flatten().zip(told.iter().flatten()) {
+            *sum += u32::from(*told);
+        }
+    }
+    let most = at_most(0.05, EXPERIMENTS);
+    assert!(
+        counted.iter().all(|[_, ruled]| *ruled <= most),
+        "{counted:?}"
+    );
+    // What the rule is for: the largest sample.
+    assert!(counted[5][0] * 2 > EXPERIMENTS, "{counted:?}");
+}
+
+#[test]
+fn groups_that_vary_differently_are_told_apart_no_more_often_than_the_level() {
+    const EXPERIMENTS: u32 = 300;
+    for (at, case) in (0_u64..).zip(&guards::UNEVEN) {
+        let (mut effects, mut missed, mut before) = (0, 0, 0);
+        for seed in 0..u64::from(EXPERIMENTS) {
+            let mut source = Source::new(60_000 + 1_000 * at + seed);
+            let told = guards::spread(case, &mut source);
+            effects += u32::from(told.effect);
+            missed += u32::from(told.missed);
+            before += u32::from(told.permutations);
+        }
+        let most = at_most(0.05, EXPERIMENTS);
+        assert!(effects <= most, "{}: {effects}", case.0);
+        assert!(missed <= at_most(0.06, EXPERIMENTS), "{}: {missed}", case.0);
+        if at == 0 {
+            assert!(before * 100 > 8 * EXPERIMENTS, "{}: {before}", case.0);
+        }
+    }
+}
+
+#[test]
+fn misses_that_are_rare_are_never_called_indistinguishable() {
+    const EXPERIMENTS: u32 = 300;
+    for (at, bursts) in (0_u64..).zip([0.02, 0.1, 1.0]) {
+        let mut wrong = 0;
+        for seed in 0..u64::from(EXPERIMENTS) {
+            let mut source = Source::new(80_000 + 1_000 * at + seed);
+            let a = guards::misses(6, bursts, &mut source);
+            let b = guards::misses(6, bursts, &mut source);
+            let told = guards::told(&a, &b);
+            assert!(!told.equal, "{a:?} {b:?}");
+            wrong += u32::from(told.effect);
+        }
+        assert!(wrong <= at_most(0.05, EXPERIMENTS), "{bursts}: {wrong}");
+    }
+}
+
+#[test]
+fn clean_groups_rarely_have_an_outlier() {
+    const EXPERIMENTS: u32 = 200;
+    for (world, runs) in [(World::ordinary(1_500), 6), (World::heavy(1_500), 12)] {
+        let mut hits = [0; 2];
+        for seed in 0..EXPERIMENTS {
+            let mut source = Source::new(u64::from(seed) + 90_000);
+            let told = guards::outlying(&world, runs, &mut source);
+            hits[0] += u32::from(told[0]);
+            hits[1] += u32::from(told[1]);
+        }
+        assert!(
+            hits[1] <= at_most(0.05, EXPERIMENTS),
+            "{}: {hits:?}",
+            world.name
+        );
+        assert!(hits[0] * 2 > EXPERIMENTS, "{}: {hits:?}", world.name);
     }
 }

@@ -30,8 +30,11 @@ Verdicts: better, worse (or different, where neither direction is good), the sam
 
 Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 100000 at 99%'.
 
-Exit status: 3 where --fail-on or --require says so, 1 where nothing can be compared; else 0,
-whatever the verdicts are.";
+No verdict: runs of unequal length, few runs that vary far more than the others, values in steps that
+hide what matters, a group of nothing but zeros. In JSON that is too_few_runs with the reason.
+
+Exit status: 3 where --fail-on or --require says so; 6 where --fail-on asks and a figure has no
+verdict, or too few runs for one; 1 where nothing can be compared; else 0, whatever the verdicts are.";
 
 /// Options of `compare`
 #[derive(Args, Debug)]
@@ -86,6 +89,11 @@ pub struct CompareArgs {
     )]
     pub effect: Percent,
 
+    /// The smallest difference that matters of a figure that is 0 in some run, in its unit: 0.1 of
+    /// misses a second
+    #[arg(long, value_name = "NUMBER", help_heading = "Question", value_parser = positive)]
+    pub difference: Option<f64>,
+
     /// Require this of each group, and exit 3 unless it is shown (can be repeated)
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Question")]
     pub require: Vec<Requirement>,
@@ -100,7 +108,7 @@ pub struct CompareArgs {
     )]
     pub burst: Option<Nanos>,
 
-    /// Exit 3 on such a verdict (also comma-separated)
+    /// Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)
     #[arg(
         long,
         value_name = "VERDICT",
@@ -146,7 +154,7 @@ pub struct CompareArgs {
     /// or deviation or deviation_percent
     #[arg(long, value_name = "FILE", help_heading = "Table",
           value_parser = OsStringValueParser::new().map(PathBuf::from),
-          conflicts_with_all = ["named", "metric", "equivalence", "not_worse", "require", "allow_invalid", "unpaired", "interval"])]
+          conflicts_with_all = ["named", "metric", "equivalence", "not_worse", "difference", "require", "allow_invalid", "unpaired", "interval"])]
     pub table: Option<PathBuf>,
 
     /// Unit of the published means
@@ -172,6 +180,12 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let number = number.filter(|number| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| format!("`{text}` is not a number above 0"))
 }
 
 /// Verdicts that fail

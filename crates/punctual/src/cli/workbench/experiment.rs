@@ -161,7 +161,7 @@ pub struct ExperimentResultsArgs {
     #[arg(long, value_name = "TIME", requires = "require")]
     pub burst: Option<Nanos>,
 
-    /// Exit 3 on such a verdict (also comma-separated)
+    /// Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)
     #[arg(long, value_name = "VERDICT", value_enum, value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
 

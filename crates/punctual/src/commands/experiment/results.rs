@@ -40,14 +40,16 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
     } else {
         print(&text::experiment_results(&results))?;
     }
-    let mut exits = results
+    let planned = Snapshot::read(&dir_of(store.home(), &args.name))?;
+    let missing = planned.plan.measurements.len() > results.measurements.len();
+    let exits: Vec<Exit> = results
         .measurements
         .iter()
-        .map(|measurement| compare::exit(&measurement.comparison, &args.fail_on));
-    Ok(match exits.any(|exit| exit == Exit::Verdict) {
-        true => Exit::Verdict,
-        false => Exit::Fine,
-    })
+        .map(|measurement| compare::exit(&measurement.comparison, &args.fail_on))
+        .collect();
+    // A measurement of which no run has a figure is not in the results.
+    let unjudged = exits.contains(&Exit::Unjudged) || (missing && !args.fail_on.is_empty());
+    Ok(Exit::of_gate(exits.contains(&Exit::Verdict), !unjudged))
 }
 
 /// Computes the results of an experiment that is in the store.
@@ -66,7 +68,13 @@ pub(crate) fn of(
         &asked,
         args.allow_invalid,
     )?;
-    experiment(&design, measurements, &asked).map_err(|err| failed(err, &args.name))
+    experiment(&design, measurements, &asked).map_err(|err| {
+        let error = failed(err, &args.name);
+        match args.fail_on.is_empty() {
+            true => error,
+            false => error.exiting(Exit::Unjudged),
+        }
+    })
 }
 
 /// Whether an experiment in the store has one cell, so that there is nothing to compare.

@@ -156,10 +156,53 @@ fn zeros_are_compared_as_differences() {
     assert_close(Some(difference.estimate), 2.18, 1e-12);
     assert!(difference.interval.unwrap().low > 0.0);
     assert!(outcome.baseline.interval.unwrap().low >= 0.0);
-    let nothing = ask(&[0.0; 6], &[0.0; 6]);
-    assert_eq!(nothing.verdict, Verdict::NotDistinguishable);
-    assert_eq!(nothing.smallest_detectable, None);
-    assert_eq!(nothing.ratio, None);
+}
+
+#[test]
+fn of_a_baseline_of_nothing_but_zeros_no_equality_is_claimed() {
+    let never = [0.0; 6];
+    for (a, b) in [
+        (never, never),
+        (never, [0.0, 0.0, 5.0, 0.0, 300.0, 0.0]),
+        ([0.0, 0.0, 5.0, 0.0, 300.0, 0.0], never),
+    ] {
+        let outcome = ask(&a, &b);
+        assert!(
+            matches!(outcome.verdict, Verdict::TooFewRuns { .. }),
+            "{outcome:?}"
+        );
+    }
+    let nothing = ask(&never, &never);
+    assert_eq!(nothing.verdict, Verdict::TooFewRuns { more: None });
+    assert_eq!((nothing.smallest_detectable, nothing.ratio), (None, None));
+    // What matters was said: then there is something to compare with.
+    let question = Question::new(&never, &never, Direction::LowerIsBetter);
+    let options = Options {
+        difference: Some(1.0),
+        ..Options::default()
+    };
+    let outcome = compare(&question, &options).unwrap();
+    assert_eq!(outcome.verdict, Verdict::NotDistinguishable);
+}
+
+#[test]
+fn a_few_runs_that_vary_more_than_twenty_others_have_no_verdict() {
+    let mut samples = Samples::new(9);
+    let many = runs(&mut samples, 20, 50.0, 0.05);
+    for (few, lopsided) in [
+        ([60.0, 90.0, 130.0].as_slice(), true),
+        (&[60.0, 90.0, 130.0, 70.0, 110.0, 95.0], false),
+    ] {
+        let outcome = ask(&many, few);
+        assert_eq!(outcome.lopsided, lopsided, "{outcome:?}");
+        let verdict = outcome.verdict;
+        let wanted = match lopsided {
+            true => Verdict::TooFewRuns { more: Some(3) },
+            false => Verdict::Worse,
+        };
+        assert_eq!(verdict, wanted, "{outcome:?}");
+        assert_eq!(ask(few, &many).lopsided, lopsided);
+    }
 }
 
 #[test]

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What must not be compared at all: figures that mean different things, and one run with itself.
+
+use std::collections::BTreeMap;
+
+use punctual_model::{RefusedRun, RunRecord};
+
+use super::{CompareError, GroupInput, Table};
+
+/// What the samples of an instrument are, where several tools measure the same.
+fn meaning(run: &RunRecord) -> (&str, &str) {
+    let what = match run.instrument.as_str() {
+        "wakeup" | "cyclictest" | "timerlat" | "jitterdebugger" => "wake-up latency",
+        other => other,
+    };
+    // Of what has several kinds, `thread` is what the others measure.
+    let kind = run.total.context.as_deref().unwrap_or("thread");
+    (what, kind)
+}
+
+/// Refuses runs of instruments that measure different things: their figures have a name and a unit
+/// in common, and nothing else.
+pub(super) fn one_meaning(groups: &[GroupInput]) -> Result<(), CompareError> {
+    let mut runs = groups
+        .iter()
+        .flat_map(|group| &group.runs)
+        .map(|run| &run.record);
+    let Some(first) = runs.next() else {
+        return Ok(());
+    };
+    let told = |run: &RunRecord| match run.total.context.as_deref() {
+        Some(kind) => format!("{} ({kind})", run.instrument),
+        None => run.instrument.clone(),
+    };
+    match runs.find(|run| meaning(run) != meaning(first)) {
+        Some(other) => Err(CompareError::Meaning {
+            first: first.id.clone(),
+            first_is: told(first),
+            other: other.id.clone(),
+            other_is: told(other),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a result that some runs state in another unit.
+pub(super) fn one_unit(groups: &[GroupInput], table: &Table) -> Result<(), CompareError> {
+    for metric in &table.metrics {
+        let runs = groups.iter().flat_map(|group| &group.runs);
+        let mut units: Vec<&str> = Vec::new();
+        for figure in runs.filter_map(|run| metric.figure(&run.record)) {
+            if !units.contains(&figure.unit.as_str()) {
+                units.push(&figure.unit);
+            }
+        }
+        if units.len() > 1 {
+            return Err(CompareError::Unit {
+                figure: metric.to_string(),
+                units: units.join(" and "),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Takes imported runs out that have the samples of another one: a file that was imported twice is
+/// one run.
+///
+/// # Errors
+///
+/// [`CompareError::Twice`] where the other one is in another group.
+pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
+    let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for group in groups {
+        let mut kept = Vec::new();
+        for run in std::mem::take(&mut group.runs) {
+            let Some(samples) = fingerprint(&run.record) else {
+                kept.push(run);
+                continue;
+            };
+            match seen.get(&samples) {
+                Some((other, of)) if *of == group.name => group.refused.push(RefusedRun {
+                    id: run.record.id.clone(),
+                    reason: format!("it has the samples of run {other}: one run is one run"),
+                }),
+                Some((other, of)) => {
+                    return Err(CompareError::Twice {
+                        run: run.record.id.clone(),
+                        group: group.name.clone(),
+                        other: other.clone(),
+                        other_group: of.clone(),
+                    });
+                }
+                None => {
+                    seen.insert(samples, (run.record.id.clone(), group.name.clone()));
+                    kept.push(run);
+                }
+            }
+        }
+        group.runs = kept;
+    }
+    Ok(())
+}
+
+/// All that is recorded of the samples of an imported run, which no two runs have in common; where that
+/// is little, with the name of the file. `None` of a measured run, which has an identity.
+fn fingerprint(run: &RunRecord) -> Option<String> {
+    let origin = run.origin.as_ref()?;
+    let telling = run.total.count >= 20 && run.total.stddev_ns.is_some();
+    let file = (!telling).then_some(&origin.file);
+    let samples = (
+        (&origin.format, file, run.duration_ns),
+        (&run.series, &run.total, &run.figures),
+    );
+    serde_json::to_string(&samples).ok()
+}
