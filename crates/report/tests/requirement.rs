@@ -74,7 +74,7 @@ fn a_pass_names_what_it_is_about_and_what_it_assumes() {
         &[
             "PASS: p99 <= 100us, for this run. At most 0.60 % of samples are later (95 % confidence); \
              1 % may be.",
-            "None of 100000 samples was later, in 1 run of 50 s in all.",
+            "None of 100000 samples was later, in 1 run of 50 s.",
             "They count as 500 independent trials, if no burst of misses lasts longer than 100 ms \
              (--burst).",
             "Another boot or other conditions may differ.",

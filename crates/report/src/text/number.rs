@@ -207,7 +207,11 @@ pub(crate) fn difference(effect: &Effect, scale: f64) -> (String, Option<String>
     (format!("{sign}{}", shown(estimate)), ends.map(between))
 }
 
+/// Writes an interval. Runs that all have 0 of something do not show that there is none: `0 .. 0` would say so.
 pub(crate) fn range(interval: &Interval, scale: f64) -> String {
+    if interval.low == 0.0 && interval.high == 0.0 {
+        return "none seen".to_owned();
+    }
     format!(
         "{} .. {}",
         digits(interval.low / scale),
@@ -218,6 +222,17 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_of_nothing_is_no_interval() {
+        let ends = |low, high| Interval {
+            low,
+            high,
+            confidence: 0.95,
+        };
+        assert_eq!(range(&ends(0.0, 0.0), 1.0), "none seen");
+        assert!(range(&ends(0.0, 1.0), 1.0).starts_with("0 .. 1"));
+    }
 
     #[test]
     fn a_time_that_something_takes_is_never_said_to_be_shorter() {

@@ -84,13 +84,13 @@ fn counts(result: &RequirementResult) -> String {
         true => "",
         false => " (by a histogram, the bucket of the limit included)",
     };
-    let runs = match result.runs {
-        1 => "1 run".to_owned(),
-        n => format!("{n} runs"),
+    let (runs, all) = match result.runs {
+        1 => ("1 run".to_owned(), ""),
+        n => (format!("{n} runs"), " in all"),
     };
     let time = result
         .run_time_ns
-        .map_or_else(String::new, |time| format!(" of {} in all", lasting(time)));
+        .map_or_else(String::new, |time| format!(" of {}{all}", lasting(time)));
     format!("{later}{source}, in {runs}{time}")
 }
 
