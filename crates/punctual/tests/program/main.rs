@@ -41,6 +41,7 @@ mod pi;
 mod release;
 mod report;
 mod schema;
+mod second_look;
 mod serve;
 mod statuses;
 mod study;
