@@ -324,3 +324,42 @@ const fn interval(low: u64, high: u64) -> Interval {
         confidence: CONFIDENCE,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of `length` samples, one in ten of which is all late.
+    fn bursts(length: usize) -> Tally {
+        let mut tally = Tally::new();
+        let mut seed = 1_u64;
+        for _ in 0..200_000 / length {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let late = (seed >> 33).is_multiple_of(10);
+            let block: Vec<u64> = (0..length)
+                .map(|at| at as u64 % 7 + if late { 9_000 } else { 1_000 })
+                .collect();
+            tally.extend(&block);
+        }
+        tally
+    }
+
+    #[test]
+    fn the_tail_of_all_threads_is_worth_what_that_of_the_most_dependent_is() {
+        let (short, long) = (bursts(1), bursts(200));
+        let tail = |tally: &Tally| tally.series().tail_effective_samples.unwrap();
+        assert!(10.0 * tail(&long) < tail(&short));
+        let all = total(&[&short, &long]).tail_effective_samples.unwrap();
+        assert!((all - tail(&long)).abs() < 1e-9);
+        assert_eq!(Tally::new().series().tail_effective_samples, None);
+    }
+
+    #[test]
+    fn what_is_not_known_of_one_thread_is_taken_from_the_others() {
+        assert_eq!(worst(Some(2.0), Some(1.0)), Some(1.0));
+        assert_eq!(worst(None, Some(1.0)), Some(1.0));
+        assert_eq!(worst(None, None), None);
+    }
+}
