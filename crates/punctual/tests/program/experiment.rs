@@ -477,6 +477,9 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
     }
     let gate = ["experiment", "results", "fast", "--fail-on=too-few-runs"];
     assert_eq!(home.run(gate).code(), 3);
+    // Three blocks tell nothing from anything: what is not worse is not judged either.
+    let gate = ["experiment", "results", "fast", "--fail-on=worse"];
+    assert_eq!(home.run(gate).code(), 6);
     // A requirement is asked of every cell: ten samples of three blocks are enough for one in two.
     let require = |requirement: &str| {
         let requirement = format!("--require={requirement}");

@@ -62,8 +62,8 @@ pub(crate) fn unequal_spread(experiments: u32, bounds: &mut Bounds) {
     let experiments = experiments.max(LEAST);
     println!(
         "\n\"Better\" or \"worse\" between groups of one mean that vary differently, % of {experiments} experiments\n\
-         (95 % interval; at most 5), and 95 % intervals that miss it\n\n{:<34}{:<24}{:<24}{}",
-        "runs", "permutations alone", "verdict", "interval misses"
+         (95 % interval; at most 5), and 95 % intervals that miss it\n\n{:<34}{:<24}{:<24}interval misses",
+        "runs", "permutations alone", "verdict"
     );
     for case in &UNEVEN {
         let counted = count(experiments, |source| {
@@ -87,11 +87,8 @@ pub(crate) fn rare_misses(experiments: u32, bounds: &mut Bounds) {
     let experiments = experiments.max(LEAST);
     println!(
         "\nMisses a second in bursts, runs of a minute, % of {experiments} experiments (95 % interval)\n\n\
-         {:<34}{:<24}{:<24}{}",
-        "bursts a run; runs a side",
-        "equal, before",
-        "\"not distinguishable\"",
-        "\"better\" or \"worse\""
+         {:<34}{:<24}{:<24}\"better\" or \"worse\"",
+        "bursts a run; runs a side", "equal, before", "\"not distinguishable\""
     );
     for (bursts, factor) in [
         (0.02, 1.0),
