@@ -3,11 +3,12 @@
 
 //! Latencies in, figures with intervals out: what every series of every instrument is made with.
 
-use punctual_model::{Interval, LatencyStep, Series};
-use punctual_stats::dependence::highest;
+use std::collections::BTreeMap;
+
+use punctual_model::{Interval, LatencyStep, Series, TooShort};
 use punctual_stats::{
-    BatchMeans, Bucket, Exceedances, LatencyHistogram, Moments, PSquare, mean_interval,
-    quantile_interval,
+    Bucket, Dependence, LatencyHistogram, Moments, PSquare, Worth, dependent_mean_interval,
+    dependent_quantile_interval, samples_for_quantile,
 };
 
 /// Confidence of every interval that is shown.
@@ -35,11 +36,10 @@ pub(crate) const BLOCK: usize = 256;
 /// The order of the samples counts: the intervals take their dependence into account.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    moments: Moments,
     psquare: PSquare,
     histogram: LatencyHistogram,
-    batches: BatchMeans,
-    exceedances: Vec<Exceedances>,
+    /// Has the moments too.
+    dependence: Dependence,
     recent_max: Option<u64>,
 }
 
@@ -58,14 +58,9 @@ impl Tally {
     #[expect(clippy::expect_used, reason = "the quantiles are constants")]
     pub fn new() -> Self {
         Self {
-            moments: Moments::new(),
             psquare: PSquare::new(&PSquare::DEFAULT).expect("four quantiles between 0 and 1"),
             histogram: LatencyHistogram::default(),
-            batches: BatchMeans::new(),
-            exceedances: QUANTILES
-                .iter()
-                .map(|(_, p)| Exceedances::of_quantile(*p))
-                .collect(),
+            dependence: Dependence::new(&QUANTILES.map(|(_, p)| p)),
             recent_max: None,
         }
     }
@@ -88,12 +83,8 @@ impl Tally {
     pub(crate) fn take(&mut self, ns: &[u64], values: &[f64]) {
         self.histogram.record_slice(ns);
         self.recent_max = self.recent_max.max(ns.iter().copied().max());
-        self.moments.extend_from_slice(values);
         self.psquare.extend_from_slice(values);
-        self.batches.extend_from_slice(values);
-        for exceedances in &mut self.exceedances {
-            exceedances.extend(ns, &self.histogram);
-        }
+        self.dependence.extend(ns, values, &self.histogram);
     }
 
     /// Returns the histogram.
@@ -117,35 +108,22 @@ impl Tally {
     }
 
     /// Returns count, mean and the higher moments.
-    pub const fn moments(&self) -> &Moments {
-        &self.moments
+    pub fn moments(&self) -> &Moments {
+        self.dependence.moments()
     }
 
-    /// Returns the number of independent samples that would say as much about the mean.
-    pub fn effective_samples(&self) -> Option<f64> {
-        self.batches.effective_samples()
-    }
-
-    /// Returns the number of independent samples that each quantile's interval rests on, in the
-    /// order of [`QUANTILES`].
-    pub(crate) fn effective_by_quantile(&self) -> Vec<Option<f64>> {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
-        let n = self.moments.count() as f64;
-        let of = |e: &Exceedances| {
-            // Too few samples against the threshold: the dependence of the values is what is known.
-            e.autocorrelation_time()
-                .or_else(|| self.batches.autocorrelation_time())
-                .map(|tau| n / tau)
-        };
-        self.exceedances.iter().map(of).collect()
+    /// Returns what the samples are worth for each quantile, in the order of [`QUANTILES`].
+    fn worth_by_quantile(&self) -> Vec<Option<Worth>> {
+        let quantiles = QUANTILES.iter();
+        quantiles.map(|(_, p)| self.dependence.worth(*p)).collect()
     }
 
     /// Returns the number of independent samples that would say as much about the highest quantile that
     /// has samples enough beyond it.
     fn tail_effective(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a count")]
-        let n = self.moments.count() as f64;
-        let tail = highest(&self.exceedances)?;
+        let n = self.moments().count() as f64;
+        let tail = self.dependence.highest()?;
         tail.autocorrelation_time().map(|tau| n / tau)
     }
 
@@ -153,11 +131,11 @@ impl Tally {
     /// (thread, CPU, policy, overruns, lost, misses) is left empty.
     pub fn series(&self) -> Series {
         let figures = figures(
-            &self.moments,
+            self.moments(),
             &self.histogram,
             &self.psquare,
-            self.effective_samples(),
-            &self.effective_by_quantile(),
+            self.dependence.worth_of_mean(),
+            &self.worth_by_quantile(),
         );
         Series {
             tail_effective_samples: self.tail_effective(),
@@ -174,9 +152,14 @@ pub(crate) fn worst(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Returns the larger number of independent samples; none where one of them is not known.
-pub(crate) fn best(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.zip(b).map(|(a, b)| a.max(b))
+/// Returns what is worth more independent samples; none where one of them is not known.
+fn worth_more(a: Option<Worth>, b: Option<Worth>) -> Option<Worth> {
+    let (a, b) = a.zip(b)?;
+    Some(if a.effective_samples() < b.effective_samples() {
+        b
+    } else {
+        a
+    })
 }
 
 /// Returns the figures of all `parts` together. `psquare` has seen all of their samples.
@@ -185,25 +168,27 @@ pub(crate) fn best(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// the one that says most.
 pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Tally>, psquare: &PSquare) -> Series {
     let parts: Vec<&Tally> = parts.collect();
-    let moments: Vec<Moments> = parts.iter().map(|t| t.moments).collect();
+    let moments: Vec<Moments> = parts.iter().map(|t| *t.moments()).collect();
     let mut histogram = LatencyHistogram::default();
     for part in &parts {
         histogram.merge(&part.histogram);
     }
-    let effective = parts
+    let worth = parts
         .iter()
-        .map(|t| t.effective_samples())
-        .reduce(best)
+        .map(|t| t.dependence.worth_of_mean())
+        .reduce(worth_more)
         .flatten();
-    let by_quantile = parts
-        .iter()
-        .map(|t| t.effective_by_quantile())
-        .reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| best(a, b)).collect());
+    let by_quantile = parts.iter().map(|t| t.worth_by_quantile()).reduce(|a, b| {
+        a.into_iter()
+            .zip(b)
+            .map(|(a, b)| worth_more(a, b))
+            .collect()
+    });
     let figures = figures(
         &Moments::merged(&moments),
         &histogram,
         psquare,
-        effective,
+        worth,
         &by_quantile.unwrap_or_default(),
     );
     let tails = parts.iter().map(|t| t.tail_effective());
@@ -240,8 +225,8 @@ fn figures(
     moments: &Moments,
     histogram: &LatencyHistogram,
     psquare: &PSquare,
-    effective: Option<f64>,
-    by_quantile: &[Option<f64>],
+    worth: Option<Worth>,
+    by_quantile: &[Option<Worth>],
 ) -> Series {
     let count = moments.count();
     #[expect(clippy::cast_precision_loss, reason = "a count")]
@@ -249,7 +234,30 @@ fn figures(
     // A quantile beyond which not even one sample lies would be the maximum under another name.
     // In 10 000 samples one lies beyond p99.99, also where the product comes out a little smaller.
     let supported = |p: f64| n * p.min(1.0 - p) >= 1.0 - 1e-9;
-    let effective = effective.filter(|_| count > 1);
+    let mean_interval = worth
+        .and_then(|worth| dependent_mean_interval(moments, &worth, CONFIDENCE))
+        .map(|i| Interval {
+            low: i.low,
+            high: i.high,
+            confidence: CONFIDENCE,
+        });
+    let mut too_short = BTreeMap::new();
+    let mut needs = |name: &str, worth: Worth, needed: Option<f64>| {
+        too_short.extend(Some(name.to_owned()).zip(too_short_by(n, worth, needed)));
+    };
+    if let (None, Some(worth)) = (&mean_interval, worth) {
+        needs("mean", worth, Some(worth.samples_for(Worth::LEAST)));
+    }
+    let mut quantile_intervals_ns = BTreeMap::new();
+    for ((name, p), worth) in QUANTILES.iter().zip(by_quantile) {
+        let interval = worth
+            .and_then(|worth| dependent_quantile_interval(histogram, &worth, *p, CONFIDENCE))
+            .map(|(low, high)| interval(low, high));
+        if let (None, Some(worth), true) = (&interval, worth, supported(*p)) {
+            needs(name, *worth, samples_for_quantile(worth, *p, CONFIDENCE));
+        }
+        quantile_intervals_ns.insert((*name).to_owned(), interval);
+    }
     Series {
         count,
         min_ns: histogram.min(),
@@ -281,27 +289,28 @@ fn figures(
                 )
             })
             .collect(),
-        mean_interval_ns: effective
-            .and_then(|n| mean_interval(moments, n, CONFIDENCE))
-            .map(|i| Interval {
-                low: i.low,
-                high: i.high,
-                confidence: CONFIDENCE,
-            }),
-        quantile_intervals_ns: QUANTILES
-            .iter()
-            .zip(by_quantile)
-            .map(|((name, p), effective)| {
-                let interval = effective
-                    .and_then(|n| quantile_interval(histogram, n, *p, CONFIDENCE))
-                    .map(|(low, high)| interval(low, high));
-                ((*name).to_owned(), interval)
-            })
-            .collect(),
-        effective_samples: effective,
+        mean_interval_ns: mean_interval,
+        quantile_intervals_ns,
+        effective_samples: worth.map(|worth| worth.effective_samples()),
+        too_short,
         clamped: Some(histogram.clamped()),
         ..Series::default()
     }
+}
+
+/// Returns what a run of `n` samples is too short for, which are worth so much, one of its streams having
+/// shown it.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts, which saturate"
+)]
+fn too_short_by(n: f64, worth: Worth, needed: Option<f64>) -> Option<TooShort> {
+    Some(TooShort {
+        correlation_samples: n / worth.effective_samples(),
+        needed_samples: (needed? * n / worth.count as f64).ceil() as u64,
+    })
 }
 
 /// Returns the share of samples at or below `ns`, to within the histogram's buckets.
@@ -328,6 +337,7 @@ const fn interval(low: u64, high: u64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_stats::Source;
 
     /// Blocks of `length` samples, one in ten of which is all late.
     fn bursts(length: usize) -> Tally {
@@ -361,5 +371,51 @@ mod tests {
         assert_eq!(worst(Some(2.0), Some(1.0)), Some(1.0));
         assert_eq!(worst(None, Some(1.0)), Some(1.0));
         assert_eq!(worst(None, None), None);
+    }
+
+    /// The figures of samples each of which is a part of the one before plus noise.
+    fn remembering(kept: f64, samples: u32) -> Series {
+        let (mut source, mut x) = (Source::new(5), 0.0);
+        let mut tally = Tally::new();
+        for _ in 0..samples {
+            x = kept * x + source.normal();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive"
+            )]
+            tally.extend(&[(1e6 + 1e3 * x) as u64]);
+        }
+        tally.series()
+    }
+
+    #[test]
+    fn a_figure_without_an_interval_says_how_many_samples_it_needs() {
+        let series = remembering(0.99, 10_000);
+        assert_eq!(series.mean_interval_ns, None);
+        assert!(series.quantile_intervals_ns.values().all(Option::is_none));
+        let mean = series.too_short["mean"];
+        // The correlation time is 199, and a hundred times that is needed.
+        assert!(
+            (60.0..600.0).contains(&mean.correlation_samples),
+            "{mean:?}"
+        );
+        assert!((10_001..60_000).contains(&mean.needed_samples), "{mean:?}");
+        let p99 = series.too_short["p99"];
+        assert!(p99.needed_samples > mean.needed_samples, "{p99:?}");
+        // No value, and no interval of it.
+        assert_eq!(series.too_short.get("p99.999"), None);
+    }
+
+    #[test]
+    fn independent_samples_need_nothing_but_their_number() {
+        let series = remembering(0.0, 5_000);
+        assert!(series.mean_interval_ns.is_some());
+        let short: Vec<&str> = series.too_short.keys().map(String::as_str).collect();
+        assert!(
+            !short.contains(&"mean") && !short.contains(&"p50"),
+            "{short:?}"
+        );
+        assert!(series.quantile_intervals_ns["p99"].is_some());
     }
 }

@@ -218,7 +218,8 @@ pub struct ComparedFigure {
     pub unpaired: u64,
     /// Two-sided p-value of "no effect". Null below two runs a side.
     pub p: Option<f64>,
-    /// The same after the correction for all tests.
+    /// The same after the corrections for a second look, which "too few runs" invites to, and for all
+    /// tests: at most `alpha` where there is an effect.
     pub adjusted_p: Option<f64>,
     /// The smallest p-value that so many runs can give.
     pub smallest_p: Option<f64>,
@@ -230,7 +231,7 @@ pub struct ComparedFigure {
     /// Null where no margin was asked for.
     pub equivalence_p: Option<f64>,
     /// The smallest change, as a share of the baseline, that so many runs find with the wanted
-    /// power. Null where the runs do not vary or the baseline is not above 0.
+    /// power. Null where the runs do not vary or are too few, or the baseline is not above 0.
     pub smallest_detectable: Option<f64>,
     /// The part of the variance between runs of a group that their own samples make: longer runs
     /// take it away, the rest only more runs do. Null where it is not known.

@@ -86,7 +86,7 @@ pub use requirement::{RequirementBasis, RequirementResult, RequirementRuling};
 pub use run::{
     Ended, GUEST_RUN_FORMAT, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses,
     NEWEST_RUN_FORMAT, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
-    ThresholdHit,
+    ThresholdHit, TooShort,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};

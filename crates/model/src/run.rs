@@ -190,6 +190,10 @@ pub struct Series {
     /// samples beyond it. Of all threads, that of the thread whose samples depend most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_effective_samples: Option<f64>,
+    /// What figures without an interval need for one, by their names: `mean`, and those of
+    /// `quantiles_ns`. Absent where all have one, and in older runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub too_short: BTreeMap<String, TooShort>,
     /// Deadlines that passed while the thread was still late for an earlier one.
     /// This and the next three are null where the source of an imported run does not say.
     pub overruns: Option<u64>,
@@ -203,6 +207,18 @@ pub struct Series {
     /// Samples above each deadline of the specification, exact.
     #[serde(default)]
     pub misses: Vec<Misses>,
+}
+
+/// A run that is too short for an interval of a figure: its samples depend on each other, or are too
+/// few.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TooShort {
+    /// Samples over which they depend on each other: their number over that of independent ones that
+    /// would say as much. 1 where they do not.
+    pub correlation_samples: f64,
+    /// At least so many samples are needed.
+    pub needed_samples: u64,
 }
 
 /// How many wake-ups were later than a deadline.

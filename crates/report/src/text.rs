@@ -25,6 +25,7 @@ mod one_shot;
 mod requirement;
 mod results;
 mod study;
+mod too_short;
 mod tuning;
 mod verdict;
 mod words;
@@ -61,6 +62,7 @@ pub use one_shot::{one_shot_plan, one_shot_status};
 pub(crate) use requirement::requirement;
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
+pub(crate) use too_short::too_short;
 pub use tuning::{boot, knobs, plan, trial, tuning};
 pub(crate) use words::{measured, plural, seconds_of, tuned};
 

@@ -6,7 +6,9 @@
 
 mod common;
 
-use punctual_model::{Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord};
+use punctual_model::{
+    Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord, TooShort,
+};
 use punctual_report::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity, View, svg};
 use punctual_report::document::{Document, Material, Maxima, Part, RunItem, Stretch};
 use punctual_report::{html, markdown};
@@ -653,4 +655,29 @@ fn dots_are_dots_in_the_legend_and_lines_are_lines() {
     assert_eq!(legend(Shape::Points), (false, true));
     assert_eq!(legend(Shape::Step), (true, false));
     assert_eq!(legend(Shape::Dots), (true, true));
+}
+
+#[test]
+fn page_and_terminal_say_how_long_to_measure_for_an_interval() {
+    let mut item = item(1, 1);
+    let record = &mut item.record;
+    record.duration_ns = Some(Nanos::from_secs(10));
+    record.series.truncate(1);
+    let short = TooShort {
+        correlation_samples: 199.3,
+        needed_samples: 74_100,
+    };
+    for series in record.series.iter_mut().chain([&mut record.total]) {
+        series.count = 10_000;
+        series.quantile_intervals_ns.insert("p99".to_owned(), None);
+        series.too_short.insert("p99".to_owned(), short);
+    }
+    let note =
+        "No interval: samples depend on each other for 200 ms. Measure for at least 75 s for p99.";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = punctual_report::text::run(&item.record, punctual_report::text::Detail::Summary);
+    assert_eq!(words(&text).matches(note).count(), 2, "{text}");
+    let document = document(vec![item]);
+    assert!(words(&markdown::page(&document)).contains(note));
+    assert!(html::page(&document).contains(note));
 }

@@ -10,14 +10,21 @@
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 
-use punctual_stats::{OnlineConfig, OnlineStats, mean_interval, quantile_interval};
+use punctual_stats::{
+    Dependence, OnlineConfig, OnlineStats, dependent_mean_interval, dependent_quantile_interval,
+};
+
+const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut stats = OnlineStats::new(&OnlineConfig::default());
+    let mut dependence = Dependence::new(&QUANTILES);
     for line in io::stdin().lock().lines() {
         let line = line?;
         if !line.trim().is_empty() {
-            stats.record_slice(&[line.trim().parse()?]);
+            let ns: u64 = line.trim().parse()?;
+            stats.record_slice(&[ns]);
+            dependence.extend(&[ns], &[ns as f64], stats.histogram());
         }
     }
     let mut out = io::stdout().lock();
@@ -26,25 +33,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     writeln!(out, "samples {}  min {min} ns  max {max} ns", stats.count())?;
-    let moments = stats.moments();
-    // Without an estimate of the correlation, every sample counts.
-    let all = stats.count() as f64;
-    let effective = stats.batches().effective_samples().unwrap_or(all);
+    let Some(worth) = dependence.worth_of_mean() else {
+        writeln!(out, "too few samples for an interval")?;
+        return Ok(());
+    };
+    let effective = worth.effective_samples();
     writeln!(out, "worth {effective:.0} independent samples")?;
-    if let Some(interval) = mean_interval(moments, effective, 0.95) {
+    if let Some(interval) = dependent_mean_interval(stats.moments(), &worth, 0.95) {
         writeln!(
             out,
             "mean {:.1} ... {:.1} ns at 95 %",
             interval.low, interval.high
         )?;
     }
-    for q in [0.5, 0.99, 0.999] {
+    for q in QUANTILES {
+        let worth = dependence.worth(q).unwrap_or(worth);
         let value = stats.histogram().quantile(q).unwrap_or(max);
-        match quantile_interval(stats.histogram(), effective, q, 0.95) {
+        match dependent_quantile_interval(stats.histogram(), &worth, q, 0.95) {
             Some((low, high)) => writeln!(out, "p{} {value} ({low} ... {high}) ns", q * 100.0)?,
             None => writeln!(
                 out,
-                "p{} {value} ns, too few samples for an interval",
+                "p{} {value} ns, too few independent samples for an interval",
                 q * 100.0
             )?,
         }

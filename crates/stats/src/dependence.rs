@@ -1,20 +1,120 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! How much the samples above a quantile, or above a threshold, depend on each other.
+//! How much samples depend on each other, and those above a quantile, or above a threshold.
 //!
 //! The interval of a quantile rests on how many samples lie above it, and so does that of a share of
 //! misses. Latencies come in bursts: that number varies more than that of independent samples. The
 //! batch means ([`BatchMeans`]) of the series "above, or not", 0 or 1, tell by how much.
 //!
 //! A quantile is not known beforehand. Its threshold is taken from the histogram of the samples so
-//! far and renewed each time that they are four times as many, until 16 samples lie beyond it;
-//! what was counted against an older threshold is forgotten.
+//! far and looked at again each time that they are four times as many. Where it has turned out to be far
+//! from the quantile it is renewed, and what was counted against the older one is forgotten.
+//!
+//! Few samples lie beyond a quantile of the tail, and how they come in a run that is short against its
+//! correlation shows little of how they depend on each other. Intervals that were made of that alone would
+//! be there exactly where the dependence was taken for too small. So a quantile of the tail claims no
+//! less dependence than those between it and the median do, and where the run is too short for an interval
+//! of the mean there is none of a quantile ([`Dependence`]).
 
-use crate::{BatchMeans, LatencyHistogram};
+use crate::batch::Batches;
+use crate::worth::Worth;
+use crate::{BatchMeans, LatencyHistogram, Moments};
 
 const RENEW: u64 = 4;
-const SETTLED: f64 = 16.0;
+/// Samples above a threshold that tell how they depend on each other.
+const SETTLED: u64 = 16;
+const MEDIAN: f64 = 0.5;
+/// How far the odds of a sample to be below may be from those of the quantile.
+const NEAR: f64 = 2.5;
+
+/// How the samples of a run depend on each other, for the mean and for each of some quantiles.
+///
+/// ```
+/// use punctual_stats::{Dependence, LatencyHistogram};
+///
+/// let (mut dependence, mut histogram) = (Dependence::new(&[0.9]), LatencyHistogram::default());
+/// for latency in 1_000..3_000_u64 {
+///     histogram.record(latency);
+///     dependence.extend(&[latency], &[latency as f64], &histogram);
+/// }
+/// // Samples that only rise are one long wave.
+/// let worth = dependence.worth(0.9);
+/// assert!(worth.is_some_and(|worth| !worth.is_enough()));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dependence {
+    values: BatchMeans,
+    /// With the median, in ascending order.
+    quantiles: Vec<(f64, Exceedances)>,
+}
+
+impl Dependence {
+    /// Takes the memory for the mean, the median and `quantiles`.
+    pub fn new(quantiles: &[f64]) -> Self {
+        let mut followed: Vec<f64> = quantiles.to_vec();
+        followed.push(MEDIAN);
+        followed.sort_by(f64::total_cmp);
+        followed.dedup();
+        Self {
+            values: BatchMeans::new(),
+            quantiles: followed
+                .into_iter()
+                .map(|p| (p, Exceedances::of_quantile(p)))
+                .collect(),
+        }
+    }
+
+    /// Adds samples, in the order in which they were measured, as integers and as floating-point
+    /// numbers. `histogram` has all samples so far.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn extend(&mut self, ns: &[u64], values: &[f64], histogram: &LatencyHistogram) {
+        self.values.extend_from_slice(values);
+        for (_, exceedances) in &mut self.quantiles {
+            exceedances.extend(ns, histogram);
+        }
+    }
+
+    /// The moments of all samples.
+    pub fn moments(&self) -> &Moments {
+        self.values.moments()
+    }
+
+    /// The highest of the quantiles above which enough samples were followed to tell how they depend on
+    /// each other.
+    pub fn highest(&self) -> Option<&Exceedances> {
+        highest(self.quantiles.iter().map(|(_, of)| of))
+    }
+
+    /// What the samples are worth for their mean; `None` while there are too few of them.
+    pub fn worth_of_mean(&self) -> Option<Worth> {
+        self.values.worth()
+    }
+
+    /// What the samples are worth for the `p` quantile, which is one of those that were asked for.
+    pub fn worth(&self, p: f64) -> Option<Worth> {
+        let values = self.values.worth()?;
+        let (from, to) = (p.min(MEDIAN), p.max(MEDIAN));
+        let between = self
+            .quantiles
+            .iter()
+            .filter(|(q, _)| (from..=to).contains(q));
+        between
+            // Too few samples against the threshold: the dependence of the values is what is known.
+            .map(|(q, of)| (*q, of.worth().unwrap_or(values).gated_by(&values)))
+            .reduce(|(q, a), (r, b)| {
+                // The one that is further out is what is asked for.
+                let out = (q - MEDIAN).abs() > (r - MEDIAN).abs();
+                if out {
+                    (q, a.limited_by(&b))
+                } else {
+                    (r, b.limited_by(&a))
+                }
+            })
+            .map(|(_, worth)| worth)
+    }
+}
 
 /// The dependence of the samples above one threshold.
 ///
@@ -40,7 +140,10 @@ pub struct Exceedances {
     threshold: u64,
     renew_at: u64,
     count: u64,
-    indicator: BatchMeans,
+    /// Samples since the threshold was set, and those of them that are above.
+    followed: u64,
+    above: u64,
+    batches: Batches,
 }
 
 impl Exceedances {
@@ -59,7 +162,9 @@ impl Exceedances {
             threshold: ns,
             renew_at: 0,
             count: 0,
-            indicator: BatchMeans::new(),
+            followed: 0,
+            above: 0,
+            batches: Batches::default(),
         }
     }
 
@@ -68,61 +173,86 @@ impl Exceedances {
     /// Hot: it allocates nothing.
     pub fn extend(&mut self, ns: &[u64], histogram: &LatencyHistogram) {
         self.renew(histogram);
-        for late in ns {
-            self.indicator
-                .push(f64::from(u8::from(*late > self.threshold)));
-        }
+        let (threshold, mut above) = (self.threshold, 0);
+        self.batches.extend(ns, |part| {
+            let late = part
+                .iter()
+                .map(|ns| u64::from(*ns > threshold))
+                .sum::<u64>();
+            above += late;
+            late as f64
+        });
+        self.above += above;
+        self.followed += ns.len() as u64;
         self.count += ns.len() as u64;
     }
 
     /// Adds `n` deadlines that were all missed, or all met, without a sample.
     pub fn extend_unsampled(&mut self, missed: bool, n: u64) {
         // More than this is one long stall whatever its length.
-        for _ in 0..n.min(10_000) {
-            self.indicator.push(f64::from(u8::from(missed)));
-        }
+        let followed = n.min(10_000);
+        self.batches
+            .extend_alike(f64::from(u8::from(missed)), followed);
+        self.followed += followed;
+        self.above += if missed { followed } else { 0 };
         self.count += n;
     }
 
     fn renew(&mut self, histogram: &LatencyHistogram) {
         let Some(p) = self.quantile else { return };
-        if self.count < self.renew_at || self.renew_at == u64::MAX {
+        if self.count < self.renew_at {
             return;
         }
         let n = histogram.count();
-        self.threshold = histogram.quantile(p).unwrap_or(0);
-        self.indicator = BatchMeans::new();
-        let settled = n as f64 * p.min(1.0 - p) >= SETTLED;
-        self.renew_at = if settled {
-            u64::MAX
-        } else {
-            n.saturating_mul(RENEW)
-        };
+        if self.renew_at == 0 || !is_near(self.threshold, p, histogram) {
+            self.threshold = histogram.quantile(p).unwrap_or(0);
+            (self.followed, self.above) = (0, 0);
+            self.batches = Batches::default();
+        }
+        self.renew_at = n.max(1).saturating_mul(RENEW);
+    }
+
+    /// What the samples are worth for the share of those above; `None` while there are too few
+    /// samples. All of them while all or none are above: nothing is known of how they would come.
+    pub fn worth(&self) -> Option<Worth> {
+        let (n, above) = (self.followed as f64, self.above as f64);
+        let variance = above * (n - above) / (n * (n - 1.0));
+        let worth = Worth::of(&self.batches, self.followed, variance)?;
+        Some(worth.of_count(self.count))
     }
 
     /// The integrated autocorrelation time of "above, or not"; `None` while there are too few
     /// samples. 1 while all or none are above: nothing is known of how they would come.
     pub fn autocorrelation_time(&self) -> Option<f64> {
-        self.indicator.autocorrelation_time()
+        Some(self.worth()?.autocorrelation_time)
     }
 
     /// The number of samples above the threshold that were followed.
-    pub fn above(&self) -> f64 {
-        let moments = self.indicator.moments();
-        moments.mean().unwrap_or(0.0) * moments.count() as f64
+    pub const fn above(&self) -> u64 {
+        self.above
     }
 
     /// The number of independent samples that would say as much; `None` as for
     /// [`autocorrelation_time`](Self::autocorrelation_time).
     pub fn effective_samples(&self) -> Option<f64> {
-        self.autocorrelation_time()
-            .map(|tau| self.count as f64 / tau)
+        Some(self.worth()?.effective_samples())
     }
 }
 
 /// The last, of quantiles in ascending order, above which enough samples were followed to tell how they
 /// depend on each other.
-pub fn highest(quantiles: &[Exceedances]) -> Option<&Exceedances> {
-    let mut from_above = quantiles.iter().rev();
+pub fn highest<'a>(
+    quantiles: impl DoubleEndedIterator<Item = &'a Exceedances>,
+) -> Option<&'a Exceedances> {
+    let mut from_above = quantiles.rev();
     from_above.find(|of| of.above() >= SETTLED && of.autocorrelation_time().is_some())
+}
+
+/// Whether a threshold is still close to the `p` quantile, after many further samples.
+fn is_near(threshold: u64, p: f64, histogram: &LatencyHistogram) -> bool {
+    let above = histogram.count_above(threshold) as f64;
+    let below = histogram.count() as f64 - above;
+    // A NaN, of no sample above, is not near.
+    let ratio = (below / above) / (p / (1.0 - p));
+    (1.0 / NEAR..=NEAR).contains(&ratio)
 }

@@ -34,9 +34,10 @@ mod testing;
 mod text;
 mod view;
 pub mod window;
+pub mod worth;
 
 pub use batch::{BatchMeans, autocorrelation_time};
-pub use dependence::Exceedances;
+pub use dependence::{Dependence, Exceedances};
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
 pub use exchange::{
     HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog,
@@ -49,8 +50,9 @@ pub use num::float;
 pub use online::{OnlineConfig, OnlineStats};
 pub use poisson::poisson_interval;
 pub use precision::{
-    Interval, clopper_pearson, exceedance_upper_bound, mean_interval, quantile_interval,
-    quantile_ranks, rule_of_three, samples_for_bound,
+    Interval, clopper_pearson, dependent_mean_interval, dependent_quantile_interval,
+    exceedance_upper_bound, mean_interval, quantile_interval, quantile_ranks, rule_of_three,
+    samples_for_bound, samples_for_quantile,
 };
 pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, PSquare, QuantileSetError, RANK_TOLERANCE};
 pub use pvalue::PValue;
@@ -59,3 +61,4 @@ pub use stop::{StopRule, TargetState};
 pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};
 pub use view::{Bucket, CdfPoint, PdfPoint, View};
 pub use window::{CountWindow, TimeWindow, WindowSummary};
+pub use worth::Worth;

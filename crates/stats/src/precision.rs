@@ -11,13 +11,16 @@
 //! - the probability of exceeding a deadline: Clopper and Pearson (*Biometrika* 26, 1934), whose
 //!   case of no exceedance is the rule of three.
 //!
-//! Counts are of independent samples. For correlated ones, pass effective numbers.
+//! Counts are of independent samples. For correlated ones there are [`dependent_mean_interval`] and
+//! [`dependent_quantile_interval`]: the number of independent samples that they are worth is itself an
+//! estimate, of few degrees of freedom, and the intervals are wider by Student's t of these; from a run
+//! that is too short against its correlation there is none ([`Worth::is_enough`]).
 //! `None` means that nothing can be claimed: too few samples, or a confidence outside 0 to 1.
 
 use crate::binomial;
 use crate::num::{finite, floor_u64};
 use crate::student::{normal_quantile, student_t};
-use crate::{LatencyHistogram, Moments};
+use crate::{LatencyHistogram, Moments, Worth};
 
 /// A two-sided confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +58,28 @@ pub fn mean_interval(
         return None;
     }
     let t = student_t(effective_samples - 1.0, f64::midpoint(1.0, confidence))?;
+    let mean = moments.mean()?;
+    let half = finite(t * moments.std_dev()? / effective_samples.sqrt())?;
+    Some(Interval {
+        low: mean - half,
+        high: mean + half,
+        confidence,
+        effective_samples,
+    })
+}
+
+/// The interval of the mean of correlated samples: mean ± t s √(τ/n), with Student's t of as many
+/// degrees of freedom as τ has.
+pub fn dependent_mean_interval(
+    moments: &Moments,
+    worth: &Worth,
+    confidence: f64,
+) -> Option<Interval> {
+    let effective_samples = at_most(worth.effective_samples(), moments.count())?;
+    if !valid(confidence) || !worth.is_enough() {
+        return None;
+    }
+    let t = student_t(worth.freedom, f64::midpoint(1.0, confidence))?;
     let mean = moments.mean()?;
     let half = finite(t * moments.std_dev()? / effective_samples.sqrt())?;
     Some(Interval {
@@ -125,6 +150,31 @@ pub fn quantile_interval(
         histogram.bucket_at_rank(low.clamp(1, n))?.0,
         histogram.bucket_at_rank(high.clamp(1, n))?.1,
     ))
+}
+
+/// The interval of the `p` quantile of correlated samples, as [`quantile_interval`] makes it of
+/// (z/t)² times as many independent ones as they are worth: by the factor t/z wider.
+///
+/// `worth` is that of the samples above the quantile ([`Exceedances`](crate::Exceedances)).
+pub fn dependent_quantile_interval(
+    histogram: &LatencyHistogram,
+    worth: &Worth,
+    p: f64,
+    confidence: f64,
+) -> Option<(u64, u64)> {
+    let effective = worth.effective_samples() / worth.widening(confidence)?;
+    let interval = quantile_interval(histogram, effective, p, confidence)?;
+    worth.is_enough().then_some(interval)
+}
+
+/// The fewest samples that a run like this may give an interval of the `p` quantile with.
+pub fn samples_for_quantile(worth: &Worth, p: f64, confidence: f64) -> Option<f64> {
+    if !valid(confidence) || !valid(p) {
+        return None;
+    }
+    // All samples are on one side of the quantile with at most the probability of a tail.
+    let independent = ((1.0 - confidence) / 2.0).ln() / p.max(1.0 - p).ln();
+    finite(worth.samples_for(independent.ceil() * worth.widening(confidence)?))
 }
 
 /// The two-sided Clopper-Pearson interval of a probability, after `k` hits in `n` trials.

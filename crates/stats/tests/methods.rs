@@ -7,8 +7,8 @@
 
 use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
 use punctual_stats::runs::{
-    Direction, IntervalMethod, Margin, Options, Outcome, Question, Verdict, compare, detectable,
-    runs_to_detect,
+    Direction, IntervalMethod, Margin, Options, Outcome, Pilot, Question, Verdict, compare,
+    detectable, runs_to_detect,
 };
 use punctual_stats::sequential::{Spending, levels};
 use punctual_stats::{
@@ -151,11 +151,15 @@ fn power_md() {
     // 12 runs a side, 5 %: error 0.05 √(2/12).
     close(
         detectable(0.020_412, 22.0, 0.05, 0.8).unwrap(),
-        0.0598,
+        0.0676,
         1e-4,
     );
-    let runs = runs_to_detect(&[0.0025, 0.0025], 0.1_f64.ln_1p(), 0.05, 0.8);
-    assert_eq!(runs, Some(6));
+    let pilot = Pilot {
+        variances: &[0.0025, 0.0025],
+        freedom: 8.0,
+    };
+    let runs = runs_to_detect(pilot, 0.1_f64.ln_1p(), 0.032, 0.8);
+    assert_eq!(runs, Some(12));
 }
 
 #[test]

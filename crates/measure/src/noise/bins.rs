@@ -6,11 +6,12 @@
 //! Gaps come in bursts, and some at every tick of the clock. The batch means of the counts of the
 //! bins tell how much more, or less, the total varies than that of independent gaps would: by φ,
 //! the variance of the total over the total. The rate has the exact interval of a Poisson mean
-//! after k/φ events, times φ (quasi-Poisson, McCullagh and Nelder 1989, section 6.2), and φ is at
-//! least 1: a count that is steadier than chance is not credited.
+//! after k/φ events, times φ (quasi-Poisson, McCullagh and Nelder 1989, section 6.2). φ is larger by
+//! what an estimate of few degrees of freedom takes, and at least 1: a count that is steadier than
+//! chance is not credited. Where gaps depend on each other for too long there is no interval.
 
 use punctual_model::{Interval, Nanos};
-use punctual_stats::{BatchMeans, mean_interval, poisson_interval};
+use punctual_stats::{BatchMeans, Worth, dependent_mean_interval, poisson_interval};
 
 use super::turns::Window;
 use crate::tally::CONFIDENCE;
@@ -100,7 +101,8 @@ impl Bins {
 
     /// Returns φ.
     fn dispersion(&self) -> Option<f64> {
-        let tau = self.counts.autocorrelation_time()?;
+        let worth = self.counts.worth().filter(Worth::is_enough)?;
+        let tau = worth.autocorrelation_time * worth.widening(CONFIDENCE)?;
         let moments = self.counts.moments();
         let (mean, variance) = (moments.mean()?, moments.variance()?);
         Some(if mean > 0.0 {
@@ -112,8 +114,8 @@ impl Bins {
 
     /// Returns the interval of the share of the time that gaps take.
     pub(crate) fn share_interval(&self) -> Option<Interval> {
-        let effective = self.losses.effective_samples()?;
-        let interval = mean_interval(self.losses.moments(), effective, CONFIDENCE)?;
+        let worth = self.losses.worth()?;
+        let interval = dependent_mean_interval(self.losses.moments(), &worth, CONFIDENCE)?;
         let width = WIDTH.as_secs_f64() * 1e9;
         (self.gaps > 0).then_some(Interval {
             low: (interval.low / width).max(0.0),

@@ -530,10 +530,11 @@ fn p_values(
 
 /// Takes back verdicts that no look found: the level was spent on looking.
 fn bound(comparison: &mut Comparison, measurement: &str, state: &SequentialState) {
-    // It speaks of p-values that were not the rule here.
+    // They speak of p-values that were not the rule here.
+    let other = [super::remarks::CORRECTION, super::remarks::LOOK];
     comparison
         .remarks
-        .retain(|remark| remark.id != super::remarks::CORRECTION);
+        .retain(|remark| !other.contains(&remark.id.as_ref()));
     for result in &mut comparison.results {
         let of = |known: &&SequentialComparison| {
             known.measurement == measurement

@@ -18,7 +18,7 @@ use punctual_model::{
     ComparisonVerdict, Effect, GroupFigure, Interval,
 };
 use punctual_stats::holm;
-use punctual_stats::runs::{Options, Summary, Welch, detectable, runs_to_detect, welch};
+use punctual_stats::runs::{Options, Pilot, Summary, Welch, detectable, runs_to_detect, welch};
 
 use self::remarks::remarks;
 pub use self::table::{Row, TableError, read};
@@ -156,8 +156,11 @@ fn result(
         |row: &Row| row.mean.standard_error.powi(2) * punctual_stats::float(row.mean.runs);
     let more_runs = (verdict == ComparisonVerdict::TooFewRuns && base > 0.0)
         .then(|| {
-            let variances = [variance(baseline), variance(row)];
-            let needed = runs_to_detect(&variances, options.effect * base, level, options.power)?;
+            let pilot = Pilot {
+                variances: &[variance(baseline), variance(row)],
+                freedom: test?.freedom,
+            };
+            let needed = runs_to_detect(pilot, options.effect * base, level, options.power)?;
             Some(
                 needed
                     .saturating_sub(baseline.mean.runs.min(row.mean.runs))

@@ -15,10 +15,12 @@ use punctual_stats::PValue;
 use punctual_stats::runs::{Scale, Trend, drift};
 
 use super::{Blocks, GroupInput, Metric, Table};
-use crate::text::{digits, plural};
+use crate::text::{digits, percent, plural};
 
 /// The remark that a figure is not told apart only because others were asked for with it.
 pub(super) const CORRECTION: &str = "correction";
+/// The remark that a figure is not told apart because somebody may look again.
+pub(super) const LOOK: &str = "look";
 
 /// What was compared, and what came out.
 pub(super) struct Compared<'a> {
@@ -78,6 +80,17 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
     let (alone, together) = (result.p?, result.adjusted_p?);
     if !undecided || result.withheld.is_some() || alone > method.alpha || together <= method.alpha {
         return None;
+    }
+    if alone * punctual_stats::float(method.tests) <= method.alpha {
+        let detail = format!(
+            "{} of {}: {} alone is no verdict, because a part of the level of {} is kept for looking again after \
+             more runs. Add runs and compare again",
+            result.figure,
+            result.candidate.group,
+            PValue(alone),
+            percent(method.alpha)
+        );
+        return Some(Finding::observed(LOOK, detail));
     }
     let detail = format!(
         "{} of {} would be told apart if it alone had been asked for ({}); of {} questions at once it is not \

@@ -11,7 +11,7 @@ use super::{Block, Ids, Part, RunItem, Table};
 use crate::bursts;
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
-use crate::text::{bounded_quantile, events_of, percent, quantity_of, span};
+use crate::text::{bounded_quantile, events_of, percent, quantity_of, span, too_short};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
@@ -287,7 +287,19 @@ fn quantiles(runs: &[Named<'_>]) -> Option<Table> {
     table
         .notes
         .push("-: the samples allow no interval. Quantiles are at most 0.1 % above the exact ones, where the run does not say otherwise.".to_owned());
+    let totals = |run: &Named<'_>| needs(run, [&run.record().total], |name| name != "mean");
+    table.notes.extend(runs.iter().filter_map(totals));
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// Why figures of a run have no interval, and how long to measure.
+fn needs<'a>(
+    run: &Named<'_>,
+    series: impl IntoIterator<Item = &'a Series>,
+    of: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let note = too_short(run.record().duration_ns, series.into_iter(), of)?;
+    Some(format!("{}: {note}", run.name))
 }
 
 pub(super) fn valid(run: &Named<'_>) -> String {
@@ -372,6 +384,13 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     table.notes.push(
         "± mean: half of the 95 % interval of the mean, dependence of the samples taken into account. -: too few samples for a figure with an interval.".to_owned(),
     );
+    let all = |run: &Named<'_>| {
+        let record = run.record();
+        needs(run, record.series.iter().chain([&record.total]), |name| {
+            ["mean", "p50", "p99", "p99.9"].contains(&name)
+        })
+    };
+    table.notes.extend(runs.iter().filter_map(all));
     Some(table.without_empty_columns())
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn p_value(p: f64) -> String {
 
 pub(crate) const NO_INTERVAL: &str = "too few runs for an interval";
 pub(crate) const NO_TEST: &str = "a test takes two runs on each side";
-pub(super) const NO_EFFECT: &str = "runs do not vary, or the figure is 0";
+pub(super) const NO_EFFECT: &str = "too few runs, or they do not vary, or the figure is 0";
 pub(crate) const NO_VALUE: &str = "no run of the group has the figure";
 pub(crate) const NO_RATIO: &str = "there is no ratio to 0";
 

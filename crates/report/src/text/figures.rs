@@ -11,6 +11,7 @@ use super::Detail;
 use super::layout::{Column, paragraph, table as layout, wrapped};
 use super::nouns;
 use super::number::{Micros, Missing, percent, policy, span};
+use super::too_short;
 use crate::bursts;
 use crate::order::in_order;
 use crate::times::Times;
@@ -162,7 +163,20 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
         text += &note;
     }
     text += &missing.note();
+    text += &needs(run, self::rows(run), |name| {
+        name == "mean" || COLUMNS.contains(&name)
+    });
     Some(text)
+}
+
+/// Why figures have no interval, and how long to measure.
+fn needs<'a>(
+    run: &RunRecord,
+    series: impl Iterator<Item = &'a Series>,
+    of: impl Fn(&str) -> bool,
+) -> String {
+    let note = too_short(run.duration_ns, series, of);
+    note.map_or_else(String::new, |note| wrapped(" ", 1, &note))
 }
 
 /// Writes what an instrument of ours may not have: that is then not "not recorded".
@@ -393,6 +407,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
     text.push('\n');
     text += &layout(&header, lines);
     text += &missing.note();
+    text += &needs(run, rows_of(run, detail), |name| name != "mean");
     Some(text)
 }
 

@@ -153,6 +153,7 @@ pub(crate) fn series(thread: u32) -> Series {
         .into(),
         effective_samples: Some(31_234.5),
         tail_effective_samples: None,
+        too_short: [].into(),
         context: None,
         overruns: Some(0),
         lost: Some(0),

@@ -11,21 +11,27 @@
 
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
+mod advice;
 mod bursts;
 #[path = "../../tests/calibration/bursty.rs"]
 mod bursty;
 mod compared;
+mod correlation;
+mod counting;
 #[path = "../../tests/calibration/guards.rs"]
 mod guards;
 #[path = "../../tests/calibration/others.rs"]
 mod others;
 #[path = "../../tests/calibration/simulate.rs"]
 mod simulate;
+#[path = "../../tests/calibration/advice.rs"]
+mod simulate_advice;
+#[path = "../../tests/calibration/correlation.rs"]
+mod simulate_correlation;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 
+use counting::{Bounds, count, percent, rate};
 use punctual_stats::Source;
 use punctual_stats::runs::{
     Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
@@ -46,7 +52,7 @@ const METHODS: [(&str, IntervalMethod); 4] = [
 type Section = fn(u32, &mut Bounds);
 
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, Section); 13] = [
+const SECTIONS: [(&str, Section); 15] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
@@ -59,6 +65,8 @@ const SECTIONS: [(&str, Section); 13] = [
     ("spread", compared::unequal_spread),
     ("zeros", compared::rare_misses),
     ("outliers", compared::clean_outliers),
+    ("correlation", correlation::table),
+    ("advice", advice::table),
     ("others", |experiments, bounds| {
         beside_others((experiments / 5).max(100), bounds);
     }),
@@ -84,83 +92,6 @@ fn main() -> ExitCode {
         }
     }
     bounds.report()
-}
-
-/// Shares that were out of their bounds.
-#[derive(Default)]
-struct Bounds {
-    checked: u32,
-    broken: Vec<String>,
-}
-
-impl Bounds {
-    /// Notes a share of `hits` in `n` that is not between `low` and `high`, at three standard errors.
-    fn check(&mut self, what: &str, hits: u32, n: u32, low: f64, high: f64) {
-        self.checked += 1;
-        let (share, n) = (f64::from(hits) / f64::from(n), f64::from(n));
-        let error = |p: f64| 3.0 * (p * (1.0 - p) / n).sqrt();
-        if share < low - error(low) || share > high + error(high) {
-            self.broken.push(format!(
-                "{what}: {:.2} %, not {:.0} to {:.0} %",
-                share * 100.0,
-                low * 100.0,
-                high * 100.0
-            ));
-        }
-    }
-
-    fn report(&self) -> ExitCode {
-        println!(
-            "\n{} shares checked, {} out of bounds",
-            self.checked,
-            self.broken.len()
-        );
-        for line in &self.broken {
-            println!("  {line}");
-        }
-        if self.broken.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Does `work` for every experiment on all processors and adds up what it counts.
-fn count<const N: usize>(
-    experiments: u32,
-    work: impl Fn(&mut Source) -> [u32; N] + Sync,
-) -> [u32; N] {
-    let next = AtomicU32::new(0);
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let one = || {
-        let mut sum = [0; N];
-        loop {
-            let experiment = next.fetch_add(1, Ordering::Relaxed);
-            if experiment >= experiments {
-                return sum;
-            }
-            let counted = work(&mut Source::new(u64::from(experiment)));
-            for (sum, counted) in sum.iter_mut().zip(counted) {
-                *sum += counted;
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        let mut sum = [0; N];
-        for worker in workers {
-            let counted = worker.join().unwrap_or([u32::MAX / 2; N]);
-            for (sum, counted) in sum.iter_mut().zip(counted) {
-                *sum += counted;
-            }
-        }
-        sum
-    })
-}
-
-fn percent(hits: u32, n: u32) -> String {
-    format!("{:.1}", f64::from(hits) / f64::from(n) * 100.0)
 }
 
 fn claims(outcome: &Outcome) -> bool {

@@ -32,6 +32,10 @@
 //! table. Where the runs are too few for a test, Welch's t interval, which trusts that logarithms are
 //! normal, shows how little is known.
 //!
+//! *Looking again.* "Too few runs" invites a second look, and the level is split over both
+//! ([`Look`]): whoever adds the runs that the verdict names and compares again is wrong no more
+//! often than the level says.
+//!
 //! *Assumptions.* Runs are independent and, inside a block or a group, exchangeable: made in random
 //! or interleaved order on the same machine. No statistic repairs a comparison in which all runs of
 //! one group were made before all runs of the other.
@@ -40,6 +44,7 @@
 
 pub mod bootstrap;
 mod lengths;
+mod look;
 mod order;
 mod outcome;
 mod outlier;
@@ -50,6 +55,7 @@ mod verdict;
 mod welch;
 
 pub use lengths::{LEAST_BEYOND, LengthFault, Reach, length_fault};
+pub use look::Look;
 pub(crate) use order::trend;
 pub use order::{Order, Trend, drift, order};
 pub use outcome::{
@@ -57,7 +63,9 @@ pub use outcome::{
 };
 pub use outlier::outliers;
 pub use permutation::Permutations;
-pub use power::{detectable, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse};
+pub use power::{
+    Pilot, detectable, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse,
+};
 pub use question::{Direction, Question, QuestionError, Scale};
 pub use verdict::{Options, compare, compare_all};
 pub use welch::{Summary, Welch, welch};

@@ -34,7 +34,8 @@ pub struct Outcome {
     /// other: too few to tell its spread, so that there is no verdict.
     pub lopsided: bool,
     /// The smallest change, as a share of the baseline, that so many runs find with the wanted
-    /// power. `None` where runs do not vary, or where the baseline is not above 0.
+    /// power. `None` where runs do not vary, where the baseline is not above 0, and where a test of so few
+    /// runs finds only groups that are wholly apart.
     pub smallest_detectable: Option<f64>,
     /// What follows.
     pub verdict: Verdict,
@@ -88,7 +89,8 @@ pub struct Test {
     pub p: f64,
     /// That of the permutations alone.
     pub permutations_p: f64,
-    /// The same after Holm's correction for the questions asked together.
+    /// The same after the correction for a second look ([`Look`](super::Look)), and Holm's for the
+    /// questions asked together: at most the level where there is an effect.
     pub adjusted_p: f64,
     /// Which arrangements it rests on.
     pub kind: TestKind,
@@ -129,7 +131,7 @@ pub struct MarginTest {
     /// margin has no meaning (the baseline is not above 0, no direction is bad) or the runs are too
     /// few.
     pub p: Option<f64>,
-    /// The same after Holm's correction.
+    /// The same after both corrections.
     pub adjusted_p: Option<f64>,
 }
 

@@ -3,11 +3,12 @@
 
 //! From two groups of runs to a verdict.
 
+use super::look::Look;
 use super::outcome::{Effect, IntervalMethod, Margin, MarginTest, Outcome, Side, Test, Verdict};
 use super::permutation::Permutations;
 use super::power::{
-    detectable, runs_for_level, runs_to_detect, runs_to_show_equivalence, runs_to_show_not_worse,
-    variances,
+    Pilot, detectable, provable, provable_one_sided, runs_for_level, runs_to_detect,
+    runs_to_show_equivalence, runs_to_show_not_worse, variances,
 };
 use super::question::{Contrast, Data, Layout, QuestionError, Scale, moments};
 use super::{Direction, Question, bootstrap};
@@ -21,7 +22,8 @@ const LEAST_OF_WIDER: u64 = 6;
 /// How to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Level of the tests: the share of comparisons without an effect that are called one.
+    /// Level of the tests: the share of comparisons without an effect that are called one, by whoever
+    /// makes the "more runs" of the verdict and compares again too ([`Look`](super::Look)).
     pub alpha: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
@@ -82,8 +84,10 @@ impl Default for Options {
 /// [`QuestionError`] for values that are not finite, or blocks that do not fit the values.
 pub fn compare(question: &Question<'_>, options: &Options) -> Result<Outcome, QuestionError> {
     let analysis = Analysis::of(question, options)?;
-    let (p, beyond) = (analysis.p(), analysis.beyond_margin(options));
-    Ok(analysis.conclude(options, 1, p, beyond))
+    let look = analysis.look(options, 1);
+    let p = look.corrected(analysis.p());
+    let beyond = Look::margin_corrected(analysis.beyond_margin(options));
+    Ok(analysis.conclude(options, 1, look, p, beyond))
 }
 
 /// Compares two groups of runs by several figures, with Holm's correction for their number: the
@@ -100,14 +104,21 @@ pub fn compare_all(
         .iter()
         .map(|question| Analysis::of(question, options))
         .collect::<Result<_, _>>()?;
-    let p: Vec<_> = analyses.iter().map(Analysis::p).collect();
-    let beyond: Vec<_> = analyses.iter().map(|a| a.beyond_margin(options)).collect();
-    let asked = p.iter().flatten().count().max(1);
-    let adjusted = holm(&p).into_iter().zip(holm(&beyond));
+    let tested = analyses.iter().filter(|a| a.permutations.is_some());
+    let asked = tested.count().max(1);
+    let looks: Vec<Look> = analyses.iter().map(|a| a.look(options, asked)).collect();
+    let each = analyses.iter().zip(&looks);
+    let p: Vec<_> = each.map(|(a, look)| look.corrected(a.p())).collect();
+    let each = analyses.iter();
+    let beyond: Vec<_> = each
+        .map(|a| Look::margin_corrected(a.beyond_margin(options)))
+        .collect();
+    let (p, beyond) = (holm(&p), holm(&beyond));
+    let adjusted = looks.into_iter().zip(p.into_iter().zip(beyond));
     Ok(analyses
         .into_iter()
         .zip(adjusted)
-        .map(|(analysis, (p, beyond))| analysis.conclude(options, asked, p, beyond))
+        .map(|(analysis, (look, (p, beyond)))| analysis.conclude(options, asked, look, p, beyond))
         .collect())
 }
 
@@ -189,19 +200,54 @@ impl Analysis {
         }
     }
 
+    /// The level at which enough runs answer what is asked.
+    fn level(&self, options: &Options, asked: usize) -> f64 {
+        match self.margin(options) {
+            Some(_) => options.alpha * Look::OF_MARGIN / asked as f64,
+            None => level(options, asked, Look::Final),
+        }
+    }
+
+    /// Whether the runs are enough for what is asked, of so many questions together.
+    fn look(&self, options: &Options, asked: usize) -> Look {
+        let level = self.level(options, asked);
+        let Some(contrast) = self.contrast.filter(|contrast| contrast.error > 0.0) else {
+            // Without spread more runs change nothing.
+            return Look::Final;
+        };
+        let of = |least: fn(f64, f64, f64, f64) -> Option<f64>| {
+            least(contrast.error, contrast.freedom, level, options.power)
+        };
+        let (wanted, least) = match self.margin(options) {
+            Some(Margin::Same(share)) => (self.on_scale(share), of(provable)),
+            Some(Margin::NotWorse(share)) => (self.on_scale(share), of(provable_one_sided)),
+            None => (self.matters(options), of(detectable)),
+        };
+        match wanted.zip(least) {
+            Some((wanted, least)) if least > wanted => Look::Early,
+            // Without a baseline there is no size of effect to speak of.
+            _ => Look::Final,
+        }
+    }
+
     fn conclude(
         self,
         options: &Options,
         asked: usize,
+        look: Look,
         adjusted_p: Option<f64>,
         adjusted_beyond: Option<f64>,
     ) -> Outcome {
-        // Holm's first step, the hardest: what one question alone could show is no promise.
-        let level = options.alpha / asked as f64;
+        // Where a test finds only groups that are wholly apart, the power of t is not its power.
+        let possible = self.permutations.as_ref().map(Permutations::smallest_p);
+        let possible = possible.is_some_and(|p| 2.0 * p <= level(options, asked, Look::Early));
         let smallest = self
             .contrast
-            .filter(|contrast| contrast.error > 0.0)
-            .and_then(|c| detectable(c.error, c.freedom, level, options.power));
+            .filter(|contrast| possible && contrast.error > 0.0)
+            .and_then(|c| {
+                let level = level(options, asked, look);
+                detectable(c.error, c.freedom, level, options.power)
+            });
         let test = self.permutations.as_ref().map(|permutations| {
             let p = permutations.p(0.0);
             Test {
@@ -217,7 +263,7 @@ impl Analysis {
             p: self.beyond_margin(options),
             adjusted_p: adjusted_beyond,
         });
-        let verdict = self.verdict(options, level, test, margin, smallest);
+        let verdict = self.verdict(options, asked, look, test, margin);
         let (interval, method) = self.interval(options).unzip();
         let (ratio, difference) = self.effects(options, interval);
         Outcome {
@@ -243,13 +289,15 @@ impl Analysis {
     fn verdict(
         &self,
         options: &Options,
-        level: f64,
+        asked: usize,
+        look: Look,
         test: Option<Test>,
         margin: Option<MarginTest>,
-        smallest: Option<f64>,
     ) -> Verdict {
+        // The runs with which a verdict is possible at all, however large the effect is.
+        let fewest = runs_for_level(self.blocked(), level(options, asked, look));
         let (Some(test), Some(contrast)) = (test, self.contrast) else {
-            return self.too_few(runs_for_level(self.blocked(), level));
+            return self.too_few(fewest);
         };
         if self.data.layout.is_lopsided() {
             // Neither test holds its level there; as many runs as on the other side do.
@@ -273,25 +321,22 @@ impl Analysis {
             (Some(effect), None) => return effect,
             (None, None) => {}
         }
-        let needed = self.needed(options, level);
-        if test.smallest_p > level && self.matters(options).is_some() {
-            return self.too_few(needed.unwrap_or_else(|| runs_for_level(self.blocked(), level)));
-        }
-        let enough = match (self.matters(options), smallest) {
+        if self.matters(options).is_none() {
             // A baseline of 0 has no size, and of its runs that are all 0 the spread is not known.
-            (None, _) => return Verdict::TooFewRuns { more: None },
-            _ if self.margin(options).is_some() => {
-                // Asked whether it is within the margin; as long as that is not shown, more runs may.
-                contrast.error == 0.0
-            }
-            (Some(effect), Some(least)) => least <= effect,
-            // Every run has the same value.
-            (Some(_), None) => true,
-        };
-        match (enough, needed) {
-            (true, _) => Verdict::NotDistinguishable,
-            (false, Some(needed)) => self.too_few(needed),
-            (false, None) => Verdict::TooFewRuns { more: None },
+            return Verdict::TooFewRuns { more: None };
+        }
+        let needed = self.needed(options, self.level(options, asked));
+        if test.smallest_p > level(options, asked, look) {
+            // Groups that are wholly apart need no more than a test that can say so.
+            let apart = test.permutations_p <= test.smallest_p;
+            return self.too_few(needed.filter(|_| !apart).unwrap_or(fewest));
+        }
+        // Asked whether it is within the margin; as long as that is not shown, more runs may.
+        let open = self.margin(options).is_some() && contrast.error > 0.0;
+        match (look, needed) {
+            (Look::Final, _) if !open => Verdict::NotDistinguishable,
+            (_, Some(needed)) => self.too_few(needed),
+            (_, None) => Verdict::TooFewRuns { more: None },
         }
     }
 
@@ -299,14 +344,18 @@ impl Analysis {
     fn needed(&self, options: &Options, level: f64) -> Option<u64> {
         let variances = variances(&self.data.layout)?;
         let power = options.power;
+        let pilot = Pilot {
+            variances: &variances,
+            freedom: self.contrast?.freedom,
+        };
         match self.margin(options) {
             Some(Margin::Same(share)) => {
-                runs_to_show_equivalence(&variances, self.on_scale(share)?, level, power)
+                runs_to_show_equivalence(pilot, self.on_scale(share)?, level, power)
             }
             Some(Margin::NotWorse(share)) => {
-                runs_to_show_not_worse(&variances, self.on_scale(share)?, level, power)
+                runs_to_show_not_worse(pilot, self.on_scale(share)?, level, power)
             }
-            None => runs_to_detect(&variances, self.matters(options)?, level, power),
+            None => runs_to_detect(pilot, self.matters(options)?, level, power),
         }
     }
 
@@ -407,6 +456,12 @@ impl Analysis {
             ),
         }
     }
+}
+
+/// The level of one question among those asked at a look: Holm's first step, the hardest, for what one
+/// question alone could show is no promise.
+fn level(options: &Options, asked: usize, look: Look) -> f64 {
+    options.alpha * look.share() / asked as f64
 }
 
 fn side(values: &[f64], scale: Scale, confidence: f64) -> Side {

@@ -102,7 +102,7 @@ impl Bursty {
             samples,
             above,
             misses: late.autocorrelation_time(),
-            tail: highest(&quantiles).and_then(Exceedances::autocorrelation_time),
+            tail: highest(quantiles.iter()).and_then(Exceedances::autocorrelation_time),
         }
     }
 

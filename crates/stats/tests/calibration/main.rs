@@ -11,8 +11,11 @@
     reason = "test helpers and small numbers"
 )]
 
+mod advice;
 mod bursty;
+mod correlation;
 mod guards;
+mod inside;
 mod simulate;
 
 use bursty::{Bursty, Taken, allowing, ruled};
@@ -143,7 +146,8 @@ fn ten_percent_of_p99_are_found_with_twelve_runs_a_side() {
         let outcome = compare(&question, &options()).unwrap();
         found += u32::from(outcome.verdict == Verdict::Worse);
     }
-    assert!(found * 10 >= EXPERIMENTS * 9, "{found} of {EXPERIMENTS}");
+    // Nine of ten with the part of the level that a look has; six experiments are 10 %.
+    assert!(found * 20 >= EXPERIMENTS * 17, "{found} of {EXPERIMENTS}");
 }
 
 #[test]

@@ -127,9 +127,12 @@ fn no_worse_than_a_margin_looks_to_one_side_alone() {
         (Verdict::Different, None)
     );
     // One side takes fewer runs than two.
-    let variances = [0.0025, 0.0025];
+    let pilot = Pilot {
+        variances: &[0.0025, 0.0025],
+        freedom: f64::INFINITY,
+    };
     let [one, two] = [runs_to_show_not_worse, runs_to_show_equivalence]
-        .map(|needed| needed(&variances, 0.05, 0.05, 0.8).unwrap());
+        .map(|needed| needed(pilot, 0.05, 0.05, 0.8).unwrap());
     assert!(one < two, "{one} and {two}");
 }
 
@@ -143,7 +146,8 @@ fn more_figures_make_each_verdict_harder() {
     for outcome in outcomes {
         assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
         let test = outcome.test.unwrap();
-        assert_close(Some(test.adjusted_p), 4.0 * test.p, 1e-12);
+        // Four questions, and 0.64 of the level at this look.
+        assert_close(Some(test.adjusted_p), 4.0 / 0.64 * test.p, 1e-12);
     }
 }
 
@@ -282,4 +286,34 @@ fn the_same_seed_gives_the_same_outcome_with_any_method() {
         let ends = ratio.interval.unwrap();
         assert!(ends.low < ratio.estimate && ratio.estimate < ends.high);
     }
+}
+
+#[test]
+fn while_runs_are_too_few_a_verdict_takes_a_fifth_of_the_level() {
+    let mut samples = Samples::new(8);
+    // 20 % between runs: six of them are too few for 10 %, and an effect of a third is found now and then.
+    let mut early = Vec::new();
+    for _ in 0..40 {
+        let a = runs(&mut samples, 6, 50.0, 0.2);
+        let b = runs(&mut samples, 6, 70.0, 0.2);
+        let outcome = ask(&a, &b);
+        let test = outcome.test.unwrap();
+        assert_close(Some(test.adjusted_p), (5.0 * test.p).min(1.0), 1e-12);
+        early.push((test.p, outcome.verdict));
+    }
+    for (p, verdict) in &early {
+        assert_eq!(*verdict == Verdict::Worse, *p <= 0.01, "{p}: {verdict:?}");
+    }
+    assert!(early.iter().any(|(p, _)| *p > 0.01 && *p <= 0.05));
+    assert!(early.iter().any(|(p, _)| *p <= 0.01));
+}
+
+#[test]
+fn four_runs_a_side_promise_no_size_of_effect_and_groups_apart_need_one_more() {
+    let mut samples = Samples::new(9);
+    let a = runs(&mut samples, 4, 50.0, 0.2);
+    let b = runs(&mut samples, 4, 500.0, 0.2);
+    let outcome = ask(&a, &b);
+    assert_eq!(outcome.smallest_detectable, None);
+    assert_eq!(outcome.verdict, Verdict::TooFewRuns { more: Some(1) });
 }
