@@ -15,12 +15,13 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
-from scipy import stats
+from scipy import signal, stats
 
 SEED = 20_190_517
 MEDIAN_US = 400.0
@@ -271,6 +272,43 @@ def independent(ruling):
     return stats.beta.ppf(0.95, above + 1, samples - above) <= ruling["share_allowed"]
 
 
+def correlation(store, counts, rng, n):
+    """Intervals inside a run, by the example `summarize` of the library of statistics, which lies beside the program."""
+    summarize = pathlib.Path(store.program).parent / "examples" / "summarize"
+    if not summarize.exists():
+        print(f"  not counted: {summarize} is missing (cargo build -p punctual-stats --examples)")
+        return
+    for kept, samples in ((0.9, 10_000), (0.99, 60_000)):
+        time = round((1 + kept) / (1 - kept))
+        figures = ("mean", "p50", "p99")
+        covered = dict.fromkeys(figures, 0)
+        given = dict.fromkeys(figures, 0)
+        naive = dict.fromkeys(figures, 0)
+        truth = {"mean": 1e6, "p50": 1e6, "p99": 1e6 + 1e5 * stats.norm.ppf(0.99)}
+        for _ in range(n):
+            z = signal.lfilter([math.sqrt(1 - kept**2)], [1, -kept], rng.standard_normal(samples + 4000))[4000:]
+            x = np.sort(np.round(1e6 + 1e5 * z))
+            as_measured = "\n".join(str(int(value)) for value in np.round(1e6 + 1e5 * z))
+            said = subprocess.run([summarize], input=as_measured, capture_output=True, text=True, check=True).stdout
+            for figure in figures:
+                found = re.search(rf"^{figure} .*?([\d.]+) \.\.\. ([\d.]+)", said, re.MULTILINE)
+                if found:
+                    given[figure] += 1
+                    covered[figure] += float(found[1]) <= truth[figure] <= float(found[2])
+            half = stats.t.ppf(0.975, samples - 1) * x.std(ddof=1) / math.sqrt(samples)
+            naive["mean"] += abs(x.mean() - truth["mean"]) <= half
+            for figure, q in (("p50", 0.5), ("p99", 0.99)):
+                low, high = stats.binom.ppf([0.025, 0.975], samples, q).astype(int)
+                naive[figure] += x[low - 1] <= truth[figure] <= x[min(high, samples - 1)]
+        for figure in figures:
+            name = f"correlation time {time}, {samples} samples: {figure} covered"
+            if given[figure]:
+                counts.say(name, covered[figure], given[figure], least=0.95)
+            else:
+                print(f"{name:58} never an interval")
+            counts.say("samples taken as independent", naive[figure], n)
+
+
 def p_values(store, counts, rng, n):
     """The larger of two: over every arrangement, of the difference of mean logarithms, and Welch's."""
     n = min(n, 60)
@@ -308,6 +346,7 @@ SCENES = {
     "spread": spread,
     "zeros": zeros,
     "requirements": requirements,
+    "correlation": correlation,
     "p-values": p_values,
 }
 
