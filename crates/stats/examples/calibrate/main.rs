@@ -484,7 +484,7 @@ fn beside_others(experiments: u32, bounds: &mut Bounds) {
         );
     }
     bounds.check("punctual compare, wrong", none[0], experiments, 0.0, 0.05);
-    bounds.check("punctual compare, power", some[5], experiments, 0.9, 1.0);
+    bounds.check("punctual compare, power", some[5], experiments, 0.75, 1.0);
 }
 
 const OTHERS: [&str; 5] = [

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn all_looks_together_spend_the_level() {
         assert!(Look::Early.share() + Look::Final.share() < 1.0);
-        assert!(2.0 * Look::OF_MARGIN <= 1.0);
+        const { assert!(2.0 * Look::OF_MARGIN <= 1.0) };
         assert_eq!(Look::margin_corrected(Some(0.02)), Some(0.04));
         let level = Look::Early.corrected(Some(0.01));
         assert!(level.is_some_and(|level| (level - 0.05).abs() < 1e-12));
