@@ -403,8 +403,9 @@ fn several_figures_share_the_level() {
     let answer = bench.compare(&a, &b, &["--json", "--metric=p99,max"]);
     let result = p99(answer.fine());
     assert_eq!(answer.json()["method"]["tests"], 2);
-    let (p, adjusted) = (&result["p"], &result["adjusted_p"]);
-    assert!((adjusted.as_f64().unwrap() - 2.0 * p.as_f64().unwrap()).abs() < 1e-12);
+    let [p, adjusted] = ["p", "adjusted_p"].map(|name| result[name].as_f64().unwrap());
+    // Two figures, and with runs enough for what matters 0.64 of the level.
+    assert!((adjusted - 2.0 * p / 0.64).abs() < 1e-12, "{p}, {adjusted}");
 }
 
 #[test]
