@@ -23,7 +23,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use punctual_peers::command::{self, Refused};
+use punctual_peers::command::{self, Affinity, Refused};
 use punctual_sys::SysRoot;
 
 use crate::commands::measure::cpus;
@@ -52,10 +52,14 @@ pub(crate) fn main(home: Option<&Path>, args: &[OsString]) -> ExitCode {
         }
     };
     let count = u32::try_from(cpus.allowed.len()).unwrap_or(u32::MAX);
-    let options = match command::parse(&args, count) {
+    let mut options = match command::parse(&args, count) {
         Ok(options) => options,
         Err(refused) => return refuse(refused).into(),
     };
+    // On a kernel with NUMA the original binds a thread to each CPU unless told otherwise.
+    if options.affinity == Affinity::Unbound && sys.exists("/sys/devices/system/node") {
+        options.affinity = Affinity::Every;
+    }
     let started = run::Start {
         sys: &sys,
         cpus: &cpus,

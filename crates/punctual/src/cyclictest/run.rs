@@ -83,7 +83,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
             return Err(Failed::new(said));
         }
     };
-    check_smi(start.sys, options, &spec)?;
+    check_smi(start.sys, options)?;
     options.remarks.iter().for_each(|text| remark(text));
     check_privilege()?;
     warn(options);
@@ -109,6 +109,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         remark(&asked_for(options, &spec));
     }
     let _held = hold(start.sys, options);
+    check_register(start.sys, options, &spec)?;
     let limited = limit(start.sys, options, &spec)?;
     if options.verbose {
         let line = |i| {
@@ -219,6 +220,11 @@ fn measure(
     }
 }
 
+/// The driver's error for a register that the processor does not have.
+const EIO: i32 = 5;
+
+const NO_REGISTER: &str = "FATAL: SMI counter is not supported on this processor";
+
 const DENIED: &str = "Unable to change scheduling policy!\nProbably missing capabilities, either \
                       run as root or increase RLIMIT_RTPRIO limits.";
 
@@ -232,24 +238,39 @@ fn check_privilege() -> Result<(), Failed> {
     }
 }
 
-/// System management interrupts are counted, by CPU, by a register that only some Intel processors
-/// have.
-fn check_smi(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<(), Failed> {
+/// System management interrupts are counted, by CPU, by a register that only Intel processors have.
+/// The original knows their models up to those of 2021 and refuses newer ones; here, whether the
+/// register can be read is tried ([`check_register`]).
+fn check_smi(sys: &SysRoot, options: &Options) -> Result<(), Failed> {
     if !options.smi {
         return Ok(());
     }
-    let first = spec.cpus.iter().next().unwrap_or(0);
-    if smi_count(sys, first).is_err() {
-        return Err(Failed::new(
-            "FATAL: SMI counter is not supported on this processor",
-        ));
+    let processor = sys.read("/proc/cpuinfo").unwrap_or_default();
+    if !processor.contains("GenuineIntel") {
+        return Err(Failed::new(NO_REGISTER));
     }
     if options.affinity == Affinity::Unbound {
-        return Err(Failed::new(
-            "FATAL: SMI counter relies on having affinity set",
-        ));
+        return Err(Failed::new("FATAL: SMI counter relies on thread affinity"));
     }
     Ok(())
+}
+
+fn check_register(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<(), Failed> {
+    if !options.smi {
+        return Ok(());
+    }
+    let cpu = spec.cpu_of(0).unwrap_or(0);
+    let Err(err) = smi_count(sys, cpu) else {
+        return Ok(());
+    };
+    match err.errno() {
+        Some(errno) if errno != EIO => Err(Failed::new(format!(
+            "WARN: /dev/cpu/{cpu}/msr open failed, try chown or chmod +r /dev/cpu/*/msr, or run as root\n\
+             FATAL: Could not open MSR interface, errno: {errno}"
+        ))),
+        // The driver is there, and the processor refused.
+        _ => Err(Failed::new(NO_REGISTER)),
+    }
 }
 
 /// Says what the original lets pass.

@@ -22,6 +22,11 @@ use std::process::Command;
 
 use common::{Answer, Home};
 
+/// Whether the original binds threads that no option binds: on kernels with NUMA.
+fn bound_by_default() -> bool {
+    Path::new("/sys/devices/system/node").exists()
+}
+
 /// Makes a link named `cyclictest` to the program, as a user would.
 fn link(home: &Home) -> PathBuf {
     let link = home.dir().join("cyclictest");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::common::{Home, Running, finish, machine, wait_until};
 use super::grammar::{THREAD, check, form, matches};
-use super::{command, link, ours};
+use super::{bound_by_default, command, link, ours};
 
 fn start(home: &Home, line: &str) -> Running {
     let args: Vec<&str> = line.split_whitespace().collect();
@@ -153,12 +153,14 @@ fn what_the_original_lets_pass_is_remarked_upon() {
         ("-q -l 5 -smp -p 80", "-S -m -p 80"),
         ("-q -l 5", "no priority given"),
         ("-q -l 5 -p 80 -h 1", "did not fit the histogram"),
-        ("-q -l 5 -p 80 -t 2", "not bound to CPUs"),
     ] {
         let answer = ours(&home, line);
         assert!(answer.fine().stderr.contains(part), "{line}: {answer:#?}");
     }
     assert_eq!(ours(&home, "-q -l 5 -p 80 -a").fine().stderr, "");
+    let unbound = ours(&home, "-q -l 5 -p 80 -t 2");
+    let said = unbound.fine().stderr.contains("not bound to CPUs");
+    assert_eq!(said, !bound_by_default(), "{unbound:#?}");
 }
 
 #[test]
