@@ -217,7 +217,7 @@ pub struct TooShort {
     /// Samples over which they depend on each other: their number over that of independent ones that
     /// would say as much. 1 where they do not.
     pub correlation_samples: f64,
-    /// At least so many samples are needed.
+    /// Samples it takes at least.
     pub needed_samples: u64,
 }
 

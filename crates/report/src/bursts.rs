@@ -60,7 +60,7 @@ pub(crate) fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples
 }
 
 /// The wake-ups that a thread was asked for.
-fn wakeups(series: &Series) -> u64 {
+pub(crate) fn wakeups(series: &Series) -> u64 {
     series.count.saturating_add(series.overruns.unwrap_or(0))
 }
 

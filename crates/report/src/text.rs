@@ -56,7 +56,7 @@ pub(crate) use layout::clean;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
 pub(crate) use number::{
-    Missing, difference, digits, lasting, percent, policy, range, share, span, tiny,
+    Missing, difference, digits, digits_up, lasting, percent, policy, range, share, span, tiny,
 };
 pub use one_shot::{one_shot_plan, one_shot_status};
 pub(crate) use requirement::requirement;

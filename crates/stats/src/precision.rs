@@ -57,15 +57,12 @@ pub fn mean_interval(
     if !valid(confidence) || effective_samples < 2.0 {
         return None;
     }
-    let t = student_t(effective_samples - 1.0, f64::midpoint(1.0, confidence))?;
-    let mean = moments.mean()?;
-    let half = finite(t * moments.std_dev()? / effective_samples.sqrt())?;
-    Some(Interval {
-        low: mean - half,
-        high: mean + half,
-        confidence,
+    around_mean(
+        moments,
         effective_samples,
-    })
+        effective_samples - 1.0,
+        confidence,
+    )
 }
 
 /// The interval of the mean of correlated samples: mean ± t s √(τ/n), with Student's t of as many
@@ -79,7 +76,16 @@ pub fn dependent_mean_interval(
     if !valid(confidence) || !worth.is_enough() {
         return None;
     }
-    let t = student_t(worth.freedom, f64::midpoint(1.0, confidence))?;
+    around_mean(moments, effective_samples, worth.freedom, confidence)
+}
+
+fn around_mean(
+    moments: &Moments,
+    effective_samples: f64,
+    freedom: f64,
+    confidence: f64,
+) -> Option<Interval> {
+    let t = student_t(freedom, f64::midpoint(1.0, confidence))?;
     let mean = moments.mean()?;
     let half = finite(t * moments.std_dev()? / effective_samples.sqrt())?;
     Some(Interval {

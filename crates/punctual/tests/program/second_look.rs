@@ -17,7 +17,7 @@ fn verdicts_are_wrong_as_rarely_as_they_say_by_the_count_of_another_program() {
     command
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/second-look.py"))
         .arg(program())
-        // More by hand: the bounds are of three standard errors of so many.
+        // By hand take more: the bounds are three standard errors wide, of this many experiments.
         .args(["-n", "16"]);
     println!("{}", finish(command).fine().stdout);
 }

@@ -6,16 +6,18 @@
 //! seen.
 
 use punctual_model::{
-    ComparedFigure, ComparisonScale, ComparisonVerdict, GroupFigure, Interval, Withheld,
-    WithheldReason,
+    ComparedFigure, ComparisonScale, ComparisonVerdict, GroupFigure, Interval, Nanos, RunRecord,
+    Withheld, WithheldReason,
 };
 use punctual_stats::float;
+use punctual_stats::requirement::{DEFAULT_BURST_NS, Evidence};
 use punctual_stats::runs::{
     LEAST_BEYOND, LengthFault, Margin, Options, Outcome, Reach, length_fault,
 };
 
 use super::{GroupInput, Metric, RunInput};
-use crate::text::{digits, percent};
+use crate::bursts::{seen, wakeups};
+use crate::text::{digits, digits_up, percent, span};
 
 /// Takes a verdict back for which the runs give no grounds, and bounds what was never seen.
 pub(super) fn judge(
@@ -73,7 +75,7 @@ fn length(run: &RunInput) -> Option<u64> {
     let total = &run.record.total;
     match total.count {
         0 => run.record.duration_ns.map(|ns| ns.get()),
-        count => Some(count + total.overruns.unwrap_or(0)),
+        _ => Some(wakeups(total)),
     }
 }
 
@@ -195,9 +197,8 @@ fn resolution(
     }
 }
 
-/// The bound of a rate or share of which no run has any: with n chances that are independent, or in
-/// so much time, the probability of none is e^(-n p), so p is at most -ln(1 - confidence)/n (the rule
-/// of three, for 95 %). Misses that come in bursts are worth fewer.
+/// The bound of a share or rate of misses of which no run has any: that of the time that was measured,
+/// in bursts ([`crate::bursts`]).
 fn bound(
     metric: &Metric,
     group: &GroupInput,
@@ -207,33 +208,33 @@ fn bound(
     if side.estimate != Some(0.0) || !never(metric, group) {
         return None;
     }
-    let chances = chances(metric, group)?;
-    let high = -(1.0 - confidence).ln() / chances;
-    Some(Interval {
+    let records = || {
+        let with = group.runs.iter().filter(|run| value(metric, run).is_some());
+        with.map(|run| &run.record)
+    };
+    let chances = |run: &RunRecord| match metric {
+        Metric::Misses(_) => wakeups(&run.total),
+        _ => run.total.count,
+    };
+    let per_sample = match metric {
+        Metric::Above(_) => 1.0,
+        Metric::Misses(_) => {
+            let seconds = |run: &RunRecord| Some(float(run.duration_ns?.get()) / 1e9);
+            let seconds = records().map(seconds).sum::<Option<f64>>()?;
+            records().map(|run| float(chances(run))).sum::<f64>() / seconds
+        }
+        _ => return None,
+    };
+    let evidence = |run| seen(run, None, 0, chances(run)).seen;
+    let runs: Vec<Evidence> = records()
+        .map(|run| evidence(run).evidence(DEFAULT_BURST_NS))
+        .collect();
+    let high = Evidence::pooled(&runs).share_at_most(confidence) * per_sample;
+    high.is_finite().then_some(Interval {
         low: 0.0,
-        high: match metric {
-            Metric::Above(_) => high.min(1.0),
-            _ => high,
-        },
+        high,
         confidence,
     })
-}
-
-/// Samples, or seconds, in which the figure might have been more than 0.
-fn chances(metric: &Metric, group: &GroupInput) -> Option<f64> {
-    let seconds = |run: &RunInput| Some(float(run.record.duration_ns?.get()) / 1e9);
-    let of = |run: &RunInput| match metric {
-        Metric::Above(_) => Some(float(run.record.total.count)),
-        Metric::Misses(_) => seconds(run),
-        Metric::Figure { .. } => {
-            let figure = metric.figure(&run.record)?;
-            (figure.unit == "1/s").then(|| seconds(run))?
-        }
-        _ => None,
-    };
-    let with = group.runs.iter().filter(|run| value(metric, run).is_some());
-    let all = with.map(of).sum::<Option<f64>>()?;
-    (all > 0.0).then_some(all)
 }
 
 fn value(metric: &Metric, run: &RunInput) -> Option<f64> {
@@ -283,13 +284,14 @@ fn zeros(
         }
         match side.interval.filter(|ends| ends.high > 0.0) {
             Some(ends) => format!(
-                "{} {never} (at most {}{}, if one at a time)",
+                "{} {never} (at most {}{}, if no burst lasts longer than {})",
                 group.name,
-                digits(ends.high),
+                digits_up(ends.high),
                 result
                     .unit
                     .strip_prefix('1')
-                    .map_or_else(|| format!(" {}", result.unit), str::to_owned)
+                    .map_or_else(|| format!(" {}", result.unit), str::to_owned),
+                span(Nanos::new(DEFAULT_BURST_NS))
             ),
             None => format!("{} {never}", group.name),
         }

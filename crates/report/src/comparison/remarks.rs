@@ -83,8 +83,8 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
     }
     if alone * punctual_stats::float(method.tests) <= method.alpha {
         let detail = format!(
-            "{} of {}: {} alone is no verdict, because a part of the level of {} is kept for looking again after \
-             more runs. Add runs and compare again",
+            "{} of {}: {} is not enough yet. Part of the level of {} is kept for a second look with more runs: add \
+             runs and compare again",
             result.figure,
             result.candidate.group,
             PValue(alone),

@@ -63,12 +63,13 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
     let times = Times::of(comparison);
     let of = results(comparison, &group.name);
     let overall = Overall::of(&of);
-    let unmet = comparison
-        .requirements
-        .iter()
-        .any(|r| r.group == group.name && r.result.ruling != RequirementRuling::Pass);
+    let required = |ruling| {
+        let mut of = comparison.requirements.iter();
+        of.any(|r| r.group == group.name && r.result.ruling == ruling)
+    };
     let (tone, verdict) = match overall {
-        _ if unmet => (Tone::Bad, "requirement not met"),
+        _ if required(RequirementRuling::Fail) => (Tone::Bad, "requirement not met"),
+        _ if required(RequirementRuling::Unclaimed) => (Tone::Doubtful, "requirement not shown"),
         Overall::Worse => (Tone::Bad, overall.word()),
         Overall::Better => (Tone::Good, overall.word()),
         Overall::Mixed | Overall::TooFewRuns | Overall::Withheld | Overall::Nothing => {

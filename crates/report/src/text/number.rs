@@ -177,6 +177,13 @@ pub(crate) fn digits(x: f64) -> String {
     format!("{x:.decimals$}")
 }
 
+/// An upper bound: as [`digits`], never below it.
+pub(crate) fn digits_up(x: f64) -> String {
+    let decimals = decimals(x);
+    let scale = 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
+    format!("{:.decimals$}", (x * scale).ceil() / scale)
+}
+
 fn decimals(x: f64) -> usize {
     let size = x.abs();
     let decimals = (0..9)

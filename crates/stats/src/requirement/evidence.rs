@@ -157,7 +157,7 @@ impl Evidence {
         }
     }
 
-    /// How much of the like gives so many trials.
+    /// The samples, and the time, that give this many trials if they go on as these did.
     pub(super) fn effort(&self, trials: u64) -> Effort {
         // Less than one trial was seen: it stands for itself.
         let each = |all: f64| match positive(self.effective) {

@@ -3,8 +3,8 @@
 
 //! Looking again, without lying.
 //!
-//! Who is told "too few runs: 8 more", makes them and compares again has looked twice, and tests at
-//! 5 % each time are wrong more often than in 5 % of cases. So the level is split: while runs are
+//! Someone told "too few runs: 8 more" makes them and compares again. That is two looks, and two tests
+//! at 5 % each are wrong more often than in 5 % of cases. So the level is split: while runs are
 //! too few to find what matters, a verdict takes a p-value of 1 % where the level is 5 %; with enough
 //! of them, one of 3.2 %, which four runs a side can reach, and five of them for four figures. The parts
 //! add up to less than the level (Bonferroni), which leaves some for those who are told to add runs

@@ -12,8 +12,8 @@
 //! The deviation between few runs is itself a guess, and half of the time too small: who plans with it
 //! finds the effect less often than promised. So its one-sided upper confidence bound is taken, s √(ν/χ²)
 //! with the χ² that is exceeded with the probability [`ASSURANCE`] (Browne, *Statistics in Medicine* 14,
-//! 1995). A plan takes it twice: of the runs that there are, and of those that there will be, so that
-//! whoever made them is told that they are enough.
+//! 1995). A plan takes it twice: for the runs there are, and for those there will be. Otherwise the plan
+//! would be followed and the answer still be "too few runs".
 
 use super::question::Layout;
 use crate::student::{chi_squared, student_t};
@@ -61,7 +61,7 @@ pub(crate) fn provable_one_sided(error: f64, freedom: f64, alpha: f64, power: f6
     Some(tails * error * larger(freedom)?.sqrt())
 }
 
-/// The upper confidence bound of a variance of so many degrees of freedom over its estimate.
+/// The upper confidence bound of a variance with `freedom` degrees of freedom, over its estimate.
 fn larger(freedom: f64) -> Option<f64> {
     if freedom.is_infinite() {
         return Some(1.0);

@@ -208,7 +208,7 @@ impl Analysis {
         }
     }
 
-    /// Whether the runs are enough for what is asked, of so many questions together.
+    /// Whether the runs are enough for what is asked; `asked` questions share the level.
     fn look(&self, options: &Options, asked: usize) -> Look {
         let level = self.level(options, asked);
         let Some(contrast) = self.contrast.filter(|contrast| contrast.error > 0.0) else {

@@ -88,8 +88,7 @@ impl Runs {
         followed
     }
 
-    /// Whether an effect as large as the smallest that so many runs say they could show is found by as
-    /// many others.
+    /// Whether other runs, as many, find an effect as large as the smallest these say they could show.
     pub(crate) fn could_show(&self, source: &mut Source) -> Option<bool> {
         let mut group = |factor: f64| {
             let mut values = Vec::new();

@@ -4,12 +4,15 @@
 //! Reports of constructed runs: what a page may hold, what every chart says, what a hostile name can do.
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod looks;
+mod maxima;
 
 use punctual_model::{
     Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord, TooShort,
 };
-use punctual_report::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity, View, svg};
+use punctual_report::chart::{Drawing, Validity, View, svg};
 use punctual_report::document::{Document, Material, Maxima, Part, RunItem, Stretch};
 use punctual_report::{html, markdown};
 use punctual_stats::LatencyHistogram;
@@ -490,171 +493,6 @@ fn runs_of_one_name_are_told_apart() {
         panic!("no distribution");
     };
     assert_ne!(distribution.series[0].run, distribution.series[1].run);
-}
-
-/// A run whose second second had a stall, and which no wake-up was in for a while after.
-fn stalled() -> RunItem {
-    let mut item = item(1, 1);
-    let stretch = |from, until, max_ns| Stretch {
-        from: Nanos::from_millis(from),
-        until: Nanos::from_millis(until),
-        max_ns,
-    };
-    item.maxima[0].stretches = vec![
-        stretch(0, 1_000, 5_000),
-        stretch(1_000, 2_000, 25_000_000),
-        stretch(3_000, 3_400, 7_000),
-    ];
-    item
-}
-
-fn maxima(document: &Document) -> Chart {
-    let drawings = document.drawings().into_iter();
-    let mut charts = drawings.filter_map(|drawing| match drawing {
-        Drawing::Chart(chart) if chart.id.ends_with("-maxima") => Some(chart.clone()),
-        _ => None,
-    });
-    charts.next_back().unwrap()
-}
-
-#[test]
-fn the_largest_sample_is_drawn_over_the_time_in_which_it_was_taken() {
-    let document = document(vec![stalled()]);
-    let chart = maxima(&document);
-    let points = |points: &[Point]| -> Vec<(f64, Option<f64>)> {
-        let height = |y: f64| y.is_finite().then_some(y);
-        points.iter().map(|p| (p.x, height(p.y))).collect()
-    };
-    let levels = [
-        (0.0, Some(5.0)),
-        (1.0, Some(25_000.0)),
-        (2.0, None),
-        (3.0, Some(7.0)),
-        (3.4, None),
-    ];
-    assert_eq!(points(&chart.series[0].points), levels);
-    // The pen is lifted where nothing was measured, and the last part of a second is drawn.
-    let file = svg::chart(&chart);
-    let (_, path) = file.split_once("stroke-width=\"1.4\" d=\"").unwrap();
-    let path = path.split('"').next().unwrap();
-    assert_eq!(path.matches('M').count(), 2, "{path}");
-    assert!(path.ends_with(|c: char| c.is_ascii_digit()) && path.rfind('H') > path.rfind('V'));
-    let drawn = data(&html::page(&document));
-    let of = drawn.as_array().unwrap().iter();
-    let of = of.filter(|c| c["id"] == "wakeup-maxima");
-    let seen: Vec<serde_json::Value> = of.map(|c| c["s"][0]["p"].clone()).collect();
-    assert_eq!(
-        seen,
-        [serde_json::json!([
-            [0, 5],
-            [1, 25_000],
-            [2, null],
-            [3, 7],
-            [3.4, null]
-        ])]
-    );
-    let text = markdown::page(&document);
-    assert!(text.contains("5.0 .. 25000.0 µs"), "{text}");
-}
-
-#[test]
-fn what_an_older_run_did_not_store_is_said() {
-    let mut cut = stalled();
-    cut.maxima[0].cut = Some(Nanos::from_millis(3_400));
-    let note = maxima(&document(vec![cut])).note;
-    assert!(note.contains("did not store"), "{note}");
-    let note = maxima(&document(vec![stalled()])).note;
-    assert!(!note.contains("did not store"), "{note}");
-}
-
-#[test]
-fn many_threads_are_drawn_together_and_no_largest_sample_is_left_out() {
-    let mut run = item(1, 30);
-    run.maxima[29].stretches[7].max_ns = 9_000_000;
-    run.record.total.max_ns = Some(9_000_000);
-    let chart = maxima(&document(vec![run]));
-    let shown: Vec<_> = chart.series.iter().filter(|s| s.shown).collect();
-    let [all] = shown.as_slice() else {
-        panic!("{shown:?}");
-    };
-    assert_eq!(all.name, "run-1, all threads");
-    let heights = all.points.iter().map(|p| p.y).filter(|y| y.is_finite());
-    assert_eq!(heights.fold(0.0, f64::max), 9_000.0);
-}
-
-#[test]
-fn runs_of_a_group_have_its_colour_and_whole_names_in_the_legend() {
-    let named = |group: &str, number: u64| {
-        let mut item = item(number, 2);
-        item.record.name = Some(format!("{group}-{number}"));
-        item
-    };
-    let long = "the-kernel-with-all-of-the-patches-of-the-year-before-last";
-    let runs = (0..8).map(|n| named(if n < 4 { "plain" } else { long }, n));
-    let document = document(runs.collect());
-    let Some(Drawing::Distribution(distribution)) = document.drawings().first().copied() else {
-        panic!("no distribution");
-    };
-    let whole = distribution.series.iter().filter(|s| s.whole);
-    let colours: Vec<usize> = whole.map(|s| s.look.colour).collect();
-    assert_eq!(colours, [0, 0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!(maxima(&document).series.len(), 8, "a line a run");
-    for chart in [maxima(&document), distribution.chart(View::Histogram)] {
-        let file = svg::chart(&chart);
-        let legend = file.matches(&format!(">{long}-7, all threads, ")).count();
-        assert_eq!(legend, 1, "{file}");
-    }
-    // Without groups each run has its own colour.
-    let document = self::document((0..3).map(|n| item(n, 1)).collect());
-    let looks = maxima(&document)
-        .series
-        .into_iter()
-        .map(|s| s.look.unwrap());
-    assert_eq!(looks.map(|l| l.colour).collect::<Vec<_>>(), [0, 1, 2]);
-}
-
-#[test]
-fn kinds_of_one_run_do_not_look_alike() {
-    let document = document(vec![irq()]);
-    let drawings = document.drawings().into_iter();
-    let distributions = drawings.filter_map(|drawing| match drawing {
-        Drawing::Distribution(distribution) => Some(distribution),
-        _ => None,
-    });
-    let mut looks = Vec::new();
-    for series in distributions.flat_map(|d| &d.series).filter(|s| s.whole) {
-        assert!(!looks.contains(&series.look), "{}", series.part);
-        looks.push(series.look);
-    }
-    assert!(looks.len() > 1, "{looks:?}");
-}
-
-#[test]
-fn dots_are_dots_in_the_legend_and_lines_are_lines() {
-    let series = |shape| Series {
-        name: "figure".to_owned(),
-        counted: "3 runs".to_owned(),
-        shape,
-        points: vec![Point::at(1.0, 2.0), Point::at(2.0, 3.0)],
-        validity: Validity::Valid,
-        shown: true,
-        look: None,
-    };
-    let legend = |shape| {
-        let file = svg::chart(&Chart {
-            id: "x".to_owned(),
-            title: "x".to_owned(),
-            note: String::new(),
-            x: Axis::linear("x in s"),
-            y: Axis::linear("y in s"),
-            series: vec![series(shape)],
-            marks: Vec::new(),
-        });
-        (file.contains("h22"), file.contains("r=\"3.6\""))
-    };
-    assert_eq!(legend(Shape::Points), (false, true));
-    assert_eq!(legend(Shape::Step), (true, false));
-    assert_eq!(legend(Shape::Dots), (true, true));
 }
 
 #[test]

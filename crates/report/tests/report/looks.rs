@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Colours, lines and dots, and what a legend says of them.
+
+use punctual_report::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity, View, svg};
+
+use super::{document, irq, item};
+use crate::maxima::maxima;
+
+#[test]
+fn runs_of_a_group_have_its_colour_and_whole_names_in_the_legend() {
+    let named = |group: &str, number: u64| {
+        let mut item = item(number, 2);
+        item.record.name = Some(format!("{group}-{number}"));
+        item
+    };
+    let long = "the-kernel-with-all-of-the-patches-of-the-year-before-last";
+    let runs = (0..8).map(|n| named(if n < 4 { "plain" } else { long }, n));
+    let document = document(runs.collect());
+    let Some(Drawing::Distribution(distribution)) = document.drawings().first().copied() else {
+        panic!("no distribution");
+    };
+    let whole = distribution.series.iter().filter(|s| s.whole);
+    let colours: Vec<usize> = whole.map(|s| s.look.colour).collect();
+    assert_eq!(colours, [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(maxima(&document).series.len(), 8, "a line a run");
+    for chart in [maxima(&document), distribution.chart(View::Histogram)] {
+        let file = svg::chart(&chart);
+        let legend = file.matches(&format!(">{long}-7, all threads, ")).count();
+        assert_eq!(legend, 1, "{file}");
+    }
+    // Without groups each run has its own colour.
+    let document = self::document((0..3).map(|n| item(n, 1)).collect());
+    let looks = maxima(&document)
+        .series
+        .into_iter()
+        .map(|s| s.look.unwrap());
+    assert_eq!(looks.map(|l| l.colour).collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn kinds_of_one_run_do_not_look_alike() {
+    let document = document(vec![irq()]);
+    let drawings = document.drawings().into_iter();
+    let distributions = drawings.filter_map(|drawing| match drawing {
+        Drawing::Distribution(distribution) => Some(distribution),
+        _ => None,
+    });
+    let mut looks = Vec::new();
+    for series in distributions.flat_map(|d| &d.series).filter(|s| s.whole) {
+        assert!(!looks.contains(&series.look), "{}", series.part);
+        looks.push(series.look);
+    }
+    assert!(looks.len() > 1, "{looks:?}");
+}
+
+#[test]
+fn dots_are_dots_in_the_legend_and_lines_are_lines() {
+    let series = |shape| Series {
+        name: "figure".to_owned(),
+        counted: "3 runs".to_owned(),
+        shape,
+        points: vec![Point::at(1.0, 2.0), Point::at(2.0, 3.0)],
+        validity: Validity::Valid,
+        shown: true,
+        look: None,
+    };
+    let legend = |shape| {
+        let file = svg::chart(&Chart {
+            id: "x".to_owned(),
+            title: "x".to_owned(),
+            note: String::new(),
+            x: Axis::linear("x in s"),
+            y: Axis::linear("y in s"),
+            series: vec![series(shape)],
+            marks: Vec::new(),
+        });
+        (file.contains("h22"), file.contains("r=\"3.6\""))
+    };
+    assert_eq!(legend(Shape::Points), (false, true));
+    assert_eq!(legend(Shape::Step), (true, false));
+    assert_eq!(legend(Shape::Dots), (true, true));
+}
