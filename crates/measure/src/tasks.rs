@@ -5,6 +5,7 @@
 
 use punctual_model::{CpuId, CpuSet};
 use punctual_sys::SysRoot;
+use punctual_sys::proc::Stat;
 
 /// What matters here of a thread's `stat` file.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,22 +32,16 @@ impl Task {
 
     /// Parses a line of `stat`.
     pub(crate) fn parse(line: &str) -> Option<Self> {
-        // The name, in parentheses, may hold blanks and parentheses; fields count from behind it.
-        let (head, rest) = line.rsplit_once(')')?;
-        let (id, name) = head.split_once('(')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        // proc(5): the first behind the name is field 3.
-        let text = |n: usize| fields.get(n - 3).copied();
-        let field = |n: usize| text(n).and_then(|f| f.parse::<u64>().ok());
-        let small = |n: usize| u32::try_from(field(n)?).ok();
+        let stat = Stat::parse(line)?;
+        let ticks = |n| stat.number::<u64>(n);
         Some(Self {
-            id: id.trim().parse().ok()?,
-            name: name.to_owned(),
-            state: text(3)?.chars().next()?,
-            threads: small(20)?,
-            cpu: small(39)?,
-            policy: small(41)?,
-            ticks: field(14)?.saturating_add(field(15)?),
+            id: stat.id,
+            name: stat.name.to_owned(),
+            state: stat.field(3)?.chars().next()?,
+            threads: stat.number(20)?,
+            cpu: stat.number(39)?,
+            policy: stat.number(41)?,
+            ticks: ticks(14)?.saturating_add(ticks(15)?),
         })
     }
 

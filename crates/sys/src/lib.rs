@@ -11,7 +11,6 @@
 )]
 
 pub mod adding;
-pub mod below;
 pub mod child;
 pub mod clock;
 pub mod dense;
@@ -26,6 +25,7 @@ pub mod memory;
 pub mod msr;
 pub mod mutex;
 pub mod pages;
+pub mod proc;
 pub mod process;
 pub mod random;
 pub mod sched;

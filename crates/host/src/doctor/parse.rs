@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{Codec, CpuId, CpuSet};
+use punctual_sys::proc::Stat;
 
 /// Services that move interrupts, change frequencies, or watch the system in ways that real-time
 /// work notices.
@@ -133,18 +134,13 @@ pub(crate) struct Process {
 impl Process {
     /// Reads a line of `/proc/PID/stat`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        // The name, in parentheses, may hold anything, parentheses too.
-        let (head, rest) = text.rsplit_once(')')?;
-        let (pid, name) = head.split_once('(')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let field = |number: usize| fields.get(number.checked_sub(3)?).copied();
-        let pid = pid.trim().parse().ok()?;
-        let parent: u32 = field(4)?.parse().ok()?;
+        let stat = Stat::parse(text)?;
+        let parent: u32 = stat.number(4)?;
         Some(Self {
-            pid,
-            name: name.to_owned(),
-            is_kernel: pid == 2 || parent == 2,
-            priority: field(40)?.parse().ok()?,
+            pid: stat.id,
+            name: stat.name.to_owned(),
+            is_kernel: stat.id == 2 || parent == 2,
+            priority: stat.number(40)?,
         })
     }
 }

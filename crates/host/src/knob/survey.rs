@@ -8,6 +8,7 @@ use std::error::Error as _;
 
 use punctual_model::{Codec, CpuId, CpuSet, KnobReading, Target, Writable};
 use punctual_sys::SysRoot;
+use punctual_sys::proc::Stat;
 
 use super::place::{Found, Place};
 use super::registry::{self, Kind, Knob};
@@ -305,8 +306,7 @@ fn tuners(sys: &SysRoot) -> Vec<String> {
     let mut found: Vec<String> = processes
         .filter_map(|process| {
             let stat = sys.read(&format!("/proc/{process}/stat")).ok()?;
-            let (head, _) = stat.rsplit_once(')')?;
-            Some(head.split_once('(')?.1.to_owned())
+            Some(Stat::parse(&stat)?.name.to_owned())
         })
         // The kernel keeps 15 characters.
         .filter(|name| {

@@ -5,6 +5,7 @@
 
 use punctual_model::{CpuSet, Policy, ThreadId};
 use punctual_sys::SysRoot;
+use punctual_sys::proc::Stat;
 
 /// Flag of a kernel thread (`PF_KTHREAD` in include/linux/sched.h).
 const KERNEL: u64 = 0x0020_0000;
@@ -84,26 +85,22 @@ fn read_in(sys: &SysRoot, process: i32, tid: i32) -> Option<Thread> {
 
 /// Parses `stat` and `status` of a thread (proc(5)).
 fn parse(process: i32, tid: i32, stat: &str, status: &str) -> Option<Thread> {
-    // The name may hold anything, a parenthesis too: fields are counted from behind the last one.
-    let (head, rest) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1.to_owned();
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let at = |number: usize| fields.get(number.checked_sub(3)?).copied();
-    let flags: u64 = at(9)?.parse().ok()?;
+    let stat = Stat::parse(stat)?;
+    let flags: u64 = stat.number(9)?;
     Some(Thread {
         id: ThreadId {
             tid,
-            started_ticks: at(22)?.parse().ok()?,
-            name,
+            started_ticks: stat.number(22)?,
+            name: stat.name.to_owned(),
         },
         process,
-        parent: at(4)?.parse().ok()?,
+        parent: stat.number(4)?,
         kernel: flags & KERNEL != 0,
         fixed: flags & FIXED != 0,
-        runnable: at(3)? == "R",
-        last_cpu: at(39)?.parse().ok()?,
+        runnable: stat.field(3)? == "R",
+        last_cpu: stat.number(39)?,
         cpus: field(status, "Cpus_allowed_list")?.parse().ok()?,
-        policy: policy(at(41)?, at(40)?, at(19)?),
+        policy: policy(stat.field(41)?, stat.field(40)?, stat.field(19)?),
     })
 }
 

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{Clock, Nanos};
+use punctual_sys::proc::Stat;
 use punctual_sys::{SysRoot, clock, process};
 use serde::{Deserialize, Serialize};
 
@@ -48,10 +49,11 @@ impl Census {
         let names = sys.names("/proc").unwrap_or_default();
         let pids = names.iter().filter_map(|name| name.parse().ok());
         let processes = pids.filter(|pid| *pid != ours).filter_map(|pid| {
-            let (name, parent) = stat(&sys.read(&format!("/proc/{pid}/stat")).ok()?)?;
+            let text = sys.read(&format!("/proc/{pid}/stat")).ok()?;
+            let stat = Stat::parse(&text)?;
             let process = Process {
-                name,
-                kernel: parent == KTHREADD || pid == KTHREADD,
+                name: stat.name.to_owned(),
+                kernel: stat.number(4) == Some(KTHREADD) || pid == KTHREADD,
                 cpu_ns: process::cpu_time(pid)?.get(),
             };
             Some((pid, process))
@@ -185,14 +187,6 @@ fn part(of: Nanos, whole: Nanos) -> f64 {
     of.get() as f64 / (whole.get() as f64).max(1.0)
 }
 
-/// Takes name and parent from `/proc/PID/stat`. A name may have blanks and parentheses.
-fn stat(text: &str) -> Option<(String, u32)> {
-    let (head, tail) = text.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    let parent = tail.split_whitespace().nth(1)?.parse().ok()?;
-    Some((name.to_owned(), parent))
-}
-
 /// Takes the number of tasks that were ever started from `/proc/stat`.
 fn started(text: &str) -> u64 {
     let lines = text.lines();
@@ -260,9 +254,6 @@ mod tests {
 
     #[test]
     fn kernel_files_are_read() {
-        let line = "7 (kworker/0:1-(a) b) I 2 0 0 0 -1 69238880 0 0";
-        assert_eq!(stat(line), Some(("kworker/0:1-(a) b".to_owned(), 2)));
-        assert_eq!(stat("7"), None);
         assert_eq!(started("cpu 1 2\nprocesses 4711\nprocs_running 1\n"), 4_711);
         let live = Census::take(&SysRoot::live());
         assert!(!live.processes.contains_key(&std::process::id()));

@@ -7,6 +7,7 @@
 //! `punctual-PROCESS-START`, and `+KEY=OLD:NEW` for each setting of the whole machine that was
 //! changed: the instance is there before the setting is written and goes after it was put back.
 
+use punctual_sys::proc::stat_number;
 use punctual_sys::tracefs::Tracefs;
 use punctual_sys::{SysError, SysRoot};
 
@@ -156,9 +157,7 @@ fn is_left(sys: &SysRoot, name: &str) -> bool {
 /// Reads when a process was started, in clock ticks since boot: field 22 of its `stat` (proc(5)).
 /// It tells the process from a later one with the same number.
 fn started(sys: &SysRoot, process: u32) -> Option<u64> {
-    let stat = sys.read(&format!("/proc/{process}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(22 - 3)?.parse().ok()
+    stat_number(sys, process, 22)
 }
 
 #[cfg(test)]

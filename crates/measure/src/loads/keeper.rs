@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use punctual_sys::below::below;
 use punctual_sys::keep::{Fuses, Hold, Kept, Look, become_keeper};
+use punctual_sys::proc::below;
 use punctual_sys::{SysRoot, process};
 
 /// Time between two looks, where nothing happens that ends the wait for them.

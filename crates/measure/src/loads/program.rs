@@ -13,8 +13,8 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use punctual_model::{CpuSet, Policy};
-use punctual_sys::below::below;
 use punctual_sys::keep::isolate_processes;
+use punctual_sys::proc::below;
 use punctual_sys::{SysRoot, process, sched};
 
 use super::own::Role;

@@ -4,7 +4,7 @@
 //! What a process and all that it has started have used, as /proc shows it.
 
 use punctual_model::Nanos;
-use punctual_sys::below::{below, stat_field};
+use punctual_sys::proc::{below, stat_number};
 use punctual_sys::{SysRoot, process};
 
 /// A clock tick of /proc: 10 ms, because `USER_HZ` is 100 (time(7)).
@@ -22,7 +22,7 @@ pub(super) fn cpu_time(sys: &SysRoot, root: u32) -> Nanos {
 
 /// Returns the CPU time of the children that `pid` has waited for, and of theirs.
 fn time_of_children(sys: &SysRoot, pid: u32) -> Option<Nanos> {
-    let ticks = stat_field(sys, pid, 16)? + stat_field(sys, pid, 17)?;
+    let ticks = stat_number::<u64>(sys, pid, 16)? + stat_number::<u64>(sys, pid, 17)?;
     Some(TICK.times(ticks))
 }
 

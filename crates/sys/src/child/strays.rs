@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
 use crate::SysRoot;
-use crate::below::{below, parent};
+use crate::proc::{below, parent};
 
 /// Those that were found.
 #[derive(Debug, Default)]

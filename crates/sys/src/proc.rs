@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A process and all that it has started, as /proc shows them.
+//! Processes and threads as `/proc` shows them: their `stat` files, and which one started which.
+
+use std::str::FromStr;
 
 use crate::SysRoot;
 
@@ -20,20 +22,49 @@ pub fn below(sys: &SysRoot, root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Reads the number in field `number`, from 3 on, of a process's `stat` (proc(5)); none once it is gone.
-pub fn stat_field(sys: &SysRoot, pid: u32, number: usize) -> Option<u64> {
+/// A line of `/proc/PID/stat` or `/proc/PID/task/TID/stat` (proc_pid_stat(5)).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stat<'a> {
+    /// Number of the process or thread.
+    pub id: u32,
+    /// Its name, at most 15 bytes of a user's, up to 63 of a kernel's worker. It may hold blanks and
+    /// parentheses.
+    pub name: &'a str,
+    fields: Vec<&'a str>,
+}
+
+impl<'a> Stat<'a> {
+    /// Takes a line apart.
+    pub fn parse(line: &'a str) -> Option<Self> {
+        let (head, rest) = line.rsplit_once(')')?;
+        let (id, name) = head.split_once('(')?;
+        Some(Self {
+            id: id.trim().parse().ok()?,
+            name,
+            fields: rest.split_whitespace().collect(),
+        })
+    }
+
+    /// Returns field `number` as the manual page counts them, from 3 (the state) on.
+    pub fn field(&self, number: usize) -> Option<&'a str> {
+        self.fields.get(number.checked_sub(3)?).copied()
+    }
+
+    /// Returns field `number` as a number.
+    pub fn number<T: FromStr>(&self, number: usize) -> Option<T> {
+        self.field(number)?.parse().ok()
+    }
+}
+
+/// Reads a number from the `stat` of a process; none once it is gone.
+pub fn stat_number<T: FromStr>(sys: &SysRoot, pid: u32, number: usize) -> Option<T> {
     let stat = sys.read(&format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold blanks and parentheses: fields count from behind it.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace()
-        .nth(number.checked_sub(3)?)?
-        .parse()
-        .ok()
+    Stat::parse(&stat)?.number(number)
 }
 
 /// Returns the parent of a process; none once it is gone.
 pub fn parent(sys: &SysRoot, pid: u32) -> Option<u32> {
-    u32::try_from(stat_field(sys, pid, 4)?).ok()
+    stat_number(sys, pid, 4)
 }
 
 fn children(sys: &SysRoot, pid: u32) -> Vec<u32> {
@@ -97,11 +128,15 @@ mod tests {
 
     #[test]
     fn fields_count_from_behind_a_name_with_parentheses() {
+        let stat = Stat::parse("7 (kworker/0:1-(a) b) I 2 0 0 0 -1 69238880 0 0").unwrap();
+        assert_eq!((stat.id, stat.name), (7, "kworker/0:1-(a) b"));
+        assert_eq!((stat.field(3), stat.number(4)), (Some("I"), Some(2)));
+        assert_eq!(Stat::parse("7"), None);
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), 10, 1, None);
         let sys = SysRoot::at(dir.path());
         assert_eq!(
-            [2, 3, 4, 16, 99].map(|number| stat_field(&sys, 10, number)),
+            [2, 3, 4, 16, 99].map(|number| stat_number::<u64>(&sys, 10, number)),
             [None, None, Some(1), Some(3), None]
         );
     }
