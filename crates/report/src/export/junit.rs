@@ -6,9 +6,12 @@
 //! A figure that is worse is a failure, one that supports no claim an error. There are no times of
 //! the host in it: the same result gives the same bytes.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use punctual_model::{BandVerdict, LatencyCell, LatencyTest};
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
 
 /// Writes `test` as JUnit's XML.
 ///
@@ -21,29 +24,29 @@ pub fn junit(test: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {
         .iter()
         .flat_map(|cell| cases(test, cell))
         .collect();
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(
-        out,
-        "<testsuites name=\"punctual kernel latency-test\" {}>",
-        counts(&cases)
-    )?;
-    let mut rest = cases.as_slice();
-    while let Some(first) = rest.first() {
-        let length = rest.iter().take_while(|case| case.suite == first.suite);
-        let (suite, after) = rest.split_at(length.count());
-        rest = after;
-        writeln!(
-            out,
-            "  <testsuite name=\"{}\" {}>",
-            escaped(&first.suite),
-            counts(suite)
-        )?;
-        for case in suite {
-            case.write(out)?;
-        }
-        writeln!(out, "  </testsuite>")?;
-    }
-    writeln!(out, "</testsuites>")
+    let mut xml = Writer::new_with_indent(&mut *out, b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    xml.create_element("testsuites")
+        .with_attribute(("name", "punctual kernel latency-test"))
+        .with_attributes(counts(&cases))
+        .write_inner_content(|xml| {
+            let suites = cases.chunk_by(|a, b| a.suite == b.suite);
+            suites
+                .into_iter()
+                .try_for_each(|suite| write_suite(suite, xml))
+        })?;
+    writeln!(out)
+}
+
+fn write_suite<W: Write>(suite: &[Case], xml: &mut Writer<W>) -> io::Result<()> {
+    let name = suite
+        .first()
+        .map_or_else(String::new, |case| sayable(&case.suite));
+    xml.create_element("testsuite")
+        .with_attribute(("name", &*name))
+        .with_attributes(counts(suite))
+        .write_inner_content(|xml| suite.iter().try_for_each(|case| case.write(xml)))?;
+    Ok(())
 }
 
 struct Case {
@@ -54,18 +57,29 @@ struct Case {
 }
 
 impl Case {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (suite, name) = (escaped(&self.suite), escaped(&self.name));
-        let detail = escaped(&self.detail);
-        write!(out, "    <testcase classname=\"{suite}\" name=\"{name}\">")?;
-        match self.verdict {
-            BandVerdict::Worse => write!(out, "<failure message=\"{detail}\"/>")?,
-            BandVerdict::Invalid => write!(out, "<error message=\"{detail}\"/>")?,
-            BandVerdict::Better | BandVerdict::NoDifference => {
-                write!(out, "<system-out>{detail}</system-out>")?;
-            }
-        }
-        writeln!(out, "</testcase>")
+    fn write<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<()> {
+        let [suite, name, detail] = [&self.suite, &self.name, &self.detail].map(|s| sayable(s));
+        xml.create_element("testcase")
+            .with_attribute(("classname", &*suite))
+            .with_attribute(("name", &*name))
+            .write_inner_content(|xml| {
+                let detail = &*detail;
+                let with_message = |xml: &mut Writer<W>, kind| {
+                    xml.create_element(kind)
+                        .with_attribute(("message", detail))
+                        .write_empty()
+                        .map(drop)
+                };
+                match self.verdict {
+                    BandVerdict::Worse => with_message(xml, "failure"),
+                    BandVerdict::Invalid => with_message(xml, "error"),
+                    BandVerdict::Better | BandVerdict::NoDifference => xml
+                        .create_element("system-out")
+                        .write_text_content(BytesText::new(detail))
+                        .map(drop),
+                }
+            })?;
+        Ok(())
     }
 }
 
@@ -106,30 +120,18 @@ fn cases(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
     cases
 }
 
-fn counts(cases: &[Case]) -> String {
+fn counts(cases: &[Case]) -> [(&'static str, Cow<'static, str>); 3] {
     let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count();
-    format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
-        cases.len(),
-        of(BandVerdict::Worse),
-        of(BandVerdict::Invalid)
-    )
+    [
+        ("tests", cases.len().to_string().into()),
+        ("failures", of(BandVerdict::Worse).to_string().into()),
+        ("errors", of(BandVerdict::Invalid).to_string().into()),
+    ]
 }
 
-/// Makes text fit for XML; what XML has no way to say is replaced.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+/// Replaces what XML has no way to say.
+fn sayable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]
