@@ -19,7 +19,7 @@ zshdir := $(datadir)/zsh/site-functions
 mandir := $(datadir)/man/man1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lab calibrate agent build install uninstall lint clean
+.PHONY: help run test bench lab calibrate agent build install uninstall check lint generate bless clean
 
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
@@ -31,7 +31,10 @@ help:
 	@echo 'make agent      what guests run, for a build of your own: PUNCTUAL_AGENT=FILE cargo build'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
-	@echo 'make lint       formatting, clippy, layers, sizes, generated files, rustdoc'
+	@echo 'make check      what a change needs before it is committed, in a minute or two: clippy, unit tests, generated files'
+	@echo 'make lint       formatting, all clippys, layers, sizes, generated files, rustdoc'
+	@echo 'make generate   schemas, man pages, completions and docs/rules.md'
+	@echo 'make bless      keep what is printed now as what the snapshot tests compare with'
 	@echo 'make clean      remove all build output'
 
 # Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
@@ -116,11 +119,25 @@ lint:
 	$(CARGO) clippy --package punctual --no-default-features --features workbench -- -D warnings
 	$(CARGO) xtask check-layers
 	$(CARGO) xtask check-sizes
-	$(CARGO) xtask schemas --check
-	$(CARGO) xtask man --check
-	$(CARGO) xtask completions --check
-	$(CARGO) xtask rules --check
+	$(CARGO) xtask generate --check
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
+
+# What a change needs before it is committed: no privilege, no installation, no guest.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) xtask check-layers
+	$(CARGO) xtask check-sizes
+	$(CARGO) xtask generate --check
+	$(CARGO) test --workspace --lib --quiet
+
+generate:
+	$(CARGO) xtask generate
+
+# Keeps what is printed now as what the snapshot tests compare with. Read the difference before you commit it.
+bless:
+	PUNCTUAL_TEST_BLESS=1 $(CARGO) test --package punctual-report --package punctual-host
+	git status --short
 
 clean:
 	$(CARGO) clean

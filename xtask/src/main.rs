@@ -37,14 +37,8 @@ enum Chore {
     CheckLayers,
     /// Check the length of Rust files and their licence header
     CheckSizes,
-    /// Write the JSON Schemas to docs/schemas
-    Schemas(Generate),
-    /// Write the man pages to docs/man
-    Man(Generate),
-    /// Write the shell completions to docs/completions
-    Completions(Generate),
-    /// Write the rules of doctor to docs/rules.md
-    Rules(Generate),
+    /// Write all files below docs that are made from the sources: schemas, man pages, completions, rules
+    Generate(Generate),
     /// Write what doctor reads and tune changes on this machine to a file, without private data
     CaptureMachine(machine::Capture),
     /// Make a directory tree of such a file
@@ -85,24 +79,15 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
     match chore {
         Chore::CheckLayers => layers::check(&root)?,
         Chore::CheckSizes => sizes::check(&root)?,
-        Chore::Schemas(options) => {
-            generated::apply(
-                &root.join("docs/schemas"),
-                &schemas::files()?,
-                options.mode(),
-            )?;
-        }
-        Chore::Man(options) => {
-            let pages = man::files(&app::command())?;
-            generated::apply(&root.join("docs/man"), &pages, options.mode())?;
-        }
-        Chore::Completions(options) => {
-            let scripts = completions::files(&app::command());
-            generated::apply(&root.join("docs/completions"), &scripts, options.mode())?;
-        }
-        Chore::Rules(options) => {
-            let page = punctual_report::rules::markdown(&punctual_host::rules());
-            generated::apply_one(&root.join("docs/rules.md"), &page, options.mode())?;
+        Chore::Generate(options) => {
+            let (docs, mode) = (root.join("docs"), options.mode());
+            let command = app::command();
+            generated::apply(&docs.join("schemas"), &schemas::files()?, mode)?;
+            generated::apply(&docs.join("man"), &man::files(&command)?, mode)?;
+            let scripts = completions::files(&command);
+            generated::apply(&docs.join("completions"), &scripts, mode)?;
+            let rules = punctual_report::rules::markdown(&punctual_host::rules());
+            generated::apply_one(&docs.join("rules.md"), &rules, mode)?;
         }
         Chore::CaptureMachine(options) => machine::capture(&options)?,
         Chore::UnpackMachine(options) => machine::unpack(&options)?,

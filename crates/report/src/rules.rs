@@ -21,7 +21,7 @@ pub fn markdown(rules: &[Rule]) -> String {
     let chapters: String = rules.iter().map(chapter).collect();
     format!(
         "# The rules of `punctual doctor`\n\n\
-         Written by `cargo xtask rules` from the rules themselves; [the guide](guide/doctor.md) says how to \
+         Written by `make generate` from the rules themselves; [the guide](guide/doctor.md) says how to \
          use them. There are {}.\n\n## Severities\n\n\
          What a finding can cost, after the rule's source. What it costs on a machine, a measurement says.\n\n\
          | severity | |\n|---|---|\n{severities}\n\
