@@ -32,9 +32,11 @@ const HIDDEN: &[u8] = b"\x1b[?25l";
 
 /// Returns how much of these bytes is the next picture: nothing while it is not whole.
 fn picture(bytes: &[u8]) -> usize {
-    let end = bytes.windows(HIDDEN.len()).position(|part| part == HIDDEN);
-    let over = String::from_utf8_lossy(bytes).contains(OVER);
-    end.map_or(if over { bytes.len() } else { 0 }, |at| at + HIDDEN.len())
+    match bytes.windows(HIDDEN.len()).position(|part| part == HIDDEN) {
+        Some(at) => at + HIDDEN.len(),
+        None if String::from_utf8_lossy(bytes).contains(OVER) => bytes.len(),
+        None => 0,
+    }
 }
 
 fn blank((columns, rows): (u16, u16)) -> vt100::Parser {
