@@ -163,7 +163,7 @@ pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
     let unsupported = err.is_unsupported();
     let hint = match &err {
         BootError::Kernel { .. } => {
-            Some("name a bzImage: /boot/vmlinuz-..., arch/x86/boot/bzImage of a build".to_owned())
+            Some("name a bzImage: /boot/vmlinuz-..., arch/x86/boot/bzImage of a build, or an image of `punctual kernel list`".to_owned())
         }
         BootError::TimeLimit { .. } => {
             Some("give it more time with --time-limit, or look at its log".to_owned())

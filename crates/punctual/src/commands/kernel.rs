@@ -23,9 +23,9 @@ use crate::exit::Exit;
 /// Does what `action` says.
 pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, CliError> {
     match action {
-        KernelAction::Boot(args) => boot::run(args),
+        KernelAction::Boot(args) => boot::run(home, args),
         KernelAction::Initramfs(args) => initramfs::write(args),
-        KernelAction::LatencyTest(args) => latency_test::run(args),
+        KernelAction::LatencyTest(args) => latency_test::run(home, args),
         KernelAction::InstallOnce(args) => once::install(home, args),
         KernelAction::Status(args) => once::status(home, args),
         KernelAction::Source(action) => before_boot(home, action),

@@ -6,7 +6,9 @@
 //! The images are those that `scripts/kernel-images.sh` puts below `target/kernels`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -109,6 +111,52 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
     let found = answer.json();
     assert_eq!((answer.code(), &found["valid"]), (1, &Value::Bool(false)));
     assert_eq!(check(&found, "guest-model")["status"], "fail");
+}
+
+/// Packs an image as a distribution does.
+fn package(home: &Home, image: &Path, release: &str) -> PathBuf {
+    let root = home.dir().join("package");
+    let control = format!(
+        "Package: linux-image-{release}\nVersion: 1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n"
+    );
+    for dir in ["boot", "DEBIAN"] {
+        fs::create_dir_all(root.join(dir)).unwrap();
+    }
+    fs::write(root.join("DEBIAN/control"), control).unwrap();
+    fs::set_permissions(root.join("DEBIAN"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(image, root.join(format!("boot/vmlinuz-{release}"))).unwrap();
+    let package = home.dir().join("image.deb");
+    let mut command = Command::new("dpkg-deb");
+    let packed = command.arg("-b").arg(&root).arg(&package).output().unwrap();
+    assert!(packed.status.success(), "{packed:?}");
+    package
+}
+
+#[test]
+fn guest_images_of_the_store_are_found_by_their_names() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let package = package(&home, &images.rt, "1.2.3-test");
+    run(&home, &["kernel", "fetch", package.to_str().unwrap()]).fine();
+    let boot = self::boot(&home, Path::new("1.2.3-test"), &["--json"]);
+    let booted = boot.fine().json();
+    let kernel = booted["kernel"].as_str().unwrap();
+    assert!(
+        kernel.ends_with("kernels/images/1.2.3-test/boot/vmlinuz-1.2.3-test"),
+        "{kernel}"
+    );
+    let target = "--target=guest:1.2.3-test,virtual-time";
+    let measure = [
+        "measure",
+        "wakeup",
+        target,
+        "--samples=20",
+        "--interval=1ms",
+        "--json",
+    ];
+    assert_eq!(run(&home, &measure).record()["guest"]["kernel"], kernel);
+    let unknown = self::boot(&home, Path::new("no-such-image"), &[]);
+    unknown.error(1, &["no-such-image", "punctual kernel list"]);
 }
 
 #[test]

@@ -72,7 +72,9 @@ fn lack_of_target(text: &str) -> Option<String> {
 
 /// Returns why a guest cannot run here: its image, or QEMU.
 pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
-    if !target.kernel.is_file() {
+    // A name alone may be one of the store, which the run finds.
+    let is_path = target.kernel.components().count() > 1;
+    if is_path && !target.kernel.is_file() {
         return Some(format!("there is no kernel {}", target.kernel.display()));
     }
     guests::lack_of_qemu()

@@ -13,6 +13,7 @@ use punctual_kernel::guest::{Job, checks};
 use punctual_model::{Check, GUEST_BOOT_FORMAT, GuestBoot, Nanos};
 use punctual_report::text;
 
+use super::stock;
 use crate::cli::{GuestOptions, KernelBootArgs, MachineArg};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,8 +22,8 @@ use crate::output::{self, print, remark};
 use crate::signals::StopRequest;
 
 /// Boots the kernel, and says what it found.
-pub(super) fn run(args: &KernelBootArgs) -> Result<Exit, CliError> {
-    let target = target(&args.kernel, &args.guest)?;
+pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
+    let target = target(&stock::image(home, &args.kernel), &args.guest)?;
     guests::must_boot(&target.kernel)?;
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;

@@ -19,6 +19,7 @@ use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_model::{BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyTest, Nanos};
 use punctual_report::{export, text};
 
+use super::stock;
 use crate::cli::{LatencyFailOn, LatencyTestArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -30,8 +31,8 @@ use crate::signals::StopRequest;
 const LOADS: &str = "printk:1000,fork,tmpfs";
 
 /// Boots every kernel, compares, and says so.
-pub(super) fn run(args: &LatencyTestArgs) -> Result<Exit, CliError> {
-    let kernels = kernels(&args.kernels)?;
+pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, CliError> {
+    let kernels = kernels(home, &args.kernels)?;
     let rows = rows(&kernels, &args.model).map_err(refused)?;
     let baseline = args.baseline.as_deref();
     let baseline = baseline
@@ -115,12 +116,13 @@ fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
 }
 
 /// Reads the kernels, and refuses one whose configuration lacks what it is to have.
-fn kernels(words: &[String]) -> Result<Vec<Kernel>, CliError> {
+fn kernels(home: Option<&Path>, words: &[String]) -> Result<Vec<Kernel>, CliError> {
     let kernels = words.iter().map(|text| Kernel::parse(text));
-    let kernels: Vec<Kernel> = kernels
+    let mut kernels: Vec<Kernel> = kernels
         .collect::<Result<_, _>>()
         .map_err(|err| CliError::usage(err.to_string()))?;
-    for kernel in &kernels {
+    for kernel in &mut kernels {
+        kernel.image = stock::image(home, &kernel.image);
         for fragment in &kernel.config {
             configured::require(&kernel.image, fragment)?;
         }

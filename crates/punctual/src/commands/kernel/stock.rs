@@ -5,7 +5,7 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use punctual_kernel::build::BuildError;
@@ -51,6 +51,15 @@ pub(crate) fn open(home: Option<&Path>) -> Result<Stock, CliError> {
 /// Opens the kernels that there are.
 fn open_existing(home: Option<&Path>) -> Result<Stock, CliError> {
     Ok(Stock::at(home::own(home, Missing::Leave)?.join("kernels")))
+}
+
+/// The kernel image that `word` names: a file, or a build or image of the store. What is neither stays, for whoever reads
+/// it to say so.
+pub(crate) fn image(home: Option<&Path>, word: &Path) -> PathBuf {
+    let name = word.to_str().filter(|name| !name.contains('/'));
+    let name = name.filter(|_| !word.exists());
+    let found = name.and_then(|name| open_existing(home).ok()?.bootable(name).ok());
+    found.map_or_else(|| word.to_owned(), |(image, _)| image)
 }
 
 /// Returns this moment as records have it.

@@ -18,6 +18,7 @@ use punctual_store::{Raw, Store};
 use super::finish;
 use super::watched::Shown;
 use crate::cli::Instrument;
+use crate::commands::kernel::stock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
@@ -52,6 +53,10 @@ pub(super) fn run(
     target: &GuestTarget,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
+    let target = &GuestTarget {
+        kernel: stock::image(home, &target.kernel),
+        ..target.clone()
+    };
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
     let arguments = for_guest(&given)?;
