@@ -41,20 +41,16 @@ const TABLE: &[(&str, May)] = &[
         May::Use(&["punctual-model", "punctual-sys"]),
     ),
     (
-        "punctual-report",
+        "punctual-verdict",
         May::Use(&["punctual-model", "punctual-stats"]),
     ),
     (
+        "punctual-report",
+        May::Use(&["punctual-model", "punctual-stats", "punctual-verdict"]),
+    ),
+    (
         "punctual-lab",
-        May::Use(&[
-            "punctual-model",
-            "punctual-stats",
-            "punctual-sys",
-            "punctual-host",
-            "punctual-measure",
-            "punctual-kernel",
-            "punctual-store",
-        ]),
+        May::Use(&["punctual-model", "punctual-stats", "punctual-sys"]),
     ),
     ("punctual", May::UseAll),
     ("xtask", May::UseAll),

@@ -23,12 +23,12 @@ use punctual_model::{
     Check, Event, HostFacts, Nanos, Progress, RUN_FORMAT, RequirementResult, RunRecord, RunSpec,
     Sample,
 };
-use punctual_report::comparison::require;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
 use punctual_sys::SysRoot;
 use punctual_sys::thread::Tid;
+use punctual_verdict::requirement::require;
 use uuid::Uuid;
 
 use crate::error::CliError;

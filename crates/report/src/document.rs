@@ -19,6 +19,7 @@ mod results;
 mod runs;
 mod series;
 mod study;
+pub(crate) mod study_tables;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,

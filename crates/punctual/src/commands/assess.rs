@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use punctual_model::{Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RunSpec};
-use punctual_report::assessment::assess;
 use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
+use punctual_verdict::assessment::assess;
 
 use self::beside::Beside;
 use super::measure::{self, plan};

@@ -8,10 +8,10 @@ pub(crate) mod select;
 use std::path::Path;
 
 use punctual_model::{Better, ComparedFigure, Comparison, ComparisonVerdict, RequirementRuling};
-use punctual_report::comparison::{self, Asked, CompareError, GroupInput, published};
 use punctual_report::text;
 use punctual_stats::runs::{IntervalMethod, Margin, Options};
 use punctual_store::Store;
+use punctual_verdict::comparison::{self, Asked, CompareError, GroupInput, published};
 
 use crate::cli::{self, CompareArgs, CompareDirection, CompareInterval, FailOn, Percent};
 use crate::error::CliError;

@@ -13,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use punctual_model::{Comparison, RunListEntry};
-use punctual_report::comparison::{self, Asked, Metric};
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
 use punctual_stats::runs::Options;
 use punctual_store::{Filter, Store, StoredRun};
+use punctual_verdict::comparison::{self, Asked, Metric};
 use uuid::Uuid;
 
 use self::order::Order;

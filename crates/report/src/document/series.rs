@@ -4,11 +4,11 @@
 //! Latencies of threads: distributions, the table of threads, deadlines that were missed.
 
 use punctual_model::Series;
+use punctual_verdict::bursts;
 
 use super::named::{counted, micros};
 use super::runs::Named;
 use super::{Block, Ids, Part, RunItem, Table};
-use crate::bursts;
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
 use crate::text::{bounded_quantile, events_of, percent, quantity_of, span, too_short};

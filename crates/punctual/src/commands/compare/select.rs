@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use punctual_model::{Check, RefusedRun, RunRecord};
-use punctual_report::comparison::{GroupInput, Metric, RunInput, default_metrics};
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_store::{Filter, Store, StoredRun, decode};
+use punctual_verdict::comparison::{GroupInput, Metric, RunInput, default_metrics};
 
 use crate::commands::runs::{content, find};
 use crate::error::CliError;

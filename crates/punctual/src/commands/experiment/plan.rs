@@ -10,7 +10,7 @@ use punctual_kernel::GuestTarget;
 use punctual_lab::file::{Experiment, Sets};
 use punctual_lab::order::seed_of;
 use punctual_lab::plan::{Plan, guest_runs, invocation, is_virtual, stated_time};
-use punctual_report::comparison::Metric;
+use punctual_verdict::comparison::Metric;
 use serde_json::json;
 
 use super::{Read, left_out, tuned};

@@ -10,13 +10,13 @@ use punctual_lab::file::Experiment;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::{Attempt, RunEnd, Snapshot, State};
 use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, RefusedRun};
-use punctual_report::comparison::experiment::{
-    Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
-};
-use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
 use punctual_report::text;
 use punctual_stats::runs::Options;
 use punctual_store::Store;
+use punctual_verdict::comparison::experiment::{
+    Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
+};
+use punctual_verdict::comparison::{Asked, CompareError, GroupInput, Metric};
 
 use super::{dir_of, status};
 use crate::cli::{self, ExperimentResultsArgs};

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use punctual_report::extrapolation::extrapolation;
 use punctual_report::text;
 use punctual_store::{Store, StoredRun};
+use punctual_verdict::extrapolation::extrapolation;
 
 use super::content::MOST_SAMPLES;
 use super::find;

@@ -9,10 +9,10 @@ use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
 use punctual_lab::study::{Claim, Kind, Need, Question, Study};
 use punctual_model::{Nanos, StudyAnswer};
-use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
-use punctual_report::study::{self as statistics, Cells, Published, with_derived};
 use punctual_stats::runs::Options;
 use punctual_store::Store;
+use punctual_verdict::comparison::{Asked, CompareError, GroupInput, Metric};
+use punctual_verdict::study::{self as statistics, Cells, Published, with_derived};
 use toml::Table;
 
 use super::moving;

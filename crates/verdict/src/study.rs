@@ -8,7 +8,6 @@
 
 mod figures;
 mod pictures;
-pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,8 +22,11 @@ use punctual_stats::runs::{Options, Question, compare_all};
 
 pub use self::figures::with_derived;
 use crate::assessment::assess;
-use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare, experiment};
-use crate::text::{plural, span};
+use crate::comparison::{
+    Asked, CompareError, GroupInput, Metric, RunInput, compare, expanded, experiment,
+};
+use crate::number::{compact, span};
+use crate::words::plural;
 
 /// The cells of one question: the base first where levels are compared.
 #[derive(Debug)]
@@ -321,7 +323,7 @@ pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareErr
         runs.map(|run| &run.record)
     };
     let mut rows = Vec::new();
-    for metric in crate::comparison::expanded(metrics, records()) {
+    for metric in expanded(metrics, records()) {
         for group in &cells.groups {
             rows.extend(estimate(group, &metric)?);
         }
@@ -341,8 +343,7 @@ pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareErr
 
 /// The estimate of one figure over the runs of a cell; of one run its own.
 fn estimate(group: &GroupInput, metric: &Metric) -> Result<Option<StudyRow>, CompareError> {
-    let value =
-        |run: &crate::comparison::RunInput| metric.value(&run.record, run.histogram.as_ref());
+    let value = |run: &RunInput| metric.value(&run.record, run.histogram.as_ref());
     let values: Vec<f64> = group.runs.iter().filter_map(value).collect();
     let Some(first) = values.first() else {
         return Ok(None);
@@ -385,7 +386,7 @@ fn estimate(group: &GroupInput, metric: &Metric) -> Result<Option<StudyRow>, Com
 }
 
 /// The interval that a run's own samples give.
-fn inside(metric: &Metric, run: &crate::comparison::RunInput) -> Option<Interval> {
+fn inside(metric: &Metric, run: &RunInput) -> Option<Interval> {
     let total = &run.record.total;
     match metric {
         Metric::Quantile(_) => *total.quantile_intervals_ns.get(&metric.to_string())?,
@@ -401,7 +402,7 @@ pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
     let mut said = Vec::new();
     for group in &cells.groups {
         let records = group.runs.iter().map(|run| &run.record);
-        for metric in crate::comparison::expanded(metrics, records) {
+        for metric in expanded(metrics, records) {
             let mut ends: Vec<Interval> = Vec::new();
             for (number, run) in (1..).zip(&group.runs) {
                 let value = metric.value(&run.record, run.histogram.as_ref());
@@ -500,7 +501,7 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
             let at_most = verdict.misses.iter().filter_map(|rate| rate.share_at_most);
             rows.push(StudyRow {
                 cell: group.name.clone(),
-                figure: format!("missed:{}", crate::comparison::compact(verdict.deadline_ns)),
+                figure: format!("missed:{}", compact(verdict.deadline_ns)),
                 unit: "1".to_owned(),
                 better: Better::Lower,
                 runs: verdict.misses.len() as u64,

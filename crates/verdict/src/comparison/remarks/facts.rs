@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_model::{Finding, RunRecord};
 
 use super::super::GroupInput;
-use crate::text::{span, tuned};
+use crate::number::span;
+use crate::words::tuned;
 
 /// Facts that get a line each.
 const LINES: usize = 12;

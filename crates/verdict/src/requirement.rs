@@ -9,8 +9,8 @@ use punctual_model::{
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::{Basis, Effort, Evidence, Requirement, Ruling, Wanting};
 
-use super::metric::above;
 use crate::bursts::{self, SeenOf};
+use crate::comparison::above;
 
 /// Says what runs together allow to be said of a requirement. Each run comes with the histogram of
 /// all its samples, where there is one.

@@ -7,7 +7,7 @@
 //! What they assume and cannot know is said in remarks: drift, order, outlier runs, what differs
 //! between the groups.
 
-pub(crate) mod answer;
+pub mod answer;
 pub mod experiment;
 mod grounds;
 mod inside;
@@ -15,7 +15,6 @@ mod meaning;
 mod metric;
 pub mod published;
 pub(crate) mod remarks;
-mod require;
 
 use std::collections::BTreeMap;
 
@@ -32,11 +31,11 @@ use punctual_stats::runs::{
     Side, TestKind, compare_all, outliers,
 };
 
+use crate::requirement::require;
 use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
-pub use require::require;
 
-pub(crate) use metric::{compact, expand as expanded};
+pub(crate) use metric::{above, expand as expanded};
 
 /// One run to compare.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use punctual_stats::runs::{
 
 use super::{GroupInput, Metric, RunInput};
 use crate::bursts::{seen, wakeups};
-use crate::text::{digits, digits_up, percent, span};
+use crate::number::{digits, digits_up, percent, span};
 
 /// Takes a verdict back for which the runs give no grounds, and bounds what was never seen.
 pub(super) fn judge(

@@ -10,6 +10,8 @@ use std::str::FromStr;
 use punctual_model::{Better, Figure, Nanos, RunRecord};
 use punctual_stats::{LatencyHistogram, float};
 
+use crate::number::compact;
+
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
@@ -160,7 +162,7 @@ impl Metric {
 }
 
 /// Samples above `limit`, those in its bucket included: never too few.
-pub(super) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
+pub(crate) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
     histogram
         .buckets()
         .filter(|bucket| bucket.to_ns > limit.get())
@@ -320,11 +322,6 @@ impl fmt::Display for Metric {
             }
         }
     }
-}
-
-/// `100us`, as it is typed.
-pub(crate) fn compact(span: Nanos) -> String {
-    crate::text::span(span).replace(' ', "").replace('µ', "u")
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use punctual_model::{
     ComparisonScale, ComparisonVerdict, PublishedTable, RealTimeClass, StudyAnswer, StudyDirection,
     StudyRow,
 };
+use punctual_verdict::claims::at_most;
 
-use crate::claims::at_most;
 use crate::document::{Column, Table};
 use crate::text::{
     Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,

@@ -15,7 +15,8 @@ use punctual_stats::PValue;
 use punctual_stats::runs::{Scale, Trend, drift};
 
 use super::{Blocks, GroupInput, Metric, Table};
-use crate::text::{digits, percent, plural};
+use crate::number::{self, digits, percent};
+use crate::words::plural;
 
 /// The remark that a figure is not told apart only because others were asked for with it.
 pub(super) const CORRECTION: &str = "correction";
@@ -172,7 +173,7 @@ fn outlier(
             _ => f64::midpoint(*others.get(middle.checked_sub(1)?)?, *others.get(middle)?),
         };
         let (raw, _) = super::unit_and_better(metric, groups);
-        let (unit, scale) = crate::text::compared_unit(&raw);
+        let (unit, scale) = number::unit(&raw);
         let shown = |x: f64| {
             format!("{} {unit}", digits(x / scale))
                 .trim_end()

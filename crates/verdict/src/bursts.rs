@@ -11,7 +11,7 @@ use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
 
 use crate::assessment::CONFIDENCE;
 use crate::claims::at_most;
-use crate::text::{percent, share, span};
+use crate::number::{percent, share, span};
 
 /// Time between the samples of an imported run that does not say it: the default of cyclictest, of
 /// jitterdebugger and of rtla's timerlat.
@@ -19,16 +19,16 @@ const UNSAID: Nanos = Nanos::from_millis(1);
 
 /// What a run saw of a limit.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SeenOf {
+pub struct SeenOf {
     /// The counts, and the time in which they were taken.
-    pub(crate) seen: Seen,
+    pub seen: Seen,
     /// What had to be assumed, where the run does not say all of it.
-    pub(crate) assumed: Option<String>,
+    pub assumed: Option<String>,
 }
 
 /// Returns what `run` saw of a limit that it counted as `deadline`, or else not: `above` of `samples`
 /// were later.
-pub(crate) fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples: u64) -> SeenOf {
+pub fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples: u64) -> SeenOf {
     let threads = || run.series.iter().filter(|series| series.thread.is_some());
     let longest = threads().map(wakeups).max().unwrap_or(samples);
     let of_one_thread = longest.min(samples);
@@ -60,7 +60,7 @@ pub(crate) fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples
 }
 
 /// The wake-ups that a thread was asked for.
-pub(crate) fn wakeups(series: &Series) -> u64 {
+pub fn wakeups(series: &Series) -> u64 {
     series.count.saturating_add(series.overruns.unwrap_or(0))
 }
 
@@ -88,7 +88,7 @@ fn assumed(run: &RunRecord) -> Nanos {
 
 /// Writes the share of the wake-ups of a thread, or of all, that missed a deadline. None missed is no
 /// share: then it is the upper bound.
-pub(crate) fn missed(run: &RunRecord, series: &Series, misses: &Misses) -> Option<String> {
+pub fn missed(run: &RunRecord, series: &Series, misses: &Misses) -> Option<String> {
     let all = wakeups(series);
     if misses.all() > 0 || all == 0 {
         return share(misses.all(), all);
@@ -101,7 +101,7 @@ pub(crate) fn missed(run: &RunRecord, series: &Series, misses: &Misses) -> Optio
 }
 
 /// Says what such a bound is, below a table that has one.
-pub(crate) fn note(run: &RunRecord) -> String {
+pub fn note(run: &RunRecord) -> String {
     format!(
         "<=: upper bound where none was later, with {} confidence, if no burst of misses lasts longer than {}",
         percent(CONFIDENCE),

@@ -8,13 +8,13 @@ use punctual_model::{Assessment, Check, Condition, DeadlineVerdict, MissRate, Re
 use punctual_stats::samples_for_bound;
 
 use crate::assessment::CONFIDENCE;
-use crate::text::{digits, lasting, span};
+use crate::number::{digits, lasting, span};
 
 /// A rate that users like to ask for.
 const ONE_IN_A_MILLION: f64 = 1e-6;
 
 /// What the bounds and the classes are, behind the table of deadlines.
-pub(crate) fn notes(assessment: &Assessment) -> [String; 2] {
+pub fn notes(assessment: &Assessment) -> [String; 2] {
     let bursts = match assessment.burst_ns {
         Some(burst) => format!(
             "Bursts count as fewer independent misses: once in {} of run time, if none lasts longer \
@@ -35,12 +35,12 @@ pub(crate) fn notes(assessment: &Assessment) -> [String; 2] {
 }
 
 /// The misses of a deadline under a condition.
-pub(crate) fn rate<'a>(deadline: &'a DeadlineVerdict, condition: &str) -> Option<&'a MissRate> {
+pub fn rate<'a>(deadline: &'a DeadlineVerdict, condition: &str) -> Option<&'a MissRate> {
     deadline.misses.iter().find(|m| m.condition == condition)
 }
 
 /// The share of wake-ups that miss a deadline at most, under the worst condition.
-pub(crate) fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
+pub fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
     let shares = deadline.misses.iter().map(|m| m.share_at_most);
     shares
         .collect::<Option<Vec<_>>>()?
@@ -49,7 +49,7 @@ pub(crate) fn worst(deadline: &DeadlineVerdict) -> Option<f64> {
 }
 
 /// Writes an upper bound, rounded up to two digits: `0.0031 %`. It is never 0, which no measurement shows.
-pub(crate) fn at_most(share: f64) -> String {
+pub fn at_most(share: f64) -> String {
     let percents = share * 100.0;
     let decimals = (0..12)
         .find(|n| percents * 10_f64.powi(*n) >= 10.0)
@@ -63,7 +63,7 @@ pub(crate) fn at_most(share: f64) -> String {
 }
 
 /// The name of a class.
-pub(crate) const fn class(class: RealTimeClass) -> &'static str {
+pub const fn class(class: RealTimeClass) -> &'static str {
     match class {
         RealTimeClass::Soft => "soft",
         RealTimeClass::NinetyFivePercent => "95 %",
@@ -72,7 +72,7 @@ pub(crate) const fn class(class: RealTimeClass) -> &'static str {
 }
 
 /// The shortest deadline that no wake-up missed, with the share that may miss it.
-pub(crate) fn kept(assessment: &Assessment) -> Option<(&DeadlineVerdict, f64)> {
+pub fn kept(assessment: &Assessment) -> Option<(&DeadlineVerdict, f64)> {
     let kept = assessment
         .deadlines
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn kept(assessment: &Assessment) -> Option<(&DeadlineVerdict, f64)> {
 }
 
 /// The verdict: the shortest deadline that was always kept, else that none was.
-pub(crate) fn verdict(assessment: &Assessment) -> String {
+pub fn verdict(assessment: &Assessment) -> String {
     if let Some(invalid) = invalid(assessment) {
         return invalid;
     }
@@ -139,7 +139,7 @@ fn seen(rate: &MissRate) -> f64 {
 }
 
 /// What the wake-ups allow to be claimed, and what more would take.
-pub(crate) fn claims(assessment: &Assessment) -> String {
+pub fn claims(assessment: &Assessment) -> String {
     if let Some(invalid) = invalid(assessment) {
         return invalid;
     }
@@ -170,11 +170,6 @@ pub(crate) fn claims(assessment: &Assessment) -> String {
         span(kept.deadline_ns),
         (1.0 / bound).floor(),
     )
-}
-
-/// The wake-ups of a condition that were asked for.
-pub(crate) fn wakeups(condition: &Condition) -> u64 {
-    condition.run.total.count + condition.run.total.overruns.unwrap_or(0)
 }
 
 #[cfg(test)]

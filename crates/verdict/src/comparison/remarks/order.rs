@@ -9,7 +9,7 @@ use punctual_model::Finding;
 use punctual_stats::runs::{Order, order};
 
 use super::super::{Blocks, ComparedFigure, GroupInput, RunInput};
-use crate::text::plural;
+use crate::words::plural;
 
 /// Blocks in which one order throughout is more than chance, or as good as.
 const FEWEST: usize = 4;

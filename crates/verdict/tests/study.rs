@@ -9,8 +9,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use punctual_model::{ComparisonVerdict, Interval, LoadRecord, StudyAnswer, StudyDirection};
-use punctual_report::comparison::{GroupInput, Metric, RunInput};
-use punctual_report::study::{Cells, Claim, Published, agreement, compared, table, with_derived};
+use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
+use punctual_verdict::study::{Cells, Claim, Published, agreement, compared, table, with_derived};
 
 /// A cell whose runs have these means, each in a block of its own.
 fn cell(name: &str, means: &[f64]) -> GroupInput {

@@ -8,28 +8,39 @@ use punctual_model::{
     ComparisonVerdict, Effect,
 };
 
-use crate::text::{compared_unit, digits, percent};
+use crate::number::{digits, percent, unit};
 
 /// Figures that are named in a sentence.
 const NAMED: usize = 6;
 
 /// What all figures of a group come to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Overall {
+pub enum Overall {
+    /// Some figures are better and some worse.
     Mixed,
+    /// A figure is worse, and none better.
     Worse,
+    /// A figure is better, and none worse.
     Better,
+    /// A figure without a good direction differs.
     Different,
+    /// Some figure has too few runs for a verdict.
     TooFewRuns,
+    /// The runs give no grounds for a verdict on some figure.
     Withheld,
+    /// A figure is the same within the margin asked for.
     Same,
+    /// A figure is not worse by the margin asked for.
     NotWorse,
+    /// No figure differs by what matters.
     NotDistinguishable,
+    /// There is no figure to compare.
     Nothing,
 }
 
 impl Overall {
-    pub(crate) const fn word(self) -> &'static str {
+    /// Says it in a word or three.
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Mixed => "mixed",
             Self::Worse => "worse",
@@ -45,7 +56,7 @@ impl Overall {
     }
 
     /// What the results of one group come to.
-    pub(crate) fn of(results: &[&ComparedFigure]) -> Self {
+    pub fn of(results: &[&ComparedFigure]) -> Self {
         use ComparisonVerdict as V;
         let has = |verdict| results.iter().any(|result| result.verdict == verdict);
         let withheld = || {
@@ -74,13 +85,13 @@ pub(super) fn answered(mut comparison: Comparison) -> Comparison {
 }
 
 /// What each group is, compared with the first.
-pub(crate) fn answers(comparison: &Comparison) -> Vec<ComparisonAnswer> {
+pub fn answers(comparison: &Comparison) -> Vec<ComparisonAnswer> {
     let groups = comparison.groups.iter().skip(1);
     groups.map(|group| answer(comparison, group)).collect()
 }
 
 /// The results of a group.
-pub(crate) fn results<'a>(comparison: &'a Comparison, group: &str) -> Vec<&'a ComparedFigure> {
+pub fn results<'a>(comparison: &'a Comparison, group: &str) -> Vec<&'a ComparedFigure> {
     let results = comparison.results.iter();
     results
         .filter(|result| result.candidate.group == group)
@@ -88,7 +99,7 @@ pub(crate) fn results<'a>(comparison: &'a Comparison, group: &str) -> Vec<&'a Co
 }
 
 /// The sentences of a group.
-pub(crate) fn sentences_of(comparison: &Comparison, group: &str) -> Vec<String> {
+pub fn sentences_of(comparison: &Comparison, group: &str) -> Vec<String> {
     let group = comparison.groups.iter().find(|known| known.name == group);
     group.map_or_else(Vec::new, |group| {
         sentences(comparison, group, &results(comparison, &group.name))
@@ -213,7 +224,7 @@ fn listed(results: &[&ComparedFigure], shown: impl Fn(&ComparedFigure) -> String
 
 /// `p99 (x1.2, 1.18 .. 1.22)`.
 fn changed(result: &ComparedFigure) -> String {
-    let (unit, scale) = compared_unit(&result.unit);
+    let (unit, scale) = unit(&result.unit);
     let effect = |effect: Effect, before: &str, scale: f64, after: &str| {
         let ends = effect.interval.map_or_else(String::new, |ends| {
             format!(

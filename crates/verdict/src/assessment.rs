@@ -14,7 +14,7 @@ use punctual_model::{
     RealTimeClass,
 };
 
-use crate::bursts::seen;
+use crate::bursts::{self, seen};
 
 /// Confidence of the miss rates.
 pub const CONFIDENCE: f64 = 0.95;
@@ -73,7 +73,7 @@ fn verdict(deadline_ns: Nanos, conditions: &[Condition], burst: Nanos) -> Deadli
 fn rate(deadline: Nanos, condition: &Condition, burst: Nanos) -> Option<MissRate> {
     let total = &condition.run.total;
     let counted = total.misses.iter().find(|m| m.deadline_ns == deadline)?;
-    let wakeups = total.count + total.overruns.unwrap_or(0);
+    let wakeups = bursts::wakeups(total);
     let of = seen(&condition.run, Some(deadline), counted.all(), wakeups);
     let evidence = of.seen.evidence(burst.get());
     Some(MissRate {
