@@ -10,8 +10,7 @@
 //! wake-up contradicts it; `share_at_most` says how little that may be.
 
 use punctual_model::{
-    ASSESSMENT_FORMAT, Assessment, Check, Condition, DeadlineVerdict, MissRate, Nanos,
-    RealTimeClass,
+    ASSESSMENT_FORMAT, Assessment, Condition, DeadlineVerdict, MissRate, Nanos, RealTimeClass,
 };
 
 use crate::bursts::{self, seen};
@@ -42,9 +41,7 @@ pub fn assess(
                 .filter_map(|c| c.run.spec.as_ref())
                 .all(|spec| spec.priority.is_real_time()),
         obstacle,
-        valid: conditions
-            .iter()
-            .all(|c| c.run.valid && c.run.checks.iter().all(Check::passed)),
+        valid: conditions.iter().all(|c| c.run.is_valid()),
         burst_ns: Some(burst),
         deadlines: deadlines
             .into_iter()

@@ -4,7 +4,7 @@
 //! What an assessment allows to be claimed, in words: the terminal and the page take them from here, so that they say the
 //! same. An upper bound is rounded up, never to the nearest: rounded down it would claim too much.
 
-use punctual_model::{Assessment, Check, Condition, DeadlineVerdict, MissRate, RealTimeClass};
+use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
 use punctual_stats::samples_for_bound;
 
 use crate::assessment::CONFIDENCE;
@@ -116,7 +116,7 @@ fn invalid(assessment: &Assessment) -> Option<String> {
     if assessment.valid {
         return None;
     }
-    let spoilt = |c: &&Condition| !c.run.valid || !c.run.checks.iter().all(Check::passed);
+    let spoilt = |c: &&Condition| !c.run.is_valid();
     let names: Vec<&str> = assessment
         .conditions
         .iter()

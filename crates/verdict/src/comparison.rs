@@ -75,6 +75,17 @@ pub struct Asked {
     pub in_blocks: bool,
 }
 
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            metrics: Vec::new(),
+            options: Options::default(),
+            requirements: Vec::new(),
+            in_blocks: true,
+        }
+    }
+}
+
 /// The reason that there is nothing to compare.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -559,7 +570,7 @@ fn group_of(at: usize, group: GroupInput, table: &Table, blocks: Option<&Blocks>
             let named = table.metrics.iter().zip(values);
             let block = blocks.and_then(|blocks| blocks.get(at)?.get(index).copied());
             ComparedRun {
-                valid: !remarks::is_invalid(&run.record) && run.record.origin.is_none(),
+                valid: !run.record.is_invalid() && run.record.origin.is_none(),
                 samples: run.record.total.count,
                 values: named
                     .map(|(metric, value)| (metric.to_string(), *value))

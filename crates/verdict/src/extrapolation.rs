@@ -4,8 +4,8 @@
 //! From the samples of a run to what may lie beyond the largest of them.
 
 use punctual_model::{
-    Check, EXTRAPOLATION_FORMAT, Extrapolation, Interval, Nanos, RunRecord, TailEstimate,
-    TailLevel, TailMethod,
+    EXTRAPOLATION_FORMAT, Extrapolation, Interval, Nanos, RunRecord, TailEstimate, TailLevel,
+    TailMethod,
 };
 use punctual_stats::float;
 use punctual_stats::tail::{self, GATE, TailFit, TailRefusal, extrapolate};
@@ -28,7 +28,7 @@ pub fn extrapolation(
     Some(Extrapolation {
         format: EXTRAPOLATION_FORMAT.to_owned(),
         run: run.id.clone(),
-        valid: run.valid && run.checks.iter().all(Check::passed),
+        valid: run.is_valid(),
         advisory: true,
         samples: samples.len() as u64,
         duration_ns: duration,

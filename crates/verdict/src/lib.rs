@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! From runs to verdicts. Pure: values in, values out.
+//! From runs to verdicts. Pure, values in and values out, but for `select`, which finds the runs that a user means.
 //!
 //! [`comparison`] tells groups of runs apart, [`requirement`] judges what was required of runs, [`assessment`] deadlines,
 //! [`extrapolation`] what may lie beyond the largest sample, and [`study`] answers the questions of a published study. What is
@@ -15,5 +15,7 @@ pub mod comparison;
 pub mod extrapolation;
 pub mod number;
 pub mod requirement;
+#[cfg(feature = "select")]
+pub mod select;
 pub mod study;
 pub mod words;

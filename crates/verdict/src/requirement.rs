@@ -3,9 +3,7 @@
 
 //! Requirements on runs.
 
-use punctual_model::{
-    Check, Nanos, RequirementBasis, RequirementResult, RequirementRuling, RunRecord,
-};
+use punctual_model::{Nanos, RequirementBasis, RequirementResult, RequirementRuling, RunRecord};
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::{Basis, Effort, Evidence, Requirement, Ruling, Wanting};
 
@@ -120,8 +118,7 @@ fn obstacle<'a>(
     }
     let (mut invalid, mut all) = (0, 0);
     for (run, _) in runs {
-        let failed = run.origin.is_none() && !(run.valid && run.checks.iter().all(Check::passed));
-        invalid += usize::from(failed);
+        invalid += usize::from(run.is_invalid());
         all += 1;
     }
     if invalid > 0 {

@@ -20,7 +20,7 @@ use punctual_stats::holm;
 use punctual_stats::requirement::DEFAULT_BURST_NS;
 use punctual_stats::runs::{Options, Question, compare_all};
 
-pub use self::figures::with_derived;
+pub use self::figures::derived;
 use crate::assessment::assess;
 use crate::comparison::{
     Asked, CompareError, GroupInput, Metric, RunInput, compare, expanded, experiment,
@@ -101,8 +101,7 @@ fn asked(metrics: &[Metric], difference: Option<f64>) -> Asked {
             difference,
             ..Options::default()
         },
-        requirements: Vec::new(),
-        in_blocks: true,
+        ..Asked::default()
     }
 }
 

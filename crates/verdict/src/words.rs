@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use punctual_model::TuningInEffect;
+use punctual_model::{Check, CheckStatus, RunRecord, TuningInEffect};
 
 /// Settings of a tuned machine that are named; more are counted.
 const MOST_SETTINGS: usize = 8;
@@ -56,6 +56,19 @@ pub fn tuned(tuning: &TuningInEffect) -> String {
         parts.push(format!("{} NOT to be had", tuning.failed));
     }
     parts.join(", ")
+}
+
+/// Lists the checks that did not pass.
+pub fn failed_checks(record: &RunRecord) -> String {
+    let failed = record.checks.iter().filter(|c| !c.passed());
+    let say = |check: &Check| {
+        let status = match check.status {
+            CheckStatus::Unknown => " (unknown)",
+            _ => "",
+        };
+        format!("{}{status}: {}", check.id, check.detail)
+    };
+    failed.map(say).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

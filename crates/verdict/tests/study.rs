@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use punctual_model::{ComparisonVerdict, Interval, LoadRecord, StudyAnswer, StudyDirection};
 use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
-use punctual_verdict::study::{Cells, Claim, Published, agreement, compared, table, with_derived};
+use punctual_verdict::study::{Cells, Claim, Published, agreement, compared, derived, table};
 
 /// A cell whose runs have these means, each in a block of its own.
 fn cell(name: &str, means: &[f64]) -> GroupInput {
@@ -141,7 +141,7 @@ fn what_a_record_has_elsewhere_becomes_a_figure() {
             per_second: Some(1e9),
             ..LoadRecord::default()
         });
-        with_derived(&mut run.record);
+        run.record.figures.extend(derived(&run.record));
     }
     let cells = Cells {
         groups: vec![group],

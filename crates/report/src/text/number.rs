@@ -5,9 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use punctual_verdict::number::compact;
-
 use punctual_model::{Interval, Policy};
+use punctual_verdict::number::compact;
 pub(crate) use punctual_verdict::number::{
     difference, digits, lasting, percent, range, share, span, tiny,
 };

@@ -8,9 +8,7 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::{
-    Check, ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding, RunRecord,
-};
+use punctual_model::{ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding};
 use punctual_stats::PValue;
 use punctual_stats::runs::{Scale, Trend, drift};
 
@@ -234,7 +232,7 @@ fn too_few(group: &GroupInput) -> Option<Finding> {
 fn validity(group: &GroupInput) -> Option<Finding> {
     let imported = group.runs.iter().filter(|run| run.record.origin.is_some());
     let imported = imported.count();
-    let invalid = group.runs.iter().filter(|run| is_invalid(&run.record));
+    let invalid = group.runs.iter().filter(|run| run.record.is_invalid());
     let invalid = invalid.count();
     let mut parts = Vec::new();
     if invalid > 0 {
@@ -252,11 +250,6 @@ fn validity(group: &GroupInput) -> Option<Finding> {
     }
     (!parts.is_empty())
         .then(|| Finding::observed("validity", format!("{}: {}", group.name, parts.join("; "))))
-}
-
-/// A measured run of which a check did not pass. Of an imported run nothing is known.
-pub(super) fn is_invalid(run: &RunRecord) -> bool {
-    run.origin.is_none() && !(run.valid && run.checks.iter().all(Check::passed))
 }
 
 fn refused(group: &GroupInput) -> Option<Finding> {

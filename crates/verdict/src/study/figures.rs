@@ -6,14 +6,14 @@
 
 use punctual_model::{Better, Figure, Interval, RunRecord, Series};
 
-/// Adds to the figures of a record what it has elsewhere:
+/// Returns as figures what a record has elsewhere:
 ///
 /// - `skewness`, `excess_kurtosis` of all samples;
 /// - `psquare[q=p95]`: the estimates of P-square, in ns;
 /// - `handler_p90`: the quantiles of each kind of sample, where a run has several, with their intervals;
 /// - `copy_both_ways`: twice the rate of copying memory;
 /// - `load_work[load=cpu:1]`: the work of a load each second, in its unit.
-pub fn with_derived(record: &mut RunRecord) {
+pub fn derived(record: &RunRecord) -> Vec<Figure> {
     let total = &record.total;
     let mut figures = Vec::new();
     let shape = [
@@ -49,7 +49,7 @@ pub fn with_derived(record: &mut RunRecord) {
         }
     }
     figures.extend(record.figures.iter().filter_map(both_ways));
-    record.figures.extend(figures);
+    figures
 }
 
 /// `copy` counts each byte once, numademo's `memcpy` what is read and what is written.

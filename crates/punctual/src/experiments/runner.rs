@@ -19,12 +19,12 @@ use punctual_lab::plan::Invocation;
 use punctual_lab::state::RunEnd;
 use punctual_model::{Ended, Nanos};
 use punctual_store::{Store, StoredRun};
+use punctual_verdict::words::failed_checks;
 use uuid::Uuid;
 
 use super::aside::Aside;
 use super::tuned;
 use super::view::Watchers;
-use crate::commands::measure::failed_checks;
 use crate::recording::{PARENT, RUN_ID};
 use crate::signals::StopRequest;
 use crate::view::{TELL, told};

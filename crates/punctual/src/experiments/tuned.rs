@@ -41,7 +41,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), CliError> {
 }
 
 /// Whether there is such a knob, and it takes such a value.
-pub(super) fn known(setting: &str) -> Result<(), CliError> {
+pub(crate) fn known(setting: &str) -> Result<(), CliError> {
     tuning::profile(&WishArgs {
         set: vec![setting.to_owned()],
         ..WishArgs::default()
