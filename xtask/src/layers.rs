@@ -38,23 +38,19 @@ const TABLE: &[(&str, May)] = &[
     ),
     (
         "punctual-store",
-        May::Use(&["punctual-model", "punctual-sys"]),
+        May::Use(&["punctual-model", "punctual-stats", "punctual-sys"]),
+    ),
+    (
+        "punctual-verdict",
+        May::Use(&["punctual-model", "punctual-stats", "punctual-store"]),
     ),
     (
         "punctual-report",
-        May::Use(&["punctual-model", "punctual-stats"]),
+        May::Use(&["punctual-model", "punctual-stats", "punctual-verdict"]),
     ),
     (
         "punctual-lab",
-        May::Use(&[
-            "punctual-model",
-            "punctual-stats",
-            "punctual-sys",
-            "punctual-host",
-            "punctual-measure",
-            "punctual-kernel",
-            "punctual-store",
-        ]),
+        May::Use(&["punctual-model", "punctual-stats", "punctual-sys"]),
     ),
     ("punctual", May::UseAll),
     ("xtask", May::UseAll),
@@ -150,14 +146,14 @@ mod tests {
     fn an_edge_upwards_or_sideways_is_a_fault() {
         let crates = [
             krate("punctual-model", &["punctual-sys"]),
-            krate("punctual-store", &["punctual-stats"]),
+            krate("punctual-store", &["punctual-verdict"]),
         ];
         let faults = faults(&crates);
         assert_eq!(
             faults,
             [
                 "punctual-model must not use punctual-sys",
-                "punctual-store must not use punctual-stats"
+                "punctual-store must not use punctual-verdict"
             ]
         );
     }

@@ -82,6 +82,13 @@ pub struct RequirementResult {
     pub obstacle: Option<String>,
 }
 
+impl RequirementResult {
+    /// Whether it is met. What cannot be claimed is not: a gate must not open for want of samples.
+    pub fn is_met(&self) -> bool {
+        self.ruling == RequirementRuling::Pass
+    }
+}
+
 /// What a pass rests on, and so what it is about.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -113,6 +113,16 @@ impl RunRecord {
     pub fn is_virtual(&self) -> bool {
         self.guest.as_ref().is_some_and(Guest::is_virtual)
     }
+
+    /// Whether every check passed.
+    pub fn is_valid(&self) -> bool {
+        self.valid && self.checks.iter().all(Check::passed)
+    }
+
+    /// Whether a check did not pass. Of an imported run nothing was checked.
+    pub fn is_invalid(&self) -> bool {
+        self.origin.is_none() && !self.is_valid()
+    }
 }
 
 /// Why a run ended.

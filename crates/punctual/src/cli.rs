@@ -128,6 +128,17 @@ pub(crate) fn under(requirements: &[Requirement], burst: Option<Nanos>) -> Vec<R
     }
 }
 
+/// Adds the times of requirements to those of which misses are counted exactly.
+pub(crate) fn with_limits(deadlines: &[Nanos], requirements: &[Requirement]) -> Vec<Nanos> {
+    let mut all = deadlines.to_vec();
+    for limit in requirements.iter().map(|asked| Nanos::new(asked.limit_ns)) {
+        if !all.contains(&limit) {
+            all.push(limit);
+        }
+    }
+    all
+}
+
 /// A name or note: it is shown in tables, so it has no control characters.
 fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().count() > 200 {

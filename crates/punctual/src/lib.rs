@@ -16,10 +16,17 @@ pub mod cli;
 
 mod agent;
 mod commands;
+mod cpus;
 #[cfg(feature = "workbench")]
 mod cyclictest;
 mod error;
 mod exit;
+#[cfg(feature = "workbench")]
+mod experiments;
+#[cfg(feature = "workbench")]
+mod finding;
+#[cfg(feature = "workbench")]
+mod gate;
 #[cfg(feature = "workbench")]
 mod guests;
 mod home;
@@ -31,6 +38,8 @@ mod metrics;
 #[path = "metrics/absent.rs"]
 mod metrics;
 mod output;
+#[cfg(feature = "workbench")]
+mod pages;
 mod recording;
 mod signals;
 #[cfg(feature = "workbench")]

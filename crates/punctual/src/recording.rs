@@ -23,12 +23,12 @@ use punctual_model::{
     Check, Event, HostFacts, Nanos, Progress, RUN_FORMAT, RequirementResult, RunRecord, RunSpec,
     Sample,
 };
-use punctual_report::comparison::require;
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store, StoreError, free_bytes};
 use punctual_sys::SysRoot;
 use punctual_sys::thread::Tid;
+use punctual_verdict::requirement::require;
 use uuid::Uuid;
 
 use crate::error::CliError;
@@ -40,7 +40,7 @@ use crate::view::View;
 const STORE_PROGRESS_EVERY: Nanos = Nanos::from_secs(1);
 
 /// The name of the histograms in the store: an interval log that other HDR tools read.
-pub(crate) const HISTOGRAM_LOG: &str = "latency.hlog";
+pub(crate) use punctual_store::HISTOGRAM_LOG;
 
 /// The name of an imported run's histograms in the store, in the buckets of their source.
 pub(crate) const BUCKET_TABLE: &str = "buckets.csv";

@@ -19,26 +19,16 @@ mod results;
 mod runs;
 mod series;
 mod study;
+pub(crate) mod study_tables;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
 };
-use punctual_stats::LatencyHistogram;
+use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
 pub(crate) use self::maxima::{about, together};
 use crate::chart::Drawing;
-
-/// A histogram of a run, by thread and kind of latency.
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// The thread as the run numbers it; `None` for all of them.
-    pub thread: Option<u32>,
-    /// The kind of latency, where the run has several.
-    pub context: Option<String>,
-    /// The samples.
-    pub histogram: LatencyHistogram,
-}
 
 /// The largest sample of each stretch of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +58,7 @@ pub struct RunItem {
     /// Its record.
     pub record: RunRecord,
     /// Its histograms; none where it has none.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ThreadHistogram>,
     /// The group that it was named with, where the user named runs in groups.
     pub group: Option<String>,
     /// The largest samples over time; none where nothing was recorded over time.

@@ -13,9 +13,7 @@ mod junit;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-pub use self::csv::{
-    Labelled, csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary,
-};
+pub use self::csv::{csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary};
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
 pub use self::junit::junit;

@@ -38,7 +38,7 @@ pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
     NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, obstacle, p_value,
-    unit as compared_unit, verdict as comparison_verdict,
+    verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
@@ -55,16 +55,15 @@ pub use latency_test::latency_test;
 pub(crate) use layout::clean;
 pub use list::{ListFigures, ListLine, run_list};
 pub use loads::{loads, scaled};
-pub(crate) use number::{
-    Missing, difference, digits, digits_up, lasting, percent, policy, range, share, span, tiny,
-};
+pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span, tiny};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub(crate) use punctual_verdict::number::unit as compared_unit;
 pub(crate) use requirement::requirement;
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub(crate) use too_short::too_short;
 pub use tuning::{boot, knobs, plan, trial, tuning};
-pub(crate) use words::{measured, plural, seconds_of, tuned};
+pub(crate) use words::{measured, seconds_of, tuned};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;

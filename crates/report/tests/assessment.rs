@@ -6,9 +6,9 @@
 mod common;
 
 use punctual_model::{Condition, Misses, Nanos, RealTimeClass};
-use punctual_report::assessment::assess;
 use punctual_report::document::{Block, Document, Material};
 use punctual_report::text;
+use punctual_verdict::assessment::assess;
 
 const BURST: Nanos = Nanos::from_millis(100);
 

@@ -15,10 +15,10 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use punctual_model::{Better, Figure, Interval, RunRecord, ThreadSample};
 use punctual_report::export::{
-    Columns, ExportError, Labelled, csv_contexts, csv_distributions, csv_figures, csv_histogram,
-    csv_samples, csv_summary, json_run, json_samples, parquet_samples,
+    Columns, ExportError, csv_contexts, csv_distributions, csv_figures, csv_histogram, csv_samples,
+    csv_summary, json_run, json_samples, parquet_samples,
 };
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
 fn extremes() -> impl Iterator<Item = Result<ThreadSample, Infallible>> {
     [sample(0, 0, 0), sample(u32::MAX, u64::MAX, u64::MAX)]
@@ -241,15 +241,15 @@ fn the_histogram_has_a_row_a_bucket() {
 fn distributions_sum_up_to_one_in_every_context() {
     let mut histogram = LatencyHistogram::default();
     histogram.record_slice(&[5, 5, 900, 1_000, 2_500, 1_000_000]);
-    let labelled = |context| Labelled {
-        thread: "0",
-        context,
-        histogram: &histogram,
+    let part = |context: Option<&str>| ThreadHistogram {
+        thread: Some(0),
+        context: context.map(ToOwned::to_owned),
+        histogram: histogram.clone(),
     };
     let text = |bin: u64| {
-        let items = [labelled(Some("handler")), labelled(None)];
+        let items = [part(Some("handler")), part(None)];
         let mut out = Vec::new();
-        csv_distributions(items, bin, &mut out).unwrap();
+        csv_distributions(&items, bin, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     let own = text(0);
@@ -290,13 +290,13 @@ fn distributions_sum_up_to_one_in_every_context() {
 fn histograms_of_several_contexts_name_them() {
     let mut histogram = LatencyHistogram::default();
     histogram.record_slice(&[5, 5]);
-    let item = Labelled {
-        thread: "all",
-        context: Some("wake-up"),
-        histogram: &histogram,
+    let item = ThreadHistogram {
+        thread: None,
+        context: Some("wake-up".to_owned()),
+        histogram,
     };
     let mut out = Vec::new();
-    csv_contexts([item], &mut out).unwrap();
+    csv_contexts([&item], &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(
         text,

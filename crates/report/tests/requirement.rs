@@ -11,10 +11,10 @@ use std::iter::repeat_n;
 use std::slice::from_ref;
 
 use punctual_model::{Misses, Nanos, RequirementBasis, RequirementResult, RunRecord};
-use punctual_report::comparison::require;
 use punctual_report::document::{Document, Material, RunItem};
 use punctual_report::text::{self, Detail};
 use punctual_stats::requirement::Requirement;
+use punctual_verdict::requirement::require;
 
 /// A run of two threads for 50 s, 100 000 wake-ups, `above` of them later than 100 µs.
 fn run(above: u64, effective: Option<f64>) -> RunRecord {

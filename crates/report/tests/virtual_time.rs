@@ -11,11 +11,11 @@ use punctual_model::{
     GuestTime, Nanos,
 };
 use punctual_report::chart::{Drawing, Validity, svg};
-use punctual_report::comparison::experiment::{Design, MeasurementInput, experiment};
-use punctual_report::comparison::{Asked, GroupInput, RunInput, compare};
 use punctual_report::document::{Block, Document, Material, Table};
 use punctual_report::{markdown, text};
 use punctual_stats::runs::Options;
+use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
+use punctual_verdict::comparison::{Asked, GroupInput, RunInput, compare};
 
 /// Runs of a group in blocks, with means around `ns`.
 fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {

@@ -46,6 +46,17 @@ pub struct TaggedHistogram {
     pub histogram: LatencyHistogram,
 }
 
+/// The latencies of a thread of a run, or of all of them, and of one kind where it has several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadHistogram {
+    /// The thread as the run numbers it; `None` for all of them.
+    pub thread: Option<u32>,
+    /// The kind of latency, where the run has several.
+    pub context: Option<String>,
+    /// The latencies.
+    pub histogram: LatencyHistogram,
+}
+
 /// An interval log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramLog {

@@ -40,8 +40,8 @@ pub use batch::{BatchMeans, autocorrelation_time};
 pub use dependence::{Dependence, Exceedances};
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
 pub use exchange::{
-    HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, WriteHistogramError, read_hlog,
-    read_hlog_within, write_hlog,
+    HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, ThreadHistogram,
+    WriteHistogramError, read_hlog, read_hlog_within, write_hlog,
 };
 pub use histogram::LatencyHistogram;
 pub use holm::holm;

@@ -6,7 +6,9 @@
 //!
 //! docs/formats/run.md has the limits.
 
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read};
+use std::path::Path;
 
 use punctual_model::{Event, RunRecord, Sample};
 
@@ -49,6 +51,23 @@ pub fn parts(json: &[u8]) -> Result<(), String> {
             "{parts} objects and arrays, and at most {PARTS} are read"
         )),
     }
+}
+
+/// Reads a file of text that the user named, up to a size.
+///
+/// # Errors
+/// As of the file; `InvalidData` if it is not UTF-8, `Other` if it is no regular file or is larger.
+pub fn text(path: &Path, limit: u64) -> io::Result<String> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(limit + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > limit {
+        return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+    }
+    Ok(text)
 }
 
 /// Unpacks a stream. Only a window of it is in memory.

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use punctual_stats::ReadHistogramError;
 use punctual_sys::dir::TrustError;
 
 use crate::samples::SamplesFault;
@@ -256,6 +257,9 @@ pub enum ReadError {
         /// Why.
         source: SamplesFault,
     },
+    /// `latency.hlog` is damaged.
+    #[error(transparent)]
+    Histograms(#[from] ReadHistogramError),
     /// An event is damaged, or of a kind that only newer programs know.
     #[error("read {}, line {line}", path.display())]
     Event {

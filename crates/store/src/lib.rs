@@ -20,6 +20,7 @@ mod error;
 mod find;
 #[cfg(feature = "index")]
 mod index;
+mod latencies;
 mod list;
 mod samples;
 mod store;
@@ -31,8 +32,9 @@ pub use error::{PathError, ReadError, StoreError};
 pub use find::{Candidate, FindError};
 #[cfg(feature = "index")]
 pub use index::{Filter, Index, IndexError, RunFigures, RunRow};
+pub use latencies::HISTOGRAM_LOG;
 pub use list::{Listing, RunEntry};
 pub use samples::SamplesFault;
 pub use store::{STORE_FORMAT, Store};
-pub use stored::StoredRun;
+pub use stored::{RECORD_LIMIT, StoredRun};
 pub use writer::{Raw, RunWriter};

@@ -19,7 +19,7 @@ use crate::writer::{EVENTS_FILE, RUN_FILE, SAMPLES_FILE, is_artifact_name};
 
 /// The most that a record may have. Read, it takes many times that in memory, and it may be someone
 /// else's. One of 4096 threads, the most that a run has, has about 10 MB.
-pub(crate) const RECORD_LIMIT: u64 = 16 << 20;
+pub const RECORD_LIMIT: u64 = 16 << 20;
 /// More than any artifact has.
 pub(crate) const ARTIFACT_LIMIT: u64 = 64 << 20;
 

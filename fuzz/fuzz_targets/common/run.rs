@@ -12,10 +12,10 @@
 use std::error::Error;
 
 use punctual_model::RunRecord;
-use punctual_report::document::{Document, Material, Part, RunItem};
+use punctual_report::document::{Document, Material, RunItem};
 use punctual_report::text::{self, Detail};
 use punctual_report::{export, html, markdown};
-use punctual_stats::{HlogLimits, read_hlog_within, write_hlog};
+use punctual_stats::{HlogLimits, ThreadHistogram, read_hlog_within, write_hlog};
 use punctual_store::decode;
 
 /// A record of a second and two samples.
@@ -145,7 +145,7 @@ fn shown(record: RunRecord, log: &punctual_stats::HistogramLog) {
     drop(export::json_run(&record, &mut out));
     drop(export::csv_summary(&record, &mut out));
     drop(export::csv_figures(&record, &mut out));
-    let parts = log.entries.iter().map(|entry| Part {
+    let parts = log.entries.iter().map(|entry| ThreadHistogram {
         thread: Some(0),
         context: None,
         histogram: entry.histogram.clone(),

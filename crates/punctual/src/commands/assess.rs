@@ -11,15 +11,17 @@ mod beside;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use punctual_model::{Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RunSpec};
-use punctual_report::assessment::assess;
+use punctual_model::{
+    Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RequirementResult, RunSpec,
+};
 use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
+use punctual_verdict::assessment::assess;
 
 use self::beside::Beside;
-use super::measure::{self, plan};
-use crate::cli::{self, AssessArgs};
+use crate::cli::{self, AssessArgs, with_limits};
+use crate::cpus::{Cpus, cpus, usable};
 use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
@@ -61,7 +63,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             "--duration {duration}: must be at least {least}, for {count} conditions"
         )));
     }
-    let cpus = measure::cpus(&sys)?;
+    let cpus = cpus(&sys)?;
     let obstacle = obstacle();
     let spec = RunSpec {
         duration_ns: Some(Nanos::new(args.duration.get() / count)),
@@ -92,7 +94,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
         let job = Job {
             spec: RunSpec {
                 loads: loads.iter().map(ToString::to_string).collect(),
-                deadlines_ns: plan::with_limits(&spec.deadlines_ns, &args.require),
+                deadlines_ns: with_limits(&spec.deadlines_ns, &args.require),
                 ..spec.clone()
             },
             name: Some(format!("assess {name}")),
@@ -163,15 +165,15 @@ fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result
         return Ok(Exit::Verdict);
     }
     let mut runs = assessment.conditions.iter().map(|condition| &condition.run);
-    if !runs.all(|run| run.requirements.iter().all(measure::is_met)) {
+    if !runs.all(|run| run.requirements.iter().all(RequirementResult::is_met)) {
         return Ok(Exit::Verdict);
     }
     Ok(Exit::Fine)
 }
 
-fn spec(args: &AssessArgs, cpus: &plan::Cpus, ordinary: bool) -> Result<RunSpec, CliError> {
+fn spec(args: &AssessArgs, cpus: &Cpus, ordinary: bool) -> Result<RunSpec, CliError> {
     let cpus_measured = match &args.cpus {
-        Some(asked) => plan::usable("--cpus", asked, cpus)?,
+        Some(asked) => usable("--cpus", asked, cpus)?,
         None => cpus.allowed.clone(),
     };
     let free = cpus.allowed.without(&cpus_measured);

@@ -3,42 +3,28 @@
 
 //! `punctual experiment`.
 
-mod aside;
 mod edited;
-mod left_out;
-pub(crate) mod plan;
+mod plan;
 mod remove;
-pub(crate) mod results;
-mod runner;
+mod results;
 mod status;
 mod sweep;
-pub(crate) mod tuned;
-mod view;
 
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
-use punctual_lab::LabError;
-use punctual_lab::engine::{Ending, carry_out};
-use punctual_lab::file::{Experiment, FILE_LIMIT};
-use punctual_lab::parameters;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
 
-pub(crate) use self::left_out::lack_of;
-use self::runner::Child;
-use self::view::{Teller, Watchers};
-use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs, MetricsArgs};
+use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home;
+use crate::experiments::plan::{self as plans, Cost};
+use crate::experiments::{dir_of, finish, read, tuned};
 use crate::metrics::Metrics;
-use crate::output::{print, remark};
-use crate::signals::StopRequest;
-use crate::view::View;
+use crate::output::remark;
+use crate::{experiments, home};
 
 /// More runs than this are asked about first.
 const MANY_RUNS: u64 = 1_000;
@@ -59,51 +45,9 @@ pub(crate) fn run(home: Option<&Path>, action: ExperimentAction) -> Result<Exit,
     }
 }
 
-/// An experiment and the text that it was read from.
-pub(crate) struct Read {
-    pub(crate) experiment: Experiment,
-    pub(crate) text: String,
-    pub(crate) file: String,
-}
-
-impl Read {
-    /// Reads the text of `file`, its parameters filled in.
-    pub(crate) fn of(file: &str, text: &str, parameters: &toml::Table) -> Result<Self, CliError> {
-        let text = parameters::fill(file, text, parameters)?;
-        Ok(Self {
-            experiment: Experiment::parse(file, &text)?,
-            text,
-            file: file.to_owned(),
-        })
-    }
-}
-
-/// Reads the file of an experiment.
-fn read(path: &Path, given: &[(String, toml::Value)]) -> Result<Read, CliError> {
-    let file = path.display().to_string();
-    let failed = |err: io::Error| CliError::failed_to(format!("read {file}")).because(err);
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|f| f.take(FILE_LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(failed)?;
-    if bytes.len() as u64 > FILE_LIMIT {
-        return Err(CliError::usage(format!(
-            "{file}: larger than {FILE_LIMIT} bytes, which no experiment is"
-        )));
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|err| CliError::usage(format!("{file}: not UTF-8 text: {err}")))?;
-    Read::of(&file, &text, &given.iter().cloned().collect())
-}
-
-/// Returns the directory of the experiment `name`, whose name was checked when it was made.
-pub(crate) fn dir_of(home: &Path, name: &str) -> PathBuf {
-    home.join("experiments").join(name)
-}
-
 fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError> {
     let read = read(&args.file, &args.parameter)?;
-    let plan = plan::of(&read, args.seed)?;
+    let plan = plans::of(&read, args.seed)?;
     tuned::require(&read.experiment, &plan)?;
     remark_on_skipped(&plan);
     let store = Store::open(home::find(home)?)?;
@@ -113,7 +57,7 @@ fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError
         return Err(edited::already_there(&dir, &read, &plan));
     }
     if !args.yes {
-        ask(&plan::Cost::of(&read.experiment, &plan))?;
+        ask(&Cost::of(&read.experiment, &plan))?;
     }
     let metrics = Metrics::of(&args.metrics, "experiment", Some(&plan.name))?;
     let mut state = match exists {
@@ -131,90 +75,13 @@ fn remark_on_skipped(plan: &Plan) {
     }
 }
 
-/// Reads the experiment in `dir`, without what its plan left out.
-pub(crate) fn experiment_of(text: &str, plan: &Plan) -> Result<Experiment, CliError> {
-    Ok(Experiment::parse("experiment.toml", text)?.only(&plan.measurements))
-}
-
-/// Goes on with the experiment `name`.
-pub(super) fn go_on_with(home: Option<&Path>, name: &str) -> Result<Exit, CliError> {
-    let args = ExperimentResumeArgs {
-        name: name.to_owned(),
-        metrics: MetricsArgs::default(),
-        quiet: true,
-    };
-    resume(home, &args)
-}
-
-/// Fails where there is no experiment `name`.
-pub(super) fn must_exist(home: Option<&Path>, name: &str) -> Result<(), CliError> {
-    status::must_exist(&home::find(home)?, name)
-}
-
 fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliError> {
-    let store = Store::open(home::find(home)?)?;
-    let dir = dir_of(store.home(), &args.name);
-    status::must_exist(store.home(), &args.name)?;
-    let mut state = State::open(&dir)?;
-    let experiment = experiment_of(state.text(), state.plan())?;
-    tuned::require(&experiment, state.plan())?;
     let metrics = Metrics::of(&args.metrics, "experiment", Some(&args.name))?;
-    finish(&store, &experiment, &mut state, args.quiet, metrics)
-}
-
-fn finish(
-    store: &Store,
-    experiment: &Experiment,
-    state: &mut State,
-    quiet: bool,
-    metrics: Option<Arc<Metrics>>,
-) -> Result<Exit, CliError> {
-    let stop = StopRequest::on_signals()?;
-    let name = state.plan().name.clone();
-    match go_on(store, experiment, state, stop, quiet, metrics)? {
-        Ending::Stopped => {
-            remark(&format!(
-                "Stopped. Go on with `punctual experiment resume {name}`."
-            ));
-            return Ok(Exit::Failed);
-        }
-        Ending::Time => remark("The next block does not fit into the time."),
-        Ending::Resolved => remark("Every comparison is resolved."),
-        Ending::Completed => {}
-    }
-    print(&status::text(&status::summary(state.dir())?))?;
-    print(&format!(" results: `punctual experiment results {name}`\n"))?;
-    Ok(Exit::Fine)
-}
-
-/// Carries an experiment out from where it is.
-pub(crate) fn go_on(
-    store: &Store,
-    experiment: &Experiment,
-    state: &mut State,
-    stop: StopRequest,
-    quiet: bool,
-    metrics: Option<Arc<Metrics>>,
-) -> Result<Ending, CliError> {
-    let name = state.plan().name.clone();
-    let mut view = View::pick(quiet, &stop);
-    view.title(&format!("experiment {name}"));
-    let screen = view.feed();
-    let watchers = Watchers { screen, metrics };
-    let mut child = Child::new(store, &name, stop, watchers.clone());
-    let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet, watchers);
-    let ending = carry_out(experiment, state, &mut child, &mut teller);
-    view.clear();
-    ending.map_err(|err| {
-        let hint = format!(
-            "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"
-        );
-        CliError::from(err).hint(hint)
-    })
+    experiments::resume(home, &args.name, args.quiet, metrics)
 }
 
 /// Asks whether to begin something that takes very long.
-fn ask(cost: &plan::Cost) -> Result<(), CliError> {
+fn ask(cost: &Cost) -> Result<(), CliError> {
     if cost.runs <= MANY_RUNS && cost.most() <= LONG {
         return Ok(());
     }
@@ -241,14 +108,4 @@ fn ask(cost: &plan::Cost) -> Result<(), CliError> {
 fn eprint_question(text: &str) {
     let mut err = io::stderr();
     drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
-}
-
-impl From<LabError> for CliError {
-    fn from(err: LabError) -> Self {
-        match &err {
-            err if err.is_usage() => Self::usage(err.to_string()),
-            LabError::Busy { .. } => Self::failed_to("go on").because(err),
-            _ => Self::failed_to("carry the experiment out").because(err),
-        }
-    }
 }

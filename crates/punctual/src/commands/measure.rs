@@ -14,7 +14,7 @@ mod linpack;
 mod memory;
 mod noise;
 mod pi;
-pub(crate) mod plan;
+mod plan;
 mod release;
 #[cfg(feature = "workbench")]
 mod tuned;
@@ -23,13 +23,14 @@ mod watched;
 
 use std::path::Path;
 
-use punctual_model::{CheckStatus, CpuSet, Ended, RequirementResult, RequirementRuling, RunRecord};
+use punctual_model::{Ended, RequirementResult, RunRecord};
 use punctual_report::text;
 use punctual_store::Store;
-use punctual_sys::{SysRoot, sched};
+use punctual_sys::SysRoot;
+use punctual_verdict::words::failed_checks;
 
-use self::plan::Cpus;
 use crate::cli::{self, Instrument, WakeupArgs};
+use crate::cpus::cpus;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::metrics::Metrics;
@@ -131,7 +132,7 @@ pub(crate) fn exit_of(record: &RunRecord) -> Exit {
         Exit::Verdict
     } else if !record.valid {
         Exit::Failed
-    } else if record.requirements.iter().all(is_met) && !is_missed(record) {
+    } else if record.requirements.iter().all(RequirementResult::is_met) && !is_missed(record) {
         Exit::Fine
     } else {
         Exit::Verdict
@@ -152,39 +153,4 @@ fn is_missed(record: &RunRecord) -> bool {
     let counted = record.series.iter().chain([&record.total]);
     let mut misses = counted.flat_map(|series| &series.misses);
     misses.any(|misses| misses.all() > 0 && !judged(misses.deadline_ns))
-}
-
-/// A requirement that cannot be claimed is not met: a gate must not open for want of samples.
-pub(crate) fn is_met(result: &RequirementResult) -> bool {
-    result.ruling == RequirementRuling::Pass
-}
-
-/// Lists the checks that did not pass.
-pub(crate) fn failed_checks(record: &RunRecord) -> String {
-    let failed = record.checks.iter().filter(|c| !c.passed());
-    let say = |check: &punctual_model::Check| {
-        let status = match check.status {
-            CheckStatus::Unknown => " (unknown)",
-            _ => "",
-        };
-        format!("{}{status}: {}", check.id, check.detail)
-    };
-    failed.map(say).collect::<Vec<_>>().join("; ")
-}
-
-/// Reads which CPUs there are.
-pub(crate) fn cpus(sys: &SysRoot) -> Result<Cpus, CliError> {
-    let allowed = sched::affinity()
-        .map_err(|err| CliError::failed_to("read the CPUs of this process").because(err))?;
-    // Without sysfs the affinity is all that is known, and what can be used.
-    let online: CpuSet = sys
-        .fact("/sys/devices/system/cpu/online")
-        .unwrap_or_else(|| allowed.clone());
-    // CPUs that were taken from this process by its parents, as isolated ones are, can be had.
-    let reachable = sched::reachable(&online).unwrap_or_else(|_| allowed.clone());
-    Ok(Cpus {
-        allowed: allowed.common(&online),
-        reachable,
-        online,
-    })
 }

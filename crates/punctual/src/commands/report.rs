@@ -5,19 +5,17 @@
 
 mod files;
 mod gather;
-mod maxima;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::gather::{item, items};
-use jiff::Timestamp;
 use punctual_report::document::{Document, Material};
 use punctual_report::{html, markdown};
 
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{Target, remark};
+use crate::output::Target;
+use crate::pages::put;
 
 /// Makes a report as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliError> {
@@ -43,17 +41,6 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
     Ok(Exit::Fine)
 }
 
-/// Writes all of a page into `target`, which was opened at `path`, and says so.
-pub(crate) fn put(mut target: Target, path: &Path, page: &str) -> Result<(), CliError> {
-    files::put(&mut target, page.as_bytes(), Some(path))?;
-    let standard = target.is_standard_output();
-    target.finish()?;
-    if !standard {
-        remark(&format!("Wrote {}.", path.display()));
-    }
-    Ok(())
-}
-
 /// Where the report goes. Pictures alone are no report.
 fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
     if args.png.is_some() && cfg!(not(feature = "pictures")) {
@@ -71,15 +58,5 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
             args.what.join(" ")
         ))
         .hint("--format md prints Markdown to the terminal; --svg DIR and --png DIR write only the charts")),
-    }
-}
-
-/// What says by what and when a report was made.
-pub(crate) fn made_now() -> Material {
-    let now = Timestamp::now();
-    Material {
-        program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        ..Material::default()
     }
 }

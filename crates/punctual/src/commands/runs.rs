@@ -3,7 +3,6 @@
 
 //! `punctual runs`.
 
-pub(crate) mod content;
 mod export;
 mod extrapolate;
 mod import;
@@ -14,14 +13,15 @@ use std::path::Path;
 
 use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 use punctual_report::text::{self, ListFigures, ListLine};
-use punctual_store::{Candidate, Filter, FindError, RunRow, Store, StoredRun};
+use punctual_store::{Filter, FindError, RunRow, Store};
+use punctual_verdict::select::Source;
 
-use super::compare::select;
 use crate::cli::RunsAction;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home;
+use crate::finding::find;
 use crate::output::{self, print, remark};
+use crate::{home, pages};
 
 /// Does what `action` says.
 pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliError> {
@@ -203,7 +203,7 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
     } else {
         print(&text::run(run.record(), text::Detail::Full))?;
         // A run whose histograms are damaged still shows what its record says.
-        match super::report::item(select::Source::Stored(run.clone())) {
+        match pages::item(Source::Stored(run.clone())) {
             Ok(item) => {
                 if let Some(drawn) = text::glance(&item) {
                     print(&format!("\n{drawn}"))?;
@@ -226,68 +226,6 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
         ))?;
     }
     Ok(Exit::Fine)
-}
-
-/// Finds a run, or says which there are.
-pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError> {
-    store.find(selector).map_err(|err| {
-        let hint = match &err {
-            FindError::NotFound { known, .. } => Some(
-                home::elsewhere(store.home())
-                    .filter(|_| known.is_empty())
-                    .unwrap_or_else(|| {
-                        "`punctual runs list` lists the runs of the store".to_owned()
-                    }),
-            ),
-            FindError::Ambiguous { candidates, .. } => Some(which(candidates)),
-            FindError::Unreadable { .. } => Some(
-                "`punctual runs rm` removes a run that cannot be read; its files are left alone until then"
-                    .to_owned(),
-            ),
-            _ => None,
-        };
-        // As of an experiment or a study that is not there, the command line is wrong.
-        let exit = match &err {
-            FindError::NotFound { .. } | FindError::Ambiguous { .. } => Exit::Usage,
-            _ => Exit::Failed,
-        };
-        let error = CliError::failed_to(format!(
-            "find a run in store {}",
-            store.home().display()
-        ))
-        .because(err)
-        .exiting(exit);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
-    })
-}
-
-/// Asks which of several runs is meant, and names the newest.
-fn which(candidates: &[Candidate]) -> String {
-    const NAMED: usize = 5;
-    let named: Vec<String> = candidates.iter().take(NAMED).map(named).collect();
-    match candidates.len().saturating_sub(NAMED) {
-        0 => format!("say which: {}", named.join(", ")),
-        more => format!("say which: {}, or one of {more} more", named.join(", ")),
-    }
-}
-
-fn named(run: &Candidate) -> String {
-    let id = run.id.to_string();
-    // What the run says of itself may be somebody else's words.
-    let plain = |text: &str| text.replace(char::is_control, "\u{fffd}");
-    let minute = run.started.as_deref().and_then(|at| at.get(..16));
-    let minute = minute.map(|at| plain(&at.replace('T', " ")));
-    let about: Vec<String> = [run.name.as_deref().map(plain), minute]
-        .into_iter()
-        .flatten()
-        .collect();
-    match about.is_empty() {
-        true => id,
-        false => format!("{id} ({})", about.join(", ")),
-    }
 }
 
 fn remove(home: &Path, selectors: &[String]) -> Result<Exit, CliError> {

@@ -13,16 +13,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use punctual_model::{Comparison, RunListEntry};
-use punctual_report::comparison::{self, Asked, Metric};
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
-use punctual_stats::runs::Options;
 use punctual_store::{Filter, Store, StoredRun};
+use punctual_verdict::comparison::{Asked, Metric, compare};
+use punctual_verdict::select::{Chosen, SelectError, Source, of_sources};
 use uuid::Uuid;
 
 use self::order::Order;
-use super::compare::select::{Chosen, Source, input, of_one_time};
-use super::report;
 use super::runs::entries;
 use crate::cli::ServeArgs;
 use crate::error::CliError;
@@ -31,6 +29,7 @@ use crate::home;
 use crate::http::{Access, Limits, Request, Response, Server, Token};
 use crate::metrics::bind;
 use crate::output::remark;
+use crate::pages::{items, made_now};
 use crate::signals::StopRequest;
 
 /// Runs of one comparison or overlay: more take long, and the machine may have other work.
@@ -218,6 +217,7 @@ impl Site {
             if runs.is_empty() {
                 return Err((400, "choose runs of group A and of group B".to_owned()));
             }
+            let runs: Vec<Source> = runs.into_iter().map(Source::Stored).collect();
             groups.push((name.to_uppercase(), runs));
         }
         let ids: Vec<&str> = groups
@@ -232,40 +232,18 @@ impl Site {
         {
             return Err((400, "a run is chosen twice".to_owned()));
         }
-        let records = groups
-            .iter()
-            .flat_map(|(_, runs)| runs)
-            .map(StoredRun::record);
-        of_one_time(records.clone()).map_err(|err| (400, told(&err)))?;
-        let metrics = match metrics.is_empty() {
-            true => comparison::default_metrics(records),
-            false => metrics,
-        };
         let chosen = Chosen {
             metrics: &metrics,
-            requirements: &[],
             allow_invalid: request.value("invalid") == Some("allow"),
-            in_blocks: false,
+            ..Chosen::default()
         };
-        let groups = groups
-            .into_iter()
-            .map(|(name, runs)| {
-                input(
-                    &name,
-                    runs.into_iter().map(Source::Stored).collect(),
-                    &metrics,
-                    &chosen,
-                )
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|err| (400, told(&err)))?;
+        let refused = |err: SelectError| (400, told(&err.into()));
+        let groups = of_sources(groups, &chosen).map_err(refused)?;
         let asked = Asked {
             metrics,
-            options: Options::default(),
-            requirements: Vec::new(),
-            in_blocks: true,
+            ..Asked::default()
         };
-        comparison::compare(groups, &asked).map_err(|err| (400, err.to_string()))
+        compare(groups, &asked).map_err(|err| (400, err.to_string()))
     }
 
     /// Opens the runs of both groups.
@@ -283,9 +261,9 @@ impl Site {
     ) -> Result<Response, Refused> {
         let runs = runs.into_iter().map(Source::Stored).collect();
         let material = Material {
-            runs: report::items(runs).map_err(|err| (500, told(&err)))?,
+            runs: items(runs).map_err(|err| (500, told(&err)))?,
             comparisons,
-            ..report::made_now()
+            ..made_now()
         };
         let page = html::page_of_site(&Document::new(&material), "/", "All runs");
         Ok(Response::html_running(html::SCRIPT, page))

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use punctual_peers::command::{self, Affinity, Refused};
 use punctual_sys::SysRoot;
 
-use crate::commands::measure::cpus;
+use crate::cpus::cpus;
 use crate::output::{print, remark};
 
 /// What rtla exits with for an option that it does not know.

@@ -9,7 +9,7 @@ use punctual_peers::command::{Affinity, Class, IdleStates, Options};
 use std::time::Duration;
 
 use super::tally::Resolution;
-use crate::commands::measure::plan::Cpus;
+use crate::cpus::Cpus;
 
 /// Time between two looks where somebody watches, as in the original.
 const WATCHED: Duration = Duration::from_millis(10);

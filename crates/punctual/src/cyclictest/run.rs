@@ -28,7 +28,7 @@ use super::plan;
 use super::tally::Spikes;
 use super::text::{self, HistogramForm, Thread};
 use super::trace::Trace;
-use crate::commands::measure::plan::Cpus;
+use crate::cpus::Cpus;
 use crate::error::CliError;
 use crate::home;
 use crate::output::{print, remark};

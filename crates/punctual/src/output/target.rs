@@ -52,6 +52,17 @@ impl Target {
         self.part.is_none()
     }
 
+    /// Writes all of what goes to `path`, and puts it in its place. A reader that closes its end early is no failure.
+    pub(crate) fn put(mut self, path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+        match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
+            Err(err) if self.is_standard_output() && err.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(())
+            }
+            Err(err) => Err(CliError::failed_to(format!("write {}", path.display())).because(err)),
+            Ok(()) => self.finish(),
+        }
+    }
+
     /// Puts a file that was written whole in its place.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
         let Some((part, output)) = self.part.take() else {

@@ -10,11 +10,11 @@
 use std::cmp::Ordering;
 
 use punctual_model::{CheckStatus, Figure, Nanos, RequirementRuling, RunRecord};
+use punctual_verdict::claims::at_most;
 
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Reason, Tone};
 use crate::chart::Validity;
-use crate::claims::at_most;
 use crate::text::{VIRTUAL, digits, events_of, percent, share, span};
 use crate::times::Times;
 

@@ -4,11 +4,11 @@
 //! An assessment: which deadlines this machine kept, idle and beside loads.
 
 use punctual_model::{Assessment, RunRecord};
+use punctual_verdict::claims;
 
 use super::named::{counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::claims;
 use crate::text::{bounded_quantile, span};
 
 /// Adds an assessment.

@@ -11,11 +11,11 @@ use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
     Effect, RequirementRuling,
 };
+use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::comparison::answer::{Overall, results, sentences_of};
 use crate::text::{self, digits, p_value, percent};
 use crate::times::Times;
 

@@ -3,7 +3,7 @@
 
 //! What runs are called in a report, and figures with their unit.
 
-use punctual_model::{Check, Interval, RunRecord};
+use punctual_model::{Interval, RunRecord};
 
 use super::RunItem;
 use crate::chart::Validity;
@@ -55,10 +55,7 @@ pub(crate) fn groups(runs: &[RunItem]) -> Vec<String> {
 
 /// Whether a run may be believed. A record that calls itself valid beside a check that did not pass is not.
 pub(crate) fn validity(run: &RunRecord) -> Validity {
-    match (
-        &run.origin,
-        run.valid && run.checks.iter().all(Check::passed),
-    ) {
+    match (&run.origin, run.is_valid()) {
         (Some(_), _) => Validity::Imported,
         (None, true) if run.is_virtual() => Validity::Virtual,
         (None, true) => Validity::Valid,

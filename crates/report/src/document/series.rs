@@ -4,11 +4,12 @@
 //! Latencies of threads: distributions, the table of threads, deadlines that were missed.
 
 use punctual_model::Series;
+use punctual_stats::ThreadHistogram;
+use punctual_verdict::bursts;
 
 use super::named::{counted, micros};
 use super::runs::Named;
-use super::{Block, Ids, Part, RunItem, Table};
-use crate::bursts;
+use super::{Block, Ids, RunItem, Table};
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
 use crate::text::{bounded_quantile, events_of, percent, quantity_of, span, too_short};
@@ -49,7 +50,7 @@ pub(super) fn whole(
     item: &RunItem,
     context: Option<&str>,
 ) -> Option<punctual_stats::LatencyHistogram> {
-    let of = |part: &&Part| part.context.as_deref() == context;
+    let of = |part: &&ThreadHistogram| part.context.as_deref() == context;
     if let Some(part) = item.parts.iter().filter(of).find(|p| p.thread.is_none()) {
         return Some(part.histogram.clone());
     }
@@ -124,7 +125,8 @@ fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
         if all.count() == 0 {
             continue;
         }
-        let threads: Vec<&Part> = item.parts.iter().filter(|p| p.thread.is_some()).collect();
+        let threads: Vec<&ThreadHistogram> =
+            item.parts.iter().filter(|p| p.thread.is_some()).collect();
         let name = match threads.as_slice() {
             [only] => thread(of(run, only), only.thread),
             _ => "all threads".to_owned(),
@@ -218,7 +220,7 @@ pub(super) fn marks(runs: &[Named<'_>]) -> Vec<(String, u64)> {
     marks
 }
 
-fn of<'a>(run: &Named<'a>, part: &Part) -> Option<&'a Series> {
+fn of<'a>(run: &Named<'a>, part: &ThreadHistogram) -> Option<&'a Series> {
     run.record()
         .series
         .iter()

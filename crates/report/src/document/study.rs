@@ -9,9 +9,9 @@ use punctual_model::{
 
 use super::experiment::number;
 use super::named::counted;
+use super::study_tables as tables;
 use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
-use crate::study::tables;
 use crate::text::{self, compared_unit};
 
 /// Fewer levels are told by their table.

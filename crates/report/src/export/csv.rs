@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use punctual_model::{RunRecord, Series, ThreadSample};
-use punctual_stats::{Bucket, LatencyHistogram, float};
+use punctual_stats::{Bucket, LatencyHistogram, ThreadHistogram, float};
 
 use super::{Columns, ExportError};
 use crate::order::in_order;
@@ -118,38 +118,22 @@ pub fn csv_histogram<'a>(
     out.flush()
 }
 
-/// A histogram with what it is of.
-#[derive(Clone, Copy, Debug)]
-pub struct Labelled<'a> {
-    /// Number of the thread, or `all`.
-    pub thread: &'a str,
-    /// The kind of latency, where the run has several.
-    pub context: Option<&'a str>,
-    /// The latencies.
-    pub histogram: &'a LatencyHistogram,
-}
-
 /// Writes one row a bucket that holds samples, under `thread,context,from_ns,to_ns,count`, for runs
 /// with several kinds of latencies.
 ///
 /// # Errors
 /// What the output says.
 pub fn csv_contexts<'a>(
-    items: impl IntoIterator<Item = Labelled<'a>>,
+    items: impl IntoIterator<Item = &'a ThreadHistogram>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     writeln!(out, "thread,context,from_ns,to_ns,count")?;
     for item in items {
-        let (thread, context) = (item.thread, item.context.unwrap_or_default());
+        let (thread, context) = (thread_of(item), item.context.as_deref().unwrap_or_default());
         for bucket in item.histogram.buckets() {
             let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
-            writeln!(
-                out,
-                "{},{},{from},{to},{count}",
-                quoted(thread),
-                quoted(context)
-            )?;
+            writeln!(out, "{thread},{},{from},{to},{count}", quoted(context))?;
         }
     }
     out.flush()
@@ -165,7 +149,7 @@ pub fn csv_contexts<'a>(
 /// # Errors
 /// What the output says.
 pub fn csv_distributions<'a>(
-    items: impl IntoIterator<Item = Labelled<'a>>,
+    items: impl IntoIterator<Item = &'a ThreadHistogram>,
     bin: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -175,15 +159,15 @@ pub fn csv_distributions<'a>(
         "thread,context,from_ns,to_ns,count,density_per_ns,cumulative"
     )?;
     for item in items {
-        let (thread, context) = (item.thread, item.context.unwrap_or_default());
+        let (thread, context) = (thread_of(item), item.context.as_deref().unwrap_or_default());
         let all = float(item.histogram.count());
         let mut below = 0;
-        for bucket in binned(item.histogram, bin) {
+        for bucket in binned(&item.histogram, bin) {
             let (from, to, count) = (bucket.from_ns, bucket.to_ns, bucket.count);
             below += count;
             let density = float(count) / all / (float(to - from) + 1.0);
             let cumulative = float(below) / all;
-            let (thread, context) = (quoted(thread), quoted(context));
+            let context = quoted(context);
             writeln!(
                 out,
                 "{thread},{context},{from},{to},{count},{density},{cumulative}"
@@ -191,6 +175,12 @@ pub fn csv_distributions<'a>(
         }
     }
     out.flush()
+}
+
+/// The number of a thread, or `all`.
+fn thread_of(item: &ThreadHistogram) -> String {
+    item.thread
+        .map_or_else(|| "all".to_owned(), |thread| thread.to_string())
 }
 
 /// Puts the buckets of a histogram together in bins.

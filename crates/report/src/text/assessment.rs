@@ -4,11 +4,11 @@
 //! An assessment as text.
 
 use punctual_model::{Assessment, Condition};
+use punctual_verdict::{bursts, claims};
 
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use super::number::{Micros, Missing, span};
 use super::{figures, verdict, words};
-use crate::claims;
 use crate::times::Times;
 
 /// Says what a machine kept of its deadlines, and what that allows to be claimed: the verdict first.
@@ -165,7 +165,13 @@ fn deadlines(assessment: &Assessment) -> String {
     let names: Vec<String> = assessment
         .conditions
         .iter()
-        .map(|c| format!("{}, of {}", capitalized(&c.name), claims::wakeups(c)))
+        .map(|c| {
+            format!(
+                "{}, of {}",
+                capitalized(&c.name),
+                bursts::wakeups(&c.run.total)
+            )
+        })
         .collect();
     let mut header = vec![("Deadline", Column::Right)];
     header.extend(names.iter().map(|name| (name.as_str(), Column::Right)));

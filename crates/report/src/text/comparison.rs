@@ -10,12 +10,12 @@ use punctual_model::{
     Effect, GroupFigure, IntervalLevel, WithheldReason,
 };
 use punctual_stats::PValue;
+use punctual_verdict::comparison::answer;
 
 use super::layout::{Column, clean, table_to, wrapped_to};
 use super::number::{Missing, difference, digits, percent, range};
 use super::requirement::requirements;
 use super::words::plural;
-use crate::comparison::answer;
 use crate::order::in_order;
 use crate::times::Times;
 
@@ -110,15 +110,6 @@ fn test(comparison: &Comparison) -> String {
     match paired {
         true => format!("permutation test, runs compared inside their blocks, {drawn}"),
         false => format!("permutation test and Welch's t test, the larger p-value, {drawn}"),
-    }
-}
-
-/// A unit as it is shown, and by what values are divided for it.
-pub(crate) fn unit(unit: &str) -> (&str, f64) {
-    match unit {
-        "ns" => ("µs", 1e3),
-        "1" => ("", 1.0),
-        other => (other, 1.0),
     }
 }
 

@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use punctual_model::{Nanos, RunRecord, Series};
+use punctual_verdict::bursts;
 
 use super::Detail;
 use super::layout::{Column, paragraph, table as layout, wrapped};
 use super::nouns;
 use super::number::{Micros, Missing, percent, policy, span};
 use super::too_short;
-use crate::bursts;
 use crate::order::in_order;
 use crate::times::Times;
 

@@ -3,23 +3,10 @@
 
 //! Lines, paragraphs and tables.
 
-use std::borrow::Cow;
-
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
 use super::WIDTH;
-
-/// Makes text from a record harmless to a terminal: a run may come from elsewhere. Characters that
-/// command it, or turn the direction of writing and so the order of a line, are replaced.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let harmful =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if text.chars().any(harmful) {
-        Cow::Owned(text.replace(harmful, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
+pub(crate) use punctual_verdict::words::clean;
 
 /// Columns that the labels of paragraphs take.
 const LABEL: usize = 10;
@@ -135,11 +122,5 @@ mod tests {
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
         assert_eq!(paragraph("Label", ""), "Label\n");
-    }
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(clean("a\x1b[2Jb\nc"), "a\u{fffd}[2Jb\u{fffd}c");
-        assert_eq!(clean("µ"), "µ");
     }
 }

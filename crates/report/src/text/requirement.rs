@@ -5,11 +5,11 @@
 //! what it rests. The terminal and the page say it in these words.
 
 use punctual_model::{Comparison, RequirementBasis, RequirementResult, RequirementRuling};
+use punctual_verdict::claims::at_most;
 
 use super::layout::{clean, paragraph};
 use super::number::{lasting, percent, span, tiny};
 use super::words::plural;
-use crate::claims::at_most;
 use crate::times::Times;
 
 pub(super) fn requirements(comparison: &Comparison) -> Option<String> {

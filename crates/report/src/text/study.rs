@@ -10,8 +10,8 @@ use punctual_model::{
 
 use super::comparison::p_value;
 use super::layout::{Column, clean, paragraph, table, wrapped};
+use crate::document::study_tables as tables;
 use crate::document::{self, Table};
-use crate::study::tables;
 
 /// Columns that the longest bar of a picture takes.
 const BAR: u64 = 40;

@@ -41,7 +41,7 @@ fn imported(origin: &Origin) -> String {
 }
 
 pub(crate) fn is_valid(run: &RunRecord) -> bool {
-    run.valid && run.checks.iter().all(Check::passed)
+    run.is_valid()
 }
 
 pub(super) fn evidence<'a>(checks: impl Iterator<Item = &'a Check>) -> String {

@@ -5,14 +5,11 @@
 
 use punctual_model::{
     Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, Setup, TimerKind,
-    TuningInEffect,
 };
 
 use super::layout::{clean, paragraph};
 use super::number::span;
-
-/// Settings of a tuned machine that are named; more are counted.
-const MOST_SETTINGS: usize = 8;
+pub(crate) use punctual_verdict::words::{plural, tuned};
 
 /// Says which run this is, on what and how.
 pub(crate) fn machine(run: &RunRecord) -> Option<String> {
@@ -41,37 +38,6 @@ pub(crate) fn machine(run: &RunRecord) -> Option<String> {
         text += &source(origin);
     }
     Some(text)
-}
-
-/// Says what had been changed of the machine.
-pub(crate) fn tuned(tuning: &TuningInEffect) -> String {
-    let mut parts = vec![format!(
-        "profile {} ({})",
-        clean(&tuning.profile),
-        clean(&tuning.purpose)
-    )];
-    let settings: Vec<String> = tuning
-        .settings
-        .iter()
-        .take(MOST_SETTINGS)
-        .map(|s| format!("{} {} -> {}", clean(&s.knob), clean(&s.old), clean(&s.new)))
-        .collect();
-    parts.extend(settings);
-    let more = tuning.settings.len().saturating_sub(MOST_SETTINGS);
-    if more > 0 {
-        parts.push(format!("{more} more settings"));
-    }
-    for held in &tuning.held {
-        let bound = held.latency_ns.get() / 1_000;
-        parts.push(format!("{} held at {bound} µs", clean(&held.knob)));
-    }
-    if tuning.threads_moved > 0 {
-        parts.push(format!("{} threads moved", tuning.threads_moved));
-    }
-    if tuning.failed > 0 {
-        parts.push(format!("{} NOT to be had", tuning.failed));
-    }
-    parts.join(", ")
 }
 
 /// Says what machine and kernel it was.
@@ -183,10 +149,6 @@ fn kernel(host: &HostFacts) -> String {
 
 fn or_unknown(fact: Option<&str>, what: &str) -> String {
     fact.map_or_else(|| format!("{what} unknown"), ToOwned::to_owned)
-}
-
-pub(crate) fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 /// Says how it was measured.

@@ -13,9 +13,9 @@ use punctual_model::{
     Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord, TooShort,
 };
 use punctual_report::chart::{Drawing, Validity, View, svg};
-use punctual_report::document::{Document, Material, Maxima, Part, RunItem, Stretch};
+use punctual_report::document::{Document, Material, Maxima, RunItem, Stretch};
 use punctual_report::{html, markdown};
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&|`<!--\u{202e}\x1b[31m";
 
@@ -44,7 +44,7 @@ fn item(number: u64, threads: u32) -> RunItem {
     record.id = format!("019aa0f0-1234-7abc-8def-{number:012x}");
     record.name = Some(format!("run-{number}"));
     record.series = (0..threads).map(common::series).collect();
-    let parts = (0..threads).map(|thread| Part {
+    let parts = (0..threads).map(|thread| ThreadHistogram {
         thread: Some(thread),
         context: None,
         histogram: histogram(number * 16 + u64::from(thread)),
@@ -311,7 +311,7 @@ fn irq() -> RunItem {
         .record
         .series
         .iter()
-        .map(|s| Part {
+        .map(|s| ThreadHistogram {
             thread: Some(0),
             context: s.context.clone(),
             histogram: histogram(9),

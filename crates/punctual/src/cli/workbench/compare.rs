@@ -10,8 +10,8 @@ use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
 use punctual_model::Nanos;
-use punctual_report::comparison::Metric;
 use punctual_stats::requirement::Requirement;
+use punctual_verdict::comparison::Metric;
 
 const HELP: &str = "\
 Groups: a group is one or more runs, named by

@@ -9,8 +9,8 @@ use punctual_lab::plan::Plan;
 use punctual_lab::replan::obstacle;
 use punctual_lab::state::{Snapshot, State};
 
-use super::{Read, experiment_of};
 use crate::error::CliError;
+use crate::experiments::{Read, experiment_of};
 use crate::output::remark;
 
 /// Says what can be done where an experiment of that name is there.

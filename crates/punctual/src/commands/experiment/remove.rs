@@ -10,10 +10,10 @@ use punctual_lab::state::{Snapshot, State};
 use punctual_store::Store;
 use uuid::Uuid;
 
-use super::{dir_of, status};
 use crate::cli::ExperimentRmArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::{dir_of, status};
 use crate::home;
 use crate::output::remark;
 

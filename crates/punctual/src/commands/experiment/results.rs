@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual experiment results`, and the looks of a sequential rule.
+//! `punctual experiment results`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use punctual_lab::file::Experiment;
-use punctual_lab::plan::Plan;
-use punctual_lab::state::{Attempt, RunEnd, Snapshot, State};
-use punctual_model::{ExperimentCell, ExperimentFactor, ExperimentResults, RefusedRun};
-use punctual_report::comparison::experiment::{
-    Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
-};
-use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
+use punctual_lab::state::Snapshot;
 use punctual_report::text;
-use punctual_stats::runs::Options;
 use punctual_store::Store;
 
-use super::{dir_of, status};
 use crate::cli::{self, ExperimentResultsArgs};
-use crate::commands::compare::{self, select};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home;
+use crate::experiments::results::{Wish, of};
+use crate::experiments::{dir_of, status};
 use crate::output::{self, print};
+use crate::{gate, home};
 
 /// Shows what the runs of an experiment say.
 pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<Exit, CliError> {
     let home = home::find(home)?;
     status::must_exist(&home, &args.name)?;
     let store = Store::open_existing(home)?;
-    let results = of(&store, args)?;
+    gate::check(&args.fail_on, args.equivalence, args.not_worse)?;
+    let wish = Wish {
+        metrics: args.metric.iter().flat_map(|list| list.0.clone()).collect(),
+        margin: gate::margin(args.equivalence, args.not_worse),
+        effect: args.effect.0,
+        level: args.level.map(|level| level.0),
+        requirements: cli::under(&args.require, args.burst),
+        allow_invalid: args.allow_invalid,
+        is_gate: !args.fail_on.is_empty(),
+    };
+    let results = of(&store, &args.name, &wish)?;
     if args.json {
         output::write(|out| {
             serde_json::to_writer_pretty(&mut *out, &results)?;
@@ -45,249 +46,9 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
     let exits: Vec<Exit> = results
         .measurements
         .iter()
-        .map(|measurement| compare::exit(&measurement.comparison, &args.fail_on))
+        .map(|measurement| gate::exit(&measurement.comparison, &args.fail_on))
         .collect();
     // A measurement of which no run has a figure is not in the results.
     let unjudged = exits.contains(&Exit::Unjudged) || (missing && !args.fail_on.is_empty());
     Ok(Exit::of_gate(exits.contains(&Exit::Verdict), !unjudged))
-}
-
-/// Computes the results of an experiment that is in the store.
-pub(crate) fn of(
-    store: &Store,
-    args: &ExperimentResultsArgs,
-) -> Result<ExperimentResults, CliError> {
-    let snapshot = Snapshot::read(&dir_of(store.home(), &args.name))?;
-    let file = super::experiment_of(&snapshot.text, &snapshot.plan)?;
-    let design = design(&file, &snapshot.plan, snapshot.finished.clone());
-    let asked = asked(&file, args)?;
-    let measurements = gather(
-        store,
-        &snapshot.plan,
-        &snapshot.attempts,
-        &asked,
-        args.allow_invalid,
-    )?;
-    experiment(&design, measurements, &asked).map_err(|err| {
-        let error = failed(err, &args.name);
-        match args.fail_on.is_empty() {
-            true => error,
-            false => error.exiting(Exit::Unjudged),
-        }
-    })
-}
-
-/// Whether an experiment in the store has one cell, so that there is nothing to compare.
-pub(crate) fn has_one_cell(store: &Store, name: &str) -> Result<bool, CliError> {
-    let snapshot = Snapshot::read(&dir_of(store.home(), name))?;
-    Ok(snapshot.plan.cells.len() == 1)
-}
-
-fn failed(err: CompareError, name: &str) -> CliError {
-    let hint = match &err {
-        CompareError::Groups => format!(
-            "an experiment of one cell has nothing to compare: `punctual report {name}` shows its \
-             runs, and `punctual compare` takes groups of any"
-        ),
-        CompareError::NoFigure { .. } => format!(
-            "`punctual experiment status {name}` says how its runs ended; --metric names other figures"
-        ),
-        _ => return CliError::failed_to("compare the cells").because(err),
-    };
-    CliError::failed_to("compare the cells")
-        .because(err)
-        .hint(hint)
-}
-
-fn asked(file: &Experiment, args: &ExperimentResultsArgs) -> Result<Asked, CliError> {
-    let rule = file.stop.sequential;
-    if rule.is_some() && args.level.is_some() {
-        return Err(CliError::usage(
-            "--level: this experiment was looked at while it went on, and its file says the level",
-        )
-        .hint("leave it out"));
-    }
-    compare::check(&args.fail_on, args.equivalence, args.not_worse)?;
-    let level = args.level.map(|level| level.0);
-    let alpha = rule.map(|rule| rule.alpha).or(level).unwrap_or(0.05);
-    let named: Vec<Metric> = args.metric.iter().flat_map(|list| list.0.clone()).collect();
-    if rule.is_some() && !named.is_empty() {
-        return Err(CliError::usage(
-            "--metric: this experiment was looked at while it went on, by the figures of its file",
-        )
-        .hint("leave it out; `punctual compare` takes other figures, as one look more"));
-    }
-    Ok(Asked {
-        metrics: match named.is_empty() {
-            true => metrics(file)?,
-            false => named,
-        },
-        options: Options {
-            alpha,
-            confidence: 1.0 - alpha,
-            effect: args.effect.0,
-            margin: compare::margin(args.equivalence, args.not_worse),
-            ..Options::default()
-        },
-        requirements: cli::under(&args.require, args.burst),
-        in_blocks: true,
-    })
-}
-
-fn metrics(file: &Experiment) -> Result<Vec<Metric>, CliError> {
-    let metrics = file.metrics.iter().map(|figure| figure.parse());
-    metrics
-        .collect::<Result<_, _>>()
-        .map_err(|err| CliError::usage(format!("{}: compare: {err}", file.name)))
-}
-
-/// Whether every comparison is decided by the runs of the first `blocks` blocks that count.
-pub(super) fn is_resolved(
-    store: &Store,
-    file: &Experiment,
-    state: &State,
-    blocks: u32,
-) -> Result<bool, CliError> {
-    let design = design(file, state.plan(), None);
-    let Some(rule) = design.rule else {
-        return Ok(false);
-    };
-    let asked = Asked {
-        metrics: metrics(file)?,
-        options: Options {
-            alpha: rule.alpha,
-            confidence: 1.0 - rule.alpha,
-            ..Options::default()
-        },
-        requirements: Vec::new(),
-        in_blocks: true,
-    };
-    let measurements = gather(store, state.plan(), state.attempts(), &asked, false)?;
-    resolved(&design, rule, &measurements, &asked, blocks)
-        .map_err(|err| failed(err, &state.plan().name))
-}
-
-fn design(file: &Experiment, plan: &Plan, finished: Option<String>) -> Design {
-    let factors = file.factors.iter().map(|factor| ExperimentFactor {
-        name: factor.name.clone(),
-        levels: factor
-            .levels
-            .iter()
-            .map(|level| level.name.clone())
-            .collect(),
-    });
-    let cells = (0..)
-        .zip(&plan.cells)
-        .map(|(number, levels)| ExperimentCell {
-            name: plan.cell_name(number),
-            levels: levels.clone(),
-        });
-    Design {
-        name: plan.name.clone(),
-        seed: plan.seed,
-        finished,
-        blocks_planned: plan.blocks,
-        factors: factors.collect(),
-        cells: cells.collect(),
-        aliases: plan.aliases.clone(),
-        rule: file.stop.sequential.map(|rule| LookRule {
-            first: rule.first,
-            every: rule.every,
-            alpha: rule.alpha,
-        }),
-    }
-}
-
-/// Reads the runs of each measurement and cell. Where a run was repeated, the valid one counts.
-pub(crate) fn gather(
-    store: &Store,
-    plan: &Plan,
-    attempts: &[Attempt],
-    asked: &Asked,
-    allow_invalid: bool,
-) -> Result<Vec<MeasurementInput>, CliError> {
-    let chosen = select::Chosen {
-        metrics: &asked.metrics,
-        requirements: &asked.requirements,
-        allow_invalid,
-        in_blocks: false,
-    };
-    let mut measurements = Vec::new();
-    for (measurement, name) in (0..).zip(&plan.measurements) {
-        let mut groups = Vec::new();
-        for (cell, _) in (0..).zip(&plan.cells) {
-            let of = |a: &&Attempt| {
-                a.slot.cell == cell
-                    && a.slot.measurement == measurement
-                    && !plan.is_warm_up(a.slot.block)
-            };
-            let attempts: Vec<&Attempt> = attempts.iter().filter(of).collect();
-            groups.push(group(
-                store,
-                plan,
-                &plan.cell_name(cell),
-                &attempts,
-                &chosen,
-            )?);
-        }
-        let runs = groups.iter().flat_map(|group| &group.runs);
-        select::of_one_time(runs.map(|run| &run.record))?;
-        measurements.push(MeasurementInput {
-            name: name.clone(),
-            groups,
-        });
-    }
-    Ok(measurements)
-}
-
-fn group(
-    store: &Store,
-    plan: &Plan,
-    name: &str,
-    attempts: &[&Attempt],
-    chosen: &select::Chosen<'_>,
-) -> Result<GroupInput, CliError> {
-    let mut sources = Vec::new();
-    let mut blocks: BTreeMap<String, u32> = BTreeMap::new();
-    let mut refused = Vec::new();
-    let slots: BTreeSet<_> = attempts.iter().map(|attempt| attempt.slot).collect();
-    for slot in slots {
-        let of = |end| {
-            let mut of = attempts.iter().rev();
-            of.find(|a| a.slot == slot && a.end == Some(end))
-        };
-        let Some(attempt) = of(RunEnd::Valid)
-            .or_else(|| of(RunEnd::Invalid))
-            .or_else(|| of(RunEnd::Failed))
-        else {
-            continue;
-        };
-        let id = attempt.run.to_string();
-        let refuse = |reason: String| RefusedRun {
-            id: id.clone(),
-            reason,
-        };
-        if attempt.end == Some(RunEnd::Failed) {
-            let why = attempt.detail.as_deref().unwrap_or("no reason was noted");
-            refused.push(refuse(format!("failed: {why}")));
-            continue;
-        }
-        match store.entry(attempt.run).run {
-            Ok(run) => {
-                blocks.insert(id, plan.counted(slot.block));
-                sources.push(select::Source::Stored(run));
-            }
-            Err(err) => refused.push(refuse(format!("cannot be read: {err}"))),
-        }
-    }
-    let mut group = select::input(name, sources, chosen.metrics, chosen)?;
-    for run in &mut group.runs {
-        let tags = &mut run.record.tags;
-        tags.insert("experiment".to_owned(), plan.name.clone());
-        if let Some(block) = blocks.get(&run.record.id) {
-            tags.insert("block".to_owned(), block.to_string());
-        }
-    }
-    group.refused.extend(refused);
-    Ok(group)
 }

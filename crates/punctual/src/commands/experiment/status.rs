@@ -3,113 +3,18 @@
 
 //! `punctual experiment status`.
 
-use std::fs;
 use std::path::Path;
 
 use punctual_lab::file::Experiment;
-use punctual_lab::state::{RunEnd, Snapshot};
 use serde_json::json;
 
-use super::dir_of;
 use crate::cli::ExperimentStatusArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::dir_of;
+use crate::experiments::status::{Summary, must_exist, names, summary, text};
 use crate::home;
 use crate::output::{self, print};
-
-/// How far one experiment is.
-#[derive(Debug)]
-pub(super) struct Summary {
-    snapshot: Snapshot,
-    done: u64,
-    ends: [usize; 4],
-}
-
-const ENDS: [(RunEnd, &str); 4] = [
-    (RunEnd::Valid, "valid"),
-    (RunEnd::Invalid, "invalid"),
-    (RunEnd::Failed, "failed"),
-    (RunEnd::Interrupted, "interrupted"),
-];
-
-/// Reads the state in `dir`.
-pub(super) fn summary(dir: &Path) -> Result<Summary, CliError> {
-    let snapshot = Snapshot::read(dir)?;
-    let mut slots: Vec<_> = snapshot
-        .attempts
-        .iter()
-        .filter(|a| matches!(a.end, Some(end) if end != RunEnd::Interrupted))
-        .map(|a| a.slot)
-        .collect();
-    slots.sort_unstable();
-    slots.dedup();
-    let of = |end| {
-        let attempts = snapshot.attempts.iter();
-        attempts.filter(|a| a.end == Some(end)).count()
-    };
-    let ends = ENDS.map(|(end, _)| of(end));
-    Ok(Summary {
-        done: slots.len() as u64,
-        ends,
-        snapshot,
-    })
-}
-
-/// Says it in a few lines.
-pub(super) fn text(summary: &Summary) -> String {
-    let plan = &summary.snapshot.plan;
-    let counts = ENDS.iter().zip(summary.ends).filter(|(_, n)| *n > 0);
-    let counts: Vec<String> = counts.map(|((_, name), n)| format!("{n} {name}")).collect();
-    let state = match &summary.snapshot.finished {
-        Some(reason) => format!("over: {reason}"),
-        None => format!("to go on: `punctual experiment resume {}`", plan.name),
-    };
-    format!(
-        "Experiment `{}`: {} of {} runs done ({}), seed {}{}\n {state}\n",
-        plan.name,
-        summary.done,
-        plan.runs(),
-        if counts.is_empty() {
-            "none yet".to_owned()
-        } else {
-            counts.join(", ")
-        },
-        plan.seed,
-        replanned(&summary.snapshot.replanned)
-    )
-}
-
-/// Says how many blocks an edited file took away or added.
-fn replanned(changes: &[(u32, u32)]) -> String {
-    let changes = changes
-        .iter()
-        .map(|(before, now)| format!(", replanned from {before} to {now} blocks"));
-    changes.collect()
-}
-
-/// Fails with a list of those that there are.
-pub(super) fn must_exist(home: &Path, name: &str) -> Result<(), CliError> {
-    let names = names(home);
-    if names.iter().any(|known| known == name) {
-        return Ok(());
-    }
-    let hint = if names.is_empty() {
-        "there are no experiments in this store".to_owned()
-    } else {
-        format!("experiments of this store: {}", names.join(", "))
-    };
-    Err(CliError::usage(format!("`{name}`: no such experiment")).hint(hint))
-}
-
-fn names(home: &Path) -> Vec<String> {
-    let entries = fs::read_dir(home.join("experiments")).into_iter().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    names.sort();
-    names
-}
 
 /// Shows one experiment, or all.
 pub(super) fn show(home: Option<&Path>, args: &ExperimentStatusArgs) -> Result<Exit, CliError> {

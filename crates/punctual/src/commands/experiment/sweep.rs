@@ -8,10 +8,10 @@ use std::io::Write as _;
 
 use punctual_lab::sweep::Sweep;
 
-use super::tuned;
 use crate::cli::ExperimentSweepArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::tuned;
 use crate::output::{print, remark};
 
 /// Writes the file of a sweep.

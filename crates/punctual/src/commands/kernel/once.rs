@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use super::stock::{self, failed, now, show};
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
-use crate::commands::experiment;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::home;
+use crate::experiments::status;
 use crate::output::{confirm, print, remark};
 use crate::tuning::Place;
+use crate::{experiments, home};
 
 /// Time of a hardware watchdog unless another one is asked for, in seconds.
 const WATCHDOG: u32 = 60;
@@ -39,7 +39,7 @@ pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exi
         return Err(CliError::usage("KERNEL is missing"));
     };
     if let Some(name) = &args.resume {
-        experiment::must_exist(home, name)?;
+        status::must_exist(&home::find(home)?, name)?;
     }
     if let Some(there) = one_shot::installed(&place.state).ok().flatten() {
         return Err(OneShotError::InPlace {
@@ -249,7 +249,7 @@ pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exi
     };
     show(&status, args.json, text::one_shot_status)?;
     match resumed(&status).filter(|_| args.confirm) {
-        Some(name) => experiment::go_on_with(home, name),
+        Some(name) => experiments::resume(home, name, true, None),
         None if status.state.is_fine() => Ok(Exit::Fine),
         None => Ok(Exit::Failed),
     }

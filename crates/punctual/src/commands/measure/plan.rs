@@ -4,36 +4,13 @@
 //! From options and the machine to the specification of a run, or to why not.
 
 use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
-use punctual_stats::requirement::Requirement;
 
-use crate::cli::{DmaLatency, Switch, WakeupArgs};
+use crate::cli::{DmaLatency, Switch, WakeupArgs, with_limits};
+pub(super) use crate::cpus::{Cpus, usable};
 use crate::error::CliError;
 
 /// Measured for this long when nothing is said.
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(60);
-
-/// The CPUs that there are.
-#[derive(Clone, Debug)]
-pub(crate) struct Cpus {
-    /// Online.
-    pub(crate) online: CpuSet,
-    /// Online and allowed to this process.
-    pub(crate) allowed: CpuSet,
-    /// Online, and this process's for the asking: also those that it did not inherit.
-    pub(crate) reachable: CpuSet,
-}
-
-impl Cpus {
-    /// The CPUs besides those of `busy`; all, where there is no other.
-    pub(crate) fn free_of(&self, busy: &CpuSet) -> CpuSet {
-        let free = self.allowed.without(busy);
-        if free.is_empty() {
-            self.allowed.clone()
-        } else {
-            free
-        }
-    }
-}
 
 /// Returns what `args` mean on a machine with `cpus`.
 pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
@@ -134,27 +111,6 @@ fn check_slowest(args: &WakeupArgs, threads: u32) -> Result<(), CliError> {
     }
 }
 
-/// Returns the CPUs that `option` asked for, if they can be used.
-pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
-    let offline = asked.without(&cpus.online);
-    let denied = asked.without(&cpus.reachable);
-    if asked.is_empty() {
-        Err(CliError::usage(format!("{option}: the list is empty")))
-    } else if !offline.is_empty() {
-        Err(
-            CliError::usage(format!("{option} {asked}: CPU {offline} is not online"))
-                .hint(format!("online CPUs: {}", cpus.online)),
-        )
-    } else if !denied.is_empty() {
-        Err(CliError::usage(format!(
-            "{option} {asked}: CPU {denied} is not allowed to this process"
-        ))
-        .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable)))
-    } else {
-        Ok(asked.clone())
-    }
-}
-
 /// Picks the CPUs that no thread measures; all, where every CPU is measured.
 fn housekeeping(args: &WakeupArgs, threads: u32, measured: &CpuSet, cpus: &Cpus) -> CpuSet {
     let busy: CpuSet = match args.pin {
@@ -163,17 +119,6 @@ fn housekeeping(args: &WakeupArgs, threads: u32, measured: &CpuSet, cpus: &Cpus)
         Pin::None => cpus.allowed.clone(),
     };
     cpus.free_of(&busy)
-}
-
-/// Adds the times of requirements to those of which misses are counted exactly.
-pub(crate) fn with_limits(deadlines: &[Nanos], requirements: &[Requirement]) -> Vec<Nanos> {
-    let mut all = deadlines.to_vec();
-    for limit in requirements.iter().map(|asked| Nanos::new(asked.limit_ns)) {
-        if !all.contains(&limit) {
-            all.push(limit);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! The files of a report.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 #[cfg(feature = "pictures")]
@@ -15,22 +14,6 @@ use punctual_report::document::Document;
 use crate::cli::ReportArgs;
 use crate::error::CliError;
 use crate::output::{Target, remark};
-
-/// Writes all of a file. A reader that closes its end early is no failure.
-pub(super) fn put(target: &mut Target, bytes: &[u8], path: Option<&Path>) -> Result<(), CliError> {
-    let written = target
-        .out
-        .write_all(bytes)
-        .and_then(|()| target.out.flush());
-    match written {
-        Err(err) if target.is_standard_output() && err.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(err) => {
-            let name = path.map_or_else(|| "-".to_owned(), |p| p.display().to_string());
-            Err(CliError::failed_to(format!("write {name}")).because(err))
-        }
-        Ok(()) => Ok(()),
-    }
-}
 
 /// Writes the charts into the directories that were asked for.
 pub(super) fn pictures(document: &Document, args: &ReportArgs) -> Result<(), CliError> {
@@ -76,9 +59,7 @@ fn make(dir: &Path) -> Result<(), CliError> {
 }
 
 fn one(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliError> {
-    let mut target = Target::open(path, force)?;
-    put(&mut target, bytes, Some(path))?;
-    target.finish()
+    Target::open(path, force)?.put(path, bytes)
 }
 
 /// Every chart by its name; a distribution in each of its views.

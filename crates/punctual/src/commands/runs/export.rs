@@ -11,7 +11,7 @@ use std::path::Path;
 
 use punctual_model::Nanos;
 use punctual_report::export;
-use punctual_stats::HistogramLog;
+use punctual_stats::ThreadHistogram;
 use punctual_store::StoredRun;
 
 use crate::cli::{ExportData, ExportFormat};
@@ -246,20 +246,17 @@ fn write(
                     .map_err(any)?;
                 return Ok(out.flush().map_err(any)?);
             }
-            let log = histograms(run)?;
+            let parts = histograms(run)?;
             if run.record().series.iter().any(|s| s.context.is_some()) {
-                let own = distributions::of(log);
-                let items = own.iter().map(distributions::Own::labelled);
-                export::csv_contexts(items, &mut *out).map_err(any)?;
+                export::csv_contexts(&parts, &mut *out).map_err(any)?;
             } else {
-                let threads = (0_u32..).zip(log.entries.iter().map(|entry| &entry.histogram));
+                let threads = (0_u32..).zip(parts.iter().map(|part| &part.histogram));
                 export::csv_histogram(threads, &mut *out).map_err(any)?;
             }
         }
         (ExportData::Distribution, _) => {
-            let own = distributions::with_totals(distributions::of(histograms(run)?));
-            let items = own.iter().map(distributions::Own::labelled);
-            export::csv_distributions(items, bin, &mut *out).map_err(any)?;
+            let parts = distributions::with_totals(histograms(run)?);
+            export::csv_distributions(&parts, bin, &mut *out).map_err(any)?;
         }
         (ExportData::Histogram, format) if format != ExportFormat::Hdr => {
             peers::write(run, format, out)?;
@@ -303,9 +300,9 @@ fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {
     Ok(log.ok_or_else(missing_histograms).map_err(any)?)
 }
 
-fn histograms(run: &StoredRun) -> Result<HistogramLog, ExportFailure> {
-    let log = super::content::histograms(run).map_err(ExportFailure)?;
-    Ok(log.ok_or_else(missing_histograms).map_err(any)?)
+fn histograms(run: &StoredRun) -> Result<Vec<ThreadHistogram>, ExportFailure> {
+    let parts = run.histograms().map_err(any)?;
+    Ok(parts.ok_or_else(missing_histograms).map_err(any)?)
 }
 
 fn missing_histograms() -> io::Error {

@@ -5,16 +5,18 @@
 
 use std::path::Path;
 
-use punctual_report::extrapolation::extrapolation;
 use punctual_report::text;
 use punctual_store::{Store, StoredRun};
+use punctual_verdict::extrapolation::extrapolation;
 
-use super::content::MOST_SAMPLES;
-use super::find;
 use crate::cli::ExtrapolateArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::finding::find;
 use crate::output::{self, print};
+
+/// Samples of a run that are held at once: those of four hours at 1 kHz.
+const MOST_SAMPLES: u64 = 16 << 20;
 
 /// Says what may lie beyond the largest sample of a run, or why that cannot be said.
 pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError> {

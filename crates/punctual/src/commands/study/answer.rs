@@ -8,18 +8,17 @@ use std::collections::BTreeMap;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
 use punctual_lab::study::{Claim, Kind, Need, Question, Study};
-use punctual_model::{Nanos, StudyAnswer};
-use punctual_report::comparison::{Asked, CompareError, GroupInput, Metric};
-use punctual_report::study::{self as statistics, Cells, Published, with_derived};
-use punctual_stats::runs::Options;
+use punctual_model::{Figure, Nanos, StudyAnswer};
 use punctual_store::Store;
+use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
+use punctual_verdict::select::{self, Chosen, Source};
+use punctual_verdict::study::{self as statistics, Cells, Published, derived};
 use toml::Table;
 
 use super::moving;
 use super::note::PartNote;
-use crate::commands::compare::select::{self, Chosen};
-use crate::commands::experiment::results::gather;
 use crate::error::CliError;
+use crate::experiments::results::gather;
 
 /// Answers a question by the experiment of its part.
 pub(super) fn of(
@@ -49,30 +48,32 @@ pub(super) fn of(
         },
     };
     let metrics = metrics(question)?;
-    let asked = Asked {
-        metrics: metrics.clone(),
-        options: Options::default(),
-        requirements: Vec::new(),
-        in_blocks: true,
+    let further = |run: &Source| further(question, run);
+    let chosen = Chosen {
+        metrics: &metrics,
+        further: Some(&further),
+        ..Chosen::default()
     };
-    let mut measured = gather(store, plan, &snapshot.attempts, &asked, false)?;
-    let mut groups = measured.swap_remove(measurement).groups;
-    for run in groups.iter_mut().flat_map(|group| &mut group.runs) {
-        with_derived(&mut run.record);
-        if question
-            .figures
-            .iter()
-            .any(|name| name.starts_with("moving_"))
-        {
-            moving::add(store, &mut run.record);
-        }
-    }
+    let mut measured = gather(store, plan, &snapshot.attempts, &chosen)?;
+    let groups = measured.swap_remove(measurement).groups;
     let base = levels(question, &part.parameters);
     let cells = match cells(question, &base, plan, groups) {
         Ok(cells) => cells,
         Err(why) => return Ok(skipped(question, why)),
     };
     answer(question, cells, &metrics)
+}
+
+/// The figures that a record has elsewhere, and those of its moving statistics where they are asked for.
+fn further(question: &Question, source: &Source) -> Vec<Figure> {
+    let mut figures = derived(source.record());
+    let moving = |name: &String| name.starts_with("moving_");
+    if let Source::Stored(run) = source
+        && question.figures.iter().any(moving)
+    {
+        figures.extend(moving::of(run));
+    }
+    figures
 }
 
 fn skipped(question: &Question, why: String) -> StudyAnswer {
@@ -214,11 +215,11 @@ pub(super) fn of_recorded(
             continue;
         };
         let metrics = metrics(question)?;
+        let further = |run: &Source| further(question, run);
         let chosen = Chosen {
             metrics: &metrics,
-            requirements: &[],
-            allow_invalid: false,
-            in_blocks: false,
+            further: Some(&further),
+            ..Chosen::default()
         };
         let mut groups = select::read(store, &select::groups(recorded, &[])?, &chosen)?;
         let mut lacking = None;
@@ -237,16 +238,6 @@ pub(super) fn of_recorded(
                     levels.join(" ")
                 ));
                 break;
-            }
-            for run in &mut group.runs {
-                with_derived(&mut run.record);
-                if question
-                    .figures
-                    .iter()
-                    .any(|name| name.starts_with("moving_"))
-                {
-                    moving::add(store, &mut run.record);
-                }
             }
         }
         if let Some(why) = lacking {

@@ -16,12 +16,12 @@ use punctual_store::Store;
 use super::note::{Note, PartNote};
 use super::{ALL, chosen, kernels, report, scale, write_json};
 use crate::cli::StudyRunArgs;
-use crate::commands::experiment::{self, dir_of, experiment_of, plan, tuned};
-use crate::commands::report::put;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::{dir_of, experiment_of, go_on, plan, tuned};
 use crate::home;
 use crate::output::{Target, print, remark};
+use crate::pages::put;
 use crate::signals::StopRequest;
 
 /// Carries out what was named, and reports it.
@@ -135,7 +135,7 @@ fn carry_out(
             ));
         }
         let experiment = experiment_of(state.text(), state.plan())?;
-        let ending = experiment::go_on(
+        let ending = go_on(
             store,
             &experiment,
             &mut state,

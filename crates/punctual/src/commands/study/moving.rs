@@ -3,8 +3,8 @@
 
 //! The moving statistics of a run, from its events.
 
-use punctual_model::{Better, Event, Figure, RunRecord, WindowFigures};
-use punctual_store::Store;
+use punctual_model::{Better, Event, Figure, WindowFigures};
+use punctual_store::StoredRun;
 
 /// A figure of a window.
 type Of = fn(&WindowFigures) -> Option<f64>;
@@ -16,12 +16,12 @@ const FIGURES: [(&str, Of); 3] = [
     ("moving_p99_most", |window| window.p99_ns),
 ];
 
-/// Adds the largest value of each moving figure over the windows of all threads that the run's events
+/// Returns the largest value of each moving figure over the windows of all threads that the run's events
 /// tell of, with the number of these windows. A run without such events gets none.
-pub(super) fn add(store: &Store, record: &mut RunRecord) {
-    let Ok(id) = record.id.parse() else { return };
-    let Ok(run) = store.entry(id).run else { return };
-    let Ok(events) = run.events() else { return };
+pub(super) fn of(run: &StoredRun) -> Vec<Figure> {
+    let Ok(events) = run.events() else {
+        return Vec::new();
+    };
     let mut found = FIGURES.map(|figure| (figure, Extremes::default()));
     for event in events {
         // What cannot be read any more says nothing; the record's figures stand.
@@ -35,17 +35,16 @@ pub(super) fn add(store: &Store, record: &mut RunRecord) {
             }
         }
     }
-    for ((name, _), extremes) in found {
-        let Some((least, most)) = extremes.ends else {
-            continue;
-        };
-        record.figures.push(Figure {
+    let figure = |((name, _), extremes): ((&str, Of), Extremes)| {
+        let (least, most) = extremes.ends?;
+        Some(Figure {
             count: extremes.count,
             min: Some(least),
             max: Some(most),
             ..Figure::single(name, "ns", Better::Lower, most)
-        });
-    }
+        })
+    };
+    found.into_iter().filter_map(figure).collect()
 }
 
 /// The number of values, the smallest and the largest.

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use punctual_lab::state::Snapshot;
 use serde::{Deserialize, Serialize};
 
-use crate::commands::experiment::dir_of;
 use crate::error::CliError;
+use crate::experiments::dir_of;
 
 const FORMAT: &str = "punctual.study-run/1";
 

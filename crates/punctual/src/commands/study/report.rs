@@ -18,12 +18,12 @@ use punctual_store::{Store, StoredRun};
 use super::note::{Note, PartNote};
 use super::{ALL, answer, chosen, facts, write_json};
 use crate::cli::StudyReportArgs;
-use crate::commands::experiment::{dir_of, experiment_of};
-use crate::commands::report::{made_now, put};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::{dir_of, experiment_of};
 use crate::home;
 use crate::output::{Target, print};
+use crate::pages::{made_now, put};
 
 /// Reports what was named.
 pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, CliError> {

@@ -12,9 +12,9 @@ use toml::{Table, Value};
 
 use super::kernels::Pair;
 use crate::cli::StudyRunArgs;
-use crate::commands::experiment::{self, Read, lack_of, plan};
-use crate::commands::measure;
+use crate::cpus::cpus;
 use crate::error::CliError;
+use crate::experiments::{Read, lack_of, plan};
 
 /// The most blocks that a budget is filled with.
 const MOST_BLOCKS: f64 = 200.0;
@@ -47,7 +47,7 @@ pub(super) fn wish(args: &StudyRunArgs) -> Vec<String> {
 /// Returns the parameters that this machine gives: `most` ordinary threads, `all` numbers of them up to
 /// that, `ends` the first and the last of these, and the `targets` and `models` where there are two kernels.
 pub(super) fn of_machine(pair: &Result<Pair, String>) -> Result<Table, CliError> {
-    let cpus = measure::cpus(&SysRoot::live())?.allowed.len();
+    let cpus = cpus(&SysRoot::live())?.allowed.len();
     let most = cpus * 2;
     let load = |n: usize| match n {
         0 => "none".to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn of_part(
 /// Reads the experiment of a part.
 pub(super) fn experiment(study: &Study, part: &str, parameters: &Table) -> Result<Read, CliError> {
     let text = study.experiment(part).unwrap_or_default();
-    experiment::Read::of(&format!("{}-{part}.toml", study.name), text, parameters)
+    Read::of(&format!("{}-{part}.toml", study.name), text, parameters)
 }
 
 /// What a budget has room for.

@@ -23,7 +23,7 @@ use punctual_store::Store;
 use self::conclude::{Cell, Figures};
 use super::show;
 use crate::cli::{CareArgs, TrialArgs, WishArgs};
-use crate::commands::measure;
+use crate::cpus::{cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
@@ -176,9 +176,9 @@ fn why_empty(plan: &Plan) -> String {
 /// What is measured: what the profile does to idle states must not be done by the measurement.
 fn spec(args: &TrialArgs, plan: &Plan) -> Result<RunSpec, CliError> {
     let sys = punctual_sys::SysRoot::live();
-    let cpus = measure::cpus(&sys)?;
+    let cpus = cpus(&sys)?;
     let measured = match &args.measure {
-        Some(list) => measure::plan::usable("--measure", list, &cpus)?,
+        Some(list) => usable("--measure", list, &cpus)?,
         None if plan.cpus_rt.is_empty() => cpus.allowed.clone(),
         None => plan.cpus_rt.clone(),
     };

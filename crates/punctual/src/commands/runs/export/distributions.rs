@@ -3,49 +3,10 @@
 
 //! Histograms of a run by thread and kind of latency.
 
-use punctual_report::export::Labelled;
-use punctual_stats::{HistogramLog, LatencyHistogram};
-
-/// The threads together.
-const ALL: &str = "all";
-
-/// A histogram with the thread and the kind of latency that its tag names: `0`, `0/handler`.
-#[derive(Debug)]
-pub(super) struct Own {
-    thread: String,
-    context: Option<String>,
-    histogram: LatencyHistogram,
-}
-
-impl Own {
-    pub(super) fn labelled(&self) -> Labelled<'_> {
-        Labelled {
-            thread: &self.thread,
-            context: self.context.as_deref(),
-            histogram: &self.histogram,
-        }
-    }
-}
-
-/// Takes the tags of a log apart. One without a tag is numbered by its place.
-pub(super) fn of(log: HistogramLog) -> Vec<Own> {
-    let own = |(number, entry): (usize, punctual_stats::TaggedHistogram)| {
-        let tag = entry.tag.unwrap_or_else(|| number.to_string());
-        let (thread, context) = match tag.split_once('/') {
-            Some((thread, context)) => (thread.to_owned(), Some(context.to_owned())),
-            None => (tag, None),
-        };
-        Own {
-            thread,
-            context,
-            histogram: entry.histogram,
-        }
-    };
-    log.entries.into_iter().enumerate().map(own).collect()
-}
+use punctual_stats::{LatencyHistogram, ThreadHistogram};
 
 /// Adds the threads together, for each kind of latency that several have.
-pub(super) fn with_totals(mut histograms: Vec<Own>) -> Vec<Own> {
+pub(super) fn with_totals(mut histograms: Vec<ThreadHistogram>) -> Vec<ThreadHistogram> {
     let mut contexts: Vec<Option<String>> = Vec::new();
     for own in &histograms {
         if !contexts.contains(&own.context) {
@@ -54,13 +15,13 @@ pub(super) fn with_totals(mut histograms: Vec<Own>) -> Vec<Own> {
     }
     for context in contexts {
         let parts = || histograms.iter().filter(|own| own.context == context);
-        if parts().count() < 2 || parts().any(|own| own.thread == ALL) {
+        if parts().count() < 2 || parts().any(|own| own.thread.is_none()) {
             continue;
         }
         let mut all = LatencyHistogram::default();
         parts().for_each(|own| all.merge(&own.histogram));
-        histograms.push(Own {
-            thread: ALL.to_owned(),
+        histograms.push(ThreadHistogram {
+            thread: None,
             context,
             histogram: all,
         });
@@ -71,40 +32,40 @@ pub(super) fn with_totals(mut histograms: Vec<Own>) -> Vec<Own> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_stats::TaggedHistogram;
-    use std::time::Duration;
 
-    fn log(tags: &[&str]) -> HistogramLog {
-        let entries = tags.iter().map(|tag| {
+    type Label = (Option<u32>, Option<&'static str>);
+
+    fn labels(parts: &[Label]) -> Vec<(Option<u32>, Option<String>, u64)> {
+        let part = |(thread, context): &Label| {
             let mut histogram = LatencyHistogram::default();
             histogram.record(7);
-            TaggedHistogram {
-                tag: Some((*tag).to_owned()),
-                start: Duration::ZERO,
-                duration: Duration::ZERO,
+            ThreadHistogram {
+                thread: *thread,
+                context: context.map(ToOwned::to_owned),
                 histogram,
             }
-        });
-        HistogramLog {
-            start: None,
-            entries: entries.collect(),
-        }
-    }
-
-    fn labels(tags: &[&str]) -> Vec<(String, u64)> {
-        let label = |own: &Own| {
-            let context = own.context.as_deref().unwrap_or("-");
-            (format!("{}/{context}", own.thread), own.histogram.count())
         };
-        with_totals(of(log(tags))).iter().map(label).collect()
+        let all = with_totals(parts.iter().map(part).collect()).into_iter();
+        all.map(|own| (own.thread, own.context, own.histogram.count()))
+            .collect()
     }
 
     #[test]
     fn threads_are_added_up_by_the_kind_of_latency() {
-        let found = labels(&["0/irq", "0/thread", "1/irq", "1/thread", "all/irq"]);
+        let (irq, thread) = (Some("irq"), Some("thread"));
+        let found = labels(&[
+            (Some(0), irq),
+            (Some(0), thread),
+            (Some(1), irq),
+            (Some(1), thread),
+            (None, irq),
+        ]);
         assert_eq!(found.len(), 6);
-        assert_eq!(found[5], ("all/thread".to_owned(), 2));
-        assert_eq!(labels(&["0", "1"])[2], ("all/-".to_owned(), 2));
-        assert_eq!(labels(&["0"]).len(), 1);
+        assert_eq!(found[5], (None, Some("thread".to_owned()), 2));
+        assert_eq!(
+            labels(&[(Some(0), None), (Some(1), None)])[2],
+            (None, None, 2)
+        );
+        assert_eq!(labels(&[(Some(0), None)]).len(), 1);
     }
 }

@@ -82,10 +82,10 @@ fn of_samples(run: &StoredRun) -> Result<Counts, ExportFailure> {
 /// Takes the upper end of each bucket, so that nothing is understated: up to a thousandth too high.
 fn of_histograms(run: &StoredRun) -> Result<Counts, ExportFailure> {
     let mut counts = Counts::new();
-    let log = histograms(run)?;
-    for (series, entry) in run.record().series.iter().zip(&log.entries) {
+    let parts = histograms(run)?;
+    for (series, part) in run.record().series.iter().zip(&parts) {
         let thread = series.thread.unwrap_or_default();
-        for bucket in entry.histogram.buckets() {
+        for bucket in part.histogram.buckets() {
             let top = bucket.to_ns.min(series.max_ns.unwrap_or(u64::MAX));
             *counts.entry((thread, top / US)).or_default() += bucket.count;
         }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The CPUs that this process may measure on.
+
+use punctual_model::CpuSet;
+use punctual_sys::{SysRoot, sched};
+
+use crate::error::CliError;
+
+/// The CPUs that there are.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpus {
+    /// Online.
+    pub(crate) online: CpuSet,
+    /// Online and allowed to this process.
+    pub(crate) allowed: CpuSet,
+    /// Online, and this process's for the asking: also those that it did not inherit.
+    pub(crate) reachable: CpuSet,
+}
+
+impl Cpus {
+    /// The CPUs besides those of `busy`; all, where there is no other.
+    pub(crate) fn free_of(&self, busy: &CpuSet) -> CpuSet {
+        let free = self.allowed.without(busy);
+        if free.is_empty() {
+            self.allowed.clone()
+        } else {
+            free
+        }
+    }
+}
+
+/// Reads which CPUs there are.
+pub(crate) fn cpus(sys: &SysRoot) -> Result<Cpus, CliError> {
+    let allowed = sched::affinity()
+        .map_err(|err| CliError::failed_to("read the CPUs of this process").because(err))?;
+    // Without sysfs the affinity is all that is known, and what can be used.
+    let online: CpuSet = sys
+        .fact("/sys/devices/system/cpu/online")
+        .unwrap_or_else(|| allowed.clone());
+    // CPUs that were taken from this process by its parents, as isolated ones are, can be had.
+    let reachable = sched::reachable(&online).unwrap_or_else(|_| allowed.clone());
+    Ok(Cpus {
+        allowed: allowed.common(&online),
+        reachable,
+        online,
+    })
+}
+
+/// Returns the CPUs that `option` asked for, if they can be used.
+pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet, CliError> {
+    let offline = asked.without(&cpus.online);
+    let denied = asked.without(&cpus.reachable);
+    if asked.is_empty() {
+        Err(CliError::usage(format!("{option}: the list is empty")))
+    } else if !offline.is_empty() {
+        Err(
+            CliError::usage(format!("{option} {asked}: CPU {offline} is not online"))
+                .hint(format!("online CPUs: {}", cpus.online)),
+        )
+    } else if !denied.is_empty() {
+        Err(CliError::usage(format!(
+            "{option} {asked}: CPU {denied} is not allowed to this process"
+        ))
+        .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable)))
+    } else {
+        Ok(asked.clone())
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Cells that tune the machine.
+//!
+//! A run tunes by itself and puts everything back at its end. If it is killed, its keeper does that a
+//! moment later: until then, nothing is measured.
+
+use std::time::{Duration, Instant};
+
+use punctual_host::session::Left;
+use punctual_lab::file::{Experiment, Sets};
+use punctual_lab::plan::{Invocation, Plan, invocation};
+
+use crate::cli::{Cli, Command, WishArgs};
+use crate::error::CliError;
+use crate::tuning::{self, Place, is_alive};
+
+/// How long the keeper of a run that was killed may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Time between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What a profile or a knob of a cell is, without looking at the machine. Fails where there is no such
+/// profile, knob, or value of it.
+pub(super) fn check(cli: &Cli) -> Result<(), CliError> {
+    let Command::Measure { tuning, .. } = &cli.command else {
+        return Ok(());
+    };
+    if tuning.tune.is_none() && tuning.set.is_empty() && tuning.isolate.is_none() {
+        return Ok(());
+    }
+    tuning::profile(&WishArgs {
+        profile: tuning.tune.clone(),
+        isolate: tuning.isolate.clone(),
+        set: tuning.set.clone(),
+        ..WishArgs::default()
+    })
+    .map(drop)
+}
+
+/// Whether there is such a knob, and it takes such a value.
+pub(crate) fn known(setting: &str) -> Result<(), CliError> {
+    tuning::profile(&WishArgs {
+        set: vec![setting.to_owned()],
+        ..WishArgs::default()
+    })
+    .map(drop)
+}
+
+/// Fails where cells change the machine and that may not be done.
+pub(crate) fn require(experiment: &Experiment, plan: &Plan) -> Result<(), CliError> {
+    let factor = |sets: &Sets| matches!(sets, Sets::Knob(_) | Sets::Profile);
+    if !experiment.factors.iter().any(|f| factor(&f.sets)) {
+        return Ok(());
+    }
+    let tunes = |levels: &Vec<String>| invocation(experiment, levels, 0).is_some_and(|i| tunes(&i));
+    if plan.cells.iter().any(tunes) {
+        Place::here().require_privilege()?;
+    }
+    Ok(())
+}
+
+/// Whether a run tunes the machine.
+fn tunes(what: &Invocation) -> bool {
+    let option = |argument: &String| {
+        ["--tune=", "--set=", "--isolate="]
+            .iter()
+            .any(|option| argument.starts_with(option))
+    };
+    what.arguments.iter().any(option)
+}
+
+/// Waits until what an earlier run has left is taken back. Fails where it stays.
+pub(super) fn settle(stop: &dyn Fn() -> bool) -> Result<(), String> {
+    let Ok(tuner) = Place::here().tuner() else {
+        return Ok(());
+    };
+    let end = Instant::now() + PATIENCE;
+    loop {
+        // What cannot be read is told by the run, where it matters.
+        let Ok(Left::Changes(journal)) = tuner.left() else {
+            return Ok(());
+        };
+        let session = journal.session();
+        // Whoever applied a profile meant it, and each run says that it is there.
+        if session.purpose != "measure" {
+            return Ok(());
+        }
+        let kept = journal.keeper();
+        let awaited = kept.is_some_and(|k| is_alive(k.pid, Some(k.started_ticks)))
+            || is_alive(session.pid, None);
+        if !awaited || Instant::now() >= end || stop() {
+            return Err(tuning::said_of(&journal));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

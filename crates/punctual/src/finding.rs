@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What to do about runs that were named and cannot be had, and about what cannot be compared.
+
+use std::path::Path;
+
+use punctual_store::{Candidate, FindError, Store, StoredRun};
+use punctual_verdict::comparison::CompareError;
+use punctual_verdict::select::{PathFault, SelectError};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+
+/// Finds a run, or says which there are.
+pub(crate) fn find(store: &Store, selector: &str) -> Result<StoredRun, CliError> {
+    store
+        .find(selector)
+        .map_err(|err| not_found(store.home(), err))
+}
+
+fn not_found(store: &Path, err: FindError) -> CliError {
+    let hint = match &err {
+        FindError::NotFound { known, .. } => Some(
+            home::elsewhere(store)
+                .filter(|_| known.is_empty())
+                .unwrap_or_else(|| LISTS.to_owned()),
+        ),
+        FindError::Ambiguous { candidates, .. } => Some(which(candidates)),
+        FindError::Unreadable { .. } => Some(
+            "`punctual runs rm` removes a run that cannot be read; its files are left alone until then"
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    // As of an experiment or a study that is not there, the command line is wrong.
+    let exit = match &err {
+        FindError::NotFound { .. } | FindError::Ambiguous { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    let error = CliError::failed_to(format!("find a run in store {}", store.display()))
+        .because(err)
+        .exiting(exit);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+const LISTS: &str = "`punctual runs list` lists the runs of the store";
+
+/// Asks which of several runs is meant, and names the newest.
+fn which(candidates: &[Candidate]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = candidates.iter().take(NAMED).map(named).collect();
+    match candidates.len().saturating_sub(NAMED) {
+        0 => format!("say which: {}", named.join(", ")),
+        more => format!("say which: {}, or one of {more} more", named.join(", ")),
+    }
+}
+
+fn named(run: &Candidate) -> String {
+    let id = run.id.to_string();
+    // What the run says of itself may be somebody else's words.
+    let plain = |text: &str| text.replace(char::is_control, "\u{fffd}");
+    let minute = run.started.as_deref().and_then(|at| at.get(..16));
+    let minute = minute.map(|at| plain(&at.replace('T', " ")));
+    let about: Vec<String> = [run.name.as_deref().map(plain), minute]
+        .into_iter()
+        .flatten()
+        .collect();
+    match about.is_empty() {
+        true => id,
+        false => format!("{id} ({})", about.join(", ")),
+    }
+}
+
+impl From<SelectError> for CliError {
+    fn from(err: SelectError) -> Self {
+        use SelectError as E;
+        let what = err.to_string();
+        match err {
+            E::Few => Self::usage(what).hint(format!(
+                "for example `punctual compare before-* after-*`; {LISTS}"
+            )),
+            E::Itself { .. } => Self::usage(what).hint(
+                "name two groups of different runs; `punctual runs list` lists those of the store",
+            ),
+            E::SameName { name, selector } => Self::usage(what).hint(format!(
+                "give one of them a name of its own: --group NAME=RUNS{}",
+                match selector {
+                    Some(value) if value != name => format!("; {}", is_a_tag(&name, &value)),
+                    _ => String::new(),
+                }
+            )),
+            E::Times { .. } => {
+                Self::usage(what).hint("compare runs in virtual time with one another")
+            }
+            E::InGroup {
+                group,
+                selector,
+                source,
+            } => Self::from(*source).hint(is_a_tag(&group, &selector)),
+            E::NoRuns { .. } => Self::failed_to(what).exiting(Exit::Usage).hint(LISTS),
+            E::Find { home, source } => not_found(&home, source),
+            E::Index { source, .. } => Self::failed_to(what).because(source),
+            E::Unreadable { source, .. }
+            | E::Histograms { source, .. }
+            | E::Samples { source, .. } => Self::failed_to(what).because(source),
+            E::Path { source, .. } => {
+                let hint = match &source {
+                    PathFault::NoRun => {
+                        Some("name the directory of a run, or of several, or the JSON of a run")
+                    }
+                    PathFault::Json(_) => Some(
+                        "a file is the JSON of a run, as `measure --json` prints it; what other tools wrote is \
+                         first imported with `punctual runs import`",
+                    ),
+                    _ => None,
+                };
+                let error = Self::failed_to(what).because(source);
+                match hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                }
+            }
+            // The rest is a command line that is not written as one.
+            _ => Self::usage(what),
+        }
+    }
+}
+
+fn is_a_tag(name: &str, value: &str) -> String {
+    format!("if `{name}` is a tag of the runs: --group tag={name}={value}")
+}
+
+impl From<CompareError> for CliError {
+    fn from(err: CompareError) -> Self {
+        let hint = match &err {
+            CompareError::NoFigure { .. } => {
+                "`punctual runs show RUN` shows the figures that a run has"
+            }
+            CompareError::Meaning { .. } => "compare runs of one instrument with one another",
+            CompareError::Unit { .. } => "name another figure, or runs that state it in one unit",
+            CompareError::Twice { .. } => "`punctual runs rm RUN` removes one of them",
+            _ => return Self::failed_to("compare").because(err),
+        };
+        let wrong = !matches!(err, CompareError::NoFigure { .. });
+        let error = Self::failed_to("compare").because(err).hint(hint);
+        match wrong {
+            true => error.exiting(Exit::Usage),
+            false => error,
+        }
+    }
+}

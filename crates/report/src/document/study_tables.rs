@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The tables of a study, published ones and those of its answers, as the text and the page have them.
+
+use punctual_model::{
+    ComparisonScale, ComparisonVerdict, PublishedTable, RealTimeClass, StudyAnswer, StudyDirection,
+    StudyRow,
+};
+use punctual_verdict::claims::at_most;
+
+use crate::document::{Column, Table};
+use crate::text::{
+    Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
+    obstacle, p_value, range, tiny,
+};
+
+/// What the marks in a table of a comparison mean.
+const MARKS: &str = "(+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference";
+
+/// A published table, as printed.
+pub(crate) fn published(published: &PublishedTable) -> Table {
+    let columns = published.columns.iter().enumerate();
+    Table {
+        caption: published.title.clone(),
+        columns: columns
+            .map(|(at, name)| Column {
+                name: name.clone(),
+                figures: at > 0,
+            })
+            .collect(),
+        rows: published.rows.clone(),
+        notes: Vec::new(),
+    }
+}
+
+/// The figures of an answer, a table each; one table of classes where those were asked for.
+pub(crate) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
+    if answer.rows.iter().any(|row| row.class.is_some()) {
+        return vec![classes(&answer.rows)];
+    }
+    let compared = answer.rows.iter().any(|row| row.verdict.is_some());
+    let mut figures: Vec<&str> = Vec::new();
+    for row in &answer.rows {
+        if !figures.contains(&row.figure.as_str()) {
+            figures.push(&row.figure);
+        }
+    }
+    let table = |figure: &str| {
+        let rows = answer.rows.iter().filter(|row| row.figure == figure);
+        let rows: Vec<&StudyRow> = rows.collect();
+        match compared {
+            true => comparison(&rows),
+            false => estimates(&rows),
+        }
+    };
+    let mut tables: Vec<Table> = figures.into_iter().filter_map(table).collect();
+    if answer.rows.iter().any(|row| row.more_runs.is_some())
+        && let Some(last) = tables.last_mut()
+    {
+        last.notes.push(MARKS.to_owned());
+    }
+    tables
+}
+
+/// What the names of all cells begin with, and is in the heading of their column instead.
+pub(crate) fn factor<'a>(rows: &[&'a StudyRow]) -> Option<&'a str> {
+    let (factor, _) = rows.first()?.cell.split_once('=')?;
+    Some(factor)
+}
+
+/// The level of a cell of one factor.
+pub(crate) fn level<'a>(row: &'a StudyRow, factor: Option<&str>) -> &'a str {
+    let level = factor.and_then(|factor| row.cell.strip_prefix(factor)?.strip_prefix('='));
+    level.unwrap_or(&row.cell)
+}
+
+fn measured(missing: &mut Missing, row: &StudyRow) -> [String; 3] {
+    let (_, scale) = unit(&row.unit);
+    [
+        row.runs.to_string(),
+        missing.or(row.estimate.map(|x| digits(x / scale)), NO_VALUE),
+        missing.or(row.interval.map(|ends| range(&ends, scale)), NO_INTERVAL),
+    ]
+}
+
+fn comparison(rows: &[&StudyRow]) -> Option<Table> {
+    let first = rows.first()?;
+    let mut missing = Missing::default();
+    let (shown, scale) = unit(&first.unit);
+    let published = rows.iter().any(|row| row.published.is_some());
+    let ratios = rows.iter().any(|row| row.published_ratio.is_some());
+    let several = rows.iter().any(|row| row.runs != first.runs);
+    let directed = rows.iter().any(|row| {
+        row.direction
+            .is_some_and(|direction| direction != StudyDirection::NoClaim)
+    });
+    let factor = factor(rows);
+    let lines = rows
+        .iter()
+        .map(|row| {
+            let mut line = vec![level(row, factor).to_owned()];
+            let [runs, estimate, interval] = measured(&mut missing, row);
+            line.extend(several.then_some(runs));
+            line.extend([estimate, interval]);
+            line.extend(effect_of(&mut missing, row, scale, directed));
+            if published {
+                line.push(row.published.map(plain).unwrap_or_default());
+            }
+            if ratios {
+                line.push(row.published_ratio.map(digits).unwrap_or_default());
+            }
+            line
+        })
+        .collect();
+    let first_column = format!("<{}", factor.unwrap_or("Cell"));
+    let mut columns = vec![first_column.as_str()];
+    columns.extend(several.then_some("Runs"));
+    columns.extend(["Here", "<interval", "Ratio", "<interval", "p", "<Verdict"]);
+    columns.extend(published.then_some("Published"));
+    columns.extend(ratios.then_some("ratio"));
+    let in_unit = match shown {
+        "" => String::new(),
+        shown => format!(" in {shown}"),
+    };
+    let runs = match several {
+        true => String::new(),
+        false => format!(", {} runs a cell", first.runs),
+    };
+    let of_work = rows.iter().find_map(|row| row.published_unit.clone());
+    let of_work = of_work.map(|unit| format!("; published in {unit}"));
+    let title = format!(
+        "{}{in_unit}{runs}, with 95 % intervals{}",
+        first.figure,
+        of_work.unwrap_or_default()
+    );
+    Some(filled(&title, &columns, lines, &missing))
+}
+
+/// The effect of a row with its interval, p-value and verdict.
+fn effect_of(missing: &mut Missing, row: &StudyRow, scale: f64, directed: bool) -> [String; 4] {
+    if row.verdict.is_none() {
+        return ["(base)", "", "", ""].map(ToOwned::to_owned);
+    }
+    let linear = row.scale == Some(ComparisonScale::Linear);
+    let shown = match linear {
+        true => row.difference.map(|effect| difference(&effect, scale)),
+        false => row.ratio.map(|effect| {
+            let ends = effect.interval.map(|ends| range(&ends, 1.0));
+            (digits(effect.estimate), ends)
+        }),
+    };
+    let (estimate, ends) = shown.unzip();
+    [
+        missing.or(estimate, NO_RATIO),
+        missing.or(ends.flatten(), NO_INTERVAL),
+        missing.or(row.p.map(p_value), NO_TEST),
+        verdict(row, directed),
+    ]
+}
+
+/// A published number as it was printed.
+fn plain(x: f64) -> String {
+    x.to_string()
+}
+
+fn verdict(row: &StudyRow, directed: bool) -> String {
+    if let Some(withheld) = &row.withheld {
+        return format!("no verdict: {}", obstacle(withheld.reason));
+    }
+    let verdict = match row.verdict {
+        Some(ComparisonVerdict::Better) => "better".to_owned(),
+        Some(ComparisonVerdict::Worse) => "worse".to_owned(),
+        Some(ComparisonVerdict::Different) => "different".to_owned(),
+        Some(ComparisonVerdict::Equivalent) => "the same".to_owned(),
+        Some(ComparisonVerdict::NotWorse) => "not worse".to_owned(),
+        Some(ComparisonVerdict::NotDistinguishable) => "not distinguishable".to_owned(),
+        Some(ComparisonVerdict::TooFewRuns) => match row.more_runs {
+            Some(more) => format!("too few runs (+{more})"),
+            None => "too few runs".to_owned(),
+        },
+        None => String::new(),
+    };
+    let direction = match row.direction {
+        Some(StudyDirection::Same) => ", as published",
+        Some(StudyDirection::Other) => ", not as published",
+        _ => "",
+    };
+    match directed {
+        true => verdict + direction,
+        false => verdict,
+    }
+}
+
+fn estimates(rows: &[&StudyRow]) -> Option<Table> {
+    let first = rows.first()?;
+    let mut missing = Missing::default();
+    let line = |row: &&StudyRow| {
+        let mut line = vec![row.cell.clone()];
+        line.extend(measured(&mut missing, row));
+        line
+    };
+    let lines = rows.iter().map(line).collect();
+    let columns = ["<Cell", "Runs", "Value", "<95 % interval"];
+    let (shown, _) = unit(&first.unit);
+    let title = format!("{} {shown}", first.figure);
+    Some(filled(title.trim_end(), &columns, lines, &missing))
+}
+
+fn classes(rows: &[StudyRow]) -> Table {
+    let mut missing = Missing::default();
+    let line = |row: &StudyRow| {
+        let class = match row.class {
+            Some(RealTimeClass::HundredPercent) => "100 %",
+            Some(RealTimeClass::NinetyFivePercent) => "95 %",
+            Some(RealTimeClass::Soft) => "soft",
+            None => "-",
+        };
+        vec![
+            row.cell.clone(),
+            row.figure.trim_start_matches("missed:").to_owned(),
+            row.runs.to_string(),
+            // None missed is no share, and a small one is not none.
+            missing.or(
+                row.estimate
+                    .map(|x| if x > 0.0 { tiny(x) } else { "none".to_owned() }),
+                NO_VALUE,
+            ),
+            missing.or(row.at_most.map(at_most), NO_VALUE),
+            class.to_owned(),
+        ]
+    };
+    let lines = rows.iter().map(line).collect();
+    let columns = [
+        "<Cell",
+        "Deadline",
+        "Runs",
+        "Missed",
+        "At most, worst run",
+        "<Class",
+    ];
+    filled("Real-time classes", &columns, lines, &missing)
+}
+
+fn filled(caption: &str, columns: &[&str], rows: Vec<Vec<String>>, missing: &Missing) -> Table {
+    Table {
+        rows,
+        notes: missing.reasons().into_iter().collect(),
+        ..Table::new(caption, columns)
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a run saw of a limit, for whoever judges it: requirements, the table of deadlines, studies.
+//!
+//! The time that was measured counts, in bursts, and not the samples ([`Seen::evidence`]).
+
+use punctual_model::{Misses, Nanos, RunRecord, Series};
+use punctual_stats::float;
+use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
+
+use crate::assessment::CONFIDENCE;
+use crate::claims::at_most;
+use crate::number::{percent, share, span};
+
+/// Time between the samples of an imported run that does not say it: the default of cyclictest, of
+/// jitterdebugger and of rtla's timerlat.
+const UNSAID: Nanos = Nanos::from_millis(1);
+
+/// What a run saw of a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenOf {
+    /// The counts, and the time in which they were taken.
+    pub seen: Seen,
+    /// What had to be assumed, where the run does not say all of it.
+    pub assumed: Option<String>,
+}
+
+/// Returns what `run` saw of a limit that it counted as `deadline`, or else not: `above` of `samples`
+/// were later.
+pub fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples: u64) -> SeenOf {
+    let threads = || run.series.iter().filter(|series| series.thread.is_some());
+    let longest = threads().map(wakeups).max().unwrap_or(samples);
+    let of_one_thread = longest.min(samples);
+    let by_interval = threads()
+        .filter_map(|series| Some(float(wakeups(series)) * float(series.interval_ns?.get())))
+        .reduce(f64::max);
+    let lasted = run.duration_ns.filter(|lasted| *lasted > Nanos::ZERO);
+    let lasted = lasted.map(|lasted| float(lasted.get()));
+    let known = match (by_interval, lasted) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let time_ns = known.unwrap_or_else(|| float(of_one_thread) * float(UNSAID.get()));
+    let assumed = known.is_none().then(|| {
+        "its samples were taken 1 ms apart, the default of cyclictest and rtla: the file does not say it"
+            .to_owned()
+    });
+    let worth = of_misses(run, deadline.filter(|_| above > 0)).chain(of_tail(&run.total));
+    SeenOf {
+        seen: Seen {
+            samples,
+            above,
+            of_one_thread,
+            time_ns,
+            dependence_ns: worth.reduce(f64::min).map_or(0.0, |least| time_ns / least),
+        },
+        assumed,
+    }
+}
+
+/// The wake-ups that a thread was asked for.
+pub fn wakeups(series: &Series) -> u64 {
+    series.count.saturating_add(series.overruns.unwrap_or(0))
+}
+
+/// How many independent wake-ups the misses of each thread are worth.
+fn of_misses(run: &RunRecord, deadline: Option<Nanos>) -> impl Iterator<Item = f64> {
+    let all = run.series.iter().chain([&run.total]);
+    let misses = all.flat_map(|series| &series.misses);
+    misses
+        .filter(move |misses| Some(misses.deadline_ns) == deadline && misses.all() > 0)
+        .filter_map(|misses| misses.effective)
+        .filter(|effective| *effective > 0.0)
+}
+
+/// How many independent samples say as much of the tail; in runs of older programs, of the mean.
+fn of_tail(total: &Series) -> Option<f64> {
+    let known = total.tail_effective_samples.or(total.effective_samples);
+    known.filter(|effective| *effective > 0.0)
+}
+
+/// The assumption on bursts that a table of a run rests on: that of its requirements.
+fn assumed(run: &RunRecord) -> Nanos {
+    let asked = run.requirements.iter().find_map(|asked| asked.burst_ns);
+    asked.unwrap_or(Nanos::new(DEFAULT_BURST_NS))
+}
+
+/// Writes the share of the wake-ups of a thread, or of all, that missed a deadline. None missed is no
+/// share: then it is the upper bound.
+pub fn missed(run: &RunRecord, series: &Series, misses: &Misses) -> Option<String> {
+    let all = wakeups(series);
+    if misses.all() > 0 || all == 0 {
+        return share(misses.all(), all);
+    }
+    let evidence = seen(run, None, 0, all).seen.evidence(assumed(run).get());
+    Some(format!(
+        "<= {}",
+        at_most(evidence.share_at_most(CONFIDENCE))
+    ))
+}
+
+/// Says what such a bound is, below a table that has one.
+pub fn note(run: &RunRecord) -> String {
+    format!(
+        "<=: upper bound where none was later, with {} confidence, if no burst of misses lasts longer than {}",
+        percent(CONFIDENCE),
+        span(assumed(run))
+    )
+}

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From groups of runs to verdicts.
+//!
+//! The statistics are those of [`punctual_stats::runs`]: each run is one value of each figure.
+//! What they assume and cannot know is said in remarks: drift, order, outlier runs, what differs
+//! between the groups.
+
+pub mod answer;
+pub mod experiment;
+mod grounds;
+mod inside;
+mod meaning;
+mod metric;
+pub mod published;
+pub(crate) mod remarks;
+
+use std::collections::BTreeMap;
+
+use punctual_model::{
+    Better, COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison,
+    ComparisonMethod, ComparisonScale, ComparisonVerdict, Distribution, Effect, GroupFigure,
+    GroupRequirement, Interval, RefusedRun, RunRecord,
+};
+use punctual_stats::LatencyHistogram;
+use punctual_stats::requirement::Requirement;
+use punctual_stats::runs::bootstrap::SampleBlocks;
+use punctual_stats::runs::{
+    self, Direction, IntervalMethod, Margin, Options, Outcome, Question, QuestionError, Scale,
+    Side, TestKind, compare_all, outliers,
+};
+
+use crate::requirement::require;
+use inside::Redrawn;
+pub use metric::{Metric, ParseMetricError, default_metrics};
+
+pub(crate) use metric::{above, expand as expanded};
+
+/// One run to compare.
+#[derive(Clone, Debug)]
+pub struct RunInput {
+    /// Its record.
+    pub record: RunRecord,
+    /// All its samples, where a figure or a requirement needs them.
+    pub histogram: Option<LatencyHistogram>,
+    /// Its samples in the blocks in which they were measured, where an interval is to be drawn from
+    /// them.
+    pub blocks: Option<SampleBlocks>,
+    /// Its start in seconds, from any origin.
+    pub started_s: Option<f64>,
+}
+
+/// One group of runs.
+#[derive(Clone, Debug)]
+pub struct GroupInput {
+    /// Its name.
+    pub name: String,
+    /// Its runs.
+    pub runs: Vec<RunInput>,
+    /// Runs that were left out.
+    pub refused: Vec<RefusedRun>,
+}
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The figures; the usual ones where there are none.
+    pub metrics: Vec<Metric>,
+    /// Level, effect, margin, seed.
+    pub options: Options,
+    /// Requirements on each group.
+    pub requirements: Vec<Requirement>,
+    /// Whether runs are compared inside the blocks that their tags name.
+    pub in_blocks: bool,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            metrics: Vec::new(),
+            options: Options::default(),
+            requirements: Vec::new(),
+            in_blocks: true,
+        }
+    }
+}
+
+/// The reason that there is nothing to compare.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// Fewer than two groups.
+    #[error("compare runs: there are fewer than two groups")]
+    Groups,
+    /// No run has any of the figures.
+    #[error("compare runs: no run has a figure to compare by{}", named(asked))]
+    NoFigure {
+        /// The figures asked for.
+        asked: Vec<String>,
+    },
+    /// Runs of instruments that measure different things.
+    #[error(
+        "compare runs: run {first} is of {first_is}, run {other} of {other_is}: their figures mean \
+         different things"
+    )]
+    Meaning {
+        /// A run.
+        first: String,
+        /// Its instrument.
+        first_is: String,
+        /// A run that measured something else.
+        other: String,
+        /// Its instrument.
+        other_is: String,
+    },
+    /// A figure is stated in several units.
+    #[error("compare runs by {figure}: it is stated in {units}")]
+    Unit {
+        /// The figure.
+        figure: String,
+        /// The units.
+        units: String,
+    },
+    /// Two groups have the samples of one run.
+    #[error(
+        "compare runs: run {run} of `{group}` has the samples of run {other} of `{other_group}`: it \
+         was imported twice"
+    )]
+    Twice {
+        /// A run.
+        run: String,
+        /// Its group.
+        group: String,
+        /// The run with the same samples.
+        other: String,
+        /// The group of that.
+        other_group: String,
+    },
+    /// A figure is not a number.
+    #[error("compare runs by {figure}")]
+    Value {
+        /// The figure.
+        figure: String,
+        /// Which value.
+        source: QuestionError,
+    },
+}
+
+fn named(asked: &[String]) -> String {
+    match asked.is_empty() {
+        true => String::new(),
+        false => format!(": {}", asked.join(", ")),
+    }
+}
+
+/// The values of each figure of each run.
+struct Table {
+    metrics: Vec<Metric>,
+    /// By group, run, figure.
+    values: Vec<Vec<Vec<Option<f64>>>>,
+}
+
+impl Table {
+    fn of(metrics: Vec<Metric>, groups: &[GroupInput]) -> Self {
+        let of_run = |run: &RunInput| {
+            let value = |metric: &Metric| metric.value(&run.record, run.histogram.as_ref());
+            metrics.iter().map(value).collect()
+        };
+        let values = groups
+            .iter()
+            .map(|group| group.runs.iter().map(of_run).collect())
+            .collect();
+        Self { metrics, values }
+    }
+
+    /// The values of one figure, one a run of the group.
+    fn column(&self, group: usize, figure: usize) -> Vec<Option<f64>> {
+        let runs = self.values.get(group).into_iter().flatten();
+        runs.map(|run| run.get(figure).copied().flatten()).collect()
+    }
+}
+
+/// The block of each run of each group, where every run has one.
+type Blocks = Vec<Vec<u64>>;
+
+/// A column without its gaps, and the blocks of what is left.
+struct Column {
+    values: Vec<f64>,
+    blocks: Vec<u64>,
+}
+
+/// Compares every group with the first by every figure.
+///
+/// # Errors
+///
+/// [`CompareError`] for fewer than two groups, or where no run has any of the figures.
+pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison, CompareError> {
+    if groups.len() < 2 {
+        return Err(CompareError::Groups);
+    }
+    for group in &mut groups {
+        group.runs.sort_by(|a, b| {
+            (&a.record.started, &a.record.id).cmp(&(&b.record.started, &b.record.id))
+        });
+    }
+    meaning::one_meaning(&groups)?;
+    meaning::once(&mut groups)?;
+    let records = || {
+        groups
+            .iter()
+            .flat_map(|group| &group.runs)
+            .map(|run| &run.record)
+    };
+    let metrics = match asked.metrics.is_empty() {
+        true => default_metrics(records()),
+        false => asked.metrics.clone(),
+    };
+    let table = Table::of(metric::expand(&metrics, records()), &groups);
+    if table.values.iter().flatten().flatten().all(Option::is_none) {
+        return Err(CompareError::NoFigure {
+            asked: asked.metrics.iter().map(ToString::to_string).collect(),
+        });
+    }
+    meaning::one_unit(&groups, &table)?;
+    // Nothing drifts in virtual time: all arrangements of the runs are as probable, and a block is no pair.
+    let in_blocks = asked.in_blocks && !groups.iter().any(is_virtual);
+    let blocks = in_blocks.then(|| blocks(&groups)).flatten();
+    let results = results(&groups, &table, blocks.as_ref(), &asked.options)?;
+    let requirements = asked.requirements.iter().flat_map(|requirement| {
+        groups.iter().map(|group| GroupRequirement {
+            group: group.name.clone(),
+            result: require(
+                requirement,
+                group
+                    .runs
+                    .iter()
+                    .map(|run| (&run.record, run.histogram.as_ref())),
+            ),
+        })
+    });
+    let requirements = requirements.collect();
+    let tests = results.iter().filter(|result| result.p.is_some()).count();
+    let method = method("permutation", &asked.options, tests as u64);
+    let remarks = remarks::remarks(&remarks::Compared {
+        groups: &groups,
+        table: &table,
+        results: &results,
+        method: &method,
+        in_blocks,
+        blocks: blocks.as_ref(),
+    });
+    let compared = groups
+        .into_iter()
+        .enumerate()
+        .map(|(at, group)| group_of(at, group, &table, blocks.as_ref()))
+        .collect();
+    Ok(answer::answered(Comparison {
+        format: COMPARISON_FORMAT.to_owned(),
+        method,
+        groups: compared,
+        results,
+        answers: Vec::new(),
+        remarks,
+        requirements,
+    }))
+}
+
+/// Whether a group has runs in virtual time.
+pub(crate) fn is_virtual(group: &GroupInput) -> bool {
+    group.runs.iter().any(|run| run.record.is_virtual())
+}
+
+/// Says which blocks the tags of the runs name: `block`, of one `experiment` or several. `None`
+/// unless every run has one.
+fn blocks(groups: &[GroupInput]) -> Option<Blocks> {
+    let name = |run: &RunInput| -> Option<(Option<String>, String)> {
+        let tags = &run.record.tags;
+        Some((tags.get("experiment").cloned(), tags.get("block")?.clone()))
+    };
+    let mut numbers: BTreeMap<(Option<String>, String), u64> = BTreeMap::new();
+    for run in groups.iter().flat_map(|group| &group.runs) {
+        let next = numbers.len() as u64;
+        numbers.entry(name(run)?).or_insert(next);
+    }
+    let number = |run: &RunInput| numbers.get(&name(run)?).copied();
+    groups
+        .iter()
+        .map(|group| group.runs.iter().map(number).collect())
+        .collect()
+}
+
+fn column(table: &Table, blocks: Option<&Blocks>, group: usize, figure: usize) -> Column {
+    let of_group = blocks.and_then(|blocks| blocks.get(group));
+    let (values, blocks) = table
+        .column(group, figure)
+        .into_iter()
+        .enumerate()
+        .filter_map(|(run, value)| {
+            let block = of_group.and_then(|blocks| blocks.get(run)).copied();
+            Some((value?, block.unwrap_or(0)))
+        })
+        .unzip();
+    Column { values, blocks }
+}
+
+fn results(
+    groups: &[GroupInput],
+    table: &Table,
+    blocks: Option<&Blocks>,
+    options: &Options,
+) -> Result<Vec<ComparedFigure>, CompareError> {
+    let pairs: Vec<(usize, usize)> = (0..table.metrics.len())
+        .flat_map(|figure| (1..groups.len()).map(move |group| (figure, group)))
+        .collect();
+    let columns: Vec<(Column, Column)> = pairs
+        .iter()
+        .map(|(figure, group)| {
+            (
+                column(table, blocks, 0, *figure),
+                column(table, blocks, *group, *figure),
+            )
+        })
+        .collect();
+    let facts: Vec<(String, Better)> = table
+        .metrics
+        .iter()
+        .map(|metric| unit_and_better(metric, groups))
+        .collect();
+    let redrawn: Vec<Option<Redrawn>> = pairs
+        .iter()
+        .map(|(figure, group)| {
+            let hierarchical = options.interval == IntervalMethod::Hierarchical;
+            let sides = [&groups[0], &groups[*group]];
+            let drawn = || Redrawn::of(&table.metrics[*figure], sides, options.seed);
+            hierarchical.then(drawn).flatten()
+        })
+        .collect();
+    let questions: Vec<Question<'_>> = pairs
+        .iter()
+        .zip(columns.iter().zip(&redrawn))
+        .map(|((figure, _), ((a, b), redrawn))| {
+            let mut question = Question::new(&a.values, &b.values, direction(facts[*figure].1));
+            if let Some(redrawn) = redrawn {
+                question = question.with_redrawn(&redrawn.baseline, &redrawn.candidate);
+            }
+            match blocks {
+                Some(_) => question.in_blocks(&a.blocks, &b.blocks),
+                None => question,
+            }
+        })
+        .collect();
+    let outcomes = compare_all(&questions, options).map_err(|source| CompareError::Value {
+        figure: table
+            .metrics
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        source,
+    })?;
+    Ok(pairs
+        .iter()
+        .zip(outcomes.into_iter().zip(&redrawn))
+        .map(|((figure, group), (outcome, redrawn))| {
+            let metric = &table.metrics[*figure];
+            let (unit, better) = &facts[*figure];
+            // As many looks for outliers as figures and groups. Clean figures have shorter tails than
+            // the cut-off allows for: less than 5 % of comparisons have one (docs/methods/calibration.md).
+            let looks = table.metrics.len() * groups.len();
+            let level = 0.2 / looks as f64;
+            let side = |at: usize, side: &Side| {
+                figure_of(&groups[at], table.column(at, *figure), side, level)
+            };
+            let drawn_from = redrawn.as_ref().map(|redrawn| redrawn.level);
+            let nested = outcome.interval_method == Some(IntervalMethod::Hierarchical);
+            let inside = inside::part(metric, [&groups[0], &groups[*group]], &outcome);
+            let mut result = ComparedFigure {
+                baseline: side(0, &outcome.baseline),
+                candidate: side(*group, &outcome.candidate),
+                interval_level: drawn_from.filter(|_| nested),
+                ..compared(metric.to_string(), unit.clone(), *better, &outcome, inside)
+            };
+            let sides = [&groups[0], &groups[*group]];
+            grounds::judge(metric, sides, options, &outcome, &mut result);
+            result
+        })
+        .collect())
+}
+
+/// The unit and the good direction of a figure; of a result as the runs say.
+fn unit_and_better(metric: &Metric, groups: &[GroupInput]) -> (String, Better) {
+    if let Some(unit) = metric.unit() {
+        return (unit.to_owned(), Better::Lower);
+    }
+    let Metric::Figure { name, .. } = metric else {
+        return ("1".to_owned(), Better::Neither);
+    };
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    let mut figures = runs.flat_map(|run| &run.record.figures);
+    figures.find(|figure| figure.name == *name).map_or_else(
+        || ("1".to_owned(), Better::Neither),
+        |figure| (figure.unit.clone(), figure.better),
+    )
+}
+
+fn direction(better: Better) -> Direction {
+    match better {
+        Better::Lower => Direction::LowerIsBetter,
+        Better::Higher => Direction::HigherIsBetter,
+        Better::Neither => Direction::Neither,
+    }
+}
+
+fn figure_of(group: &GroupInput, column: Vec<Option<f64>>, side: &Side, level: f64) -> GroupFigure {
+    let runs = group.runs.iter().zip(&column);
+    let known: Vec<(&RunInput, f64)> = runs
+        .filter_map(|(run, value)| Some((run, (*value)?)))
+        .collect();
+    let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+    GroupFigure {
+        group: group.name.clone(),
+        runs: side.runs as u64,
+        without: (column.len() - side.runs) as u64,
+        estimate: side.estimate,
+        interval: side.interval.map(interval),
+        deviation: side.deviation,
+        outliers: outliers(&values, level)
+            .into_iter()
+            .filter_map(|at| known.get(at))
+            .map(|(run, _)| run.record.id.clone())
+            .collect(),
+    }
+}
+
+fn interval(interval: punctual_stats::Interval) -> Interval {
+    Interval {
+        low: interval.low,
+        high: interval.high,
+        confidence: interval.confidence,
+    }
+}
+
+fn effect(effect: runs::Effect) -> Effect {
+    Effect {
+        estimate: effect.estimate,
+        interval: effect.interval.map(interval),
+    }
+}
+
+fn compared(
+    figure: String,
+    unit: String,
+    better: Better,
+    outcome: &Outcome,
+    variance_inside: Option<f64>,
+) -> ComparedFigure {
+    let (verdict, more_runs) = verdict(outcome.verdict);
+    let empty = || GroupFigure {
+        group: String::new(),
+        runs: 0,
+        without: 0,
+        estimate: None,
+        interval: None,
+        deviation: None,
+        outliers: Vec::new(),
+    };
+    let test = outcome.test;
+    ComparedFigure {
+        figure,
+        unit,
+        better,
+        verdict,
+        withheld: None,
+        more_runs,
+        baseline: empty(),
+        candidate: empty(),
+        scale: match outcome.scale {
+            Scale::Log => ComparisonScale::Log,
+            Scale::Linear => ComparisonScale::Linear,
+        },
+        ratio: outcome.ratio.map(effect),
+        difference: outcome.difference.map(effect),
+        interval_method: outcome
+            .interval_method
+            .map(|method| method_name(method).to_owned()),
+        interval_level: None,
+        pairs: outcome.pairs.map(|pairs| pairs as u64),
+        unpaired: outcome.unpaired as u64,
+        p: test.map(|test| test.p),
+        adjusted_p: test.map(|test| test.adjusted_p),
+        smallest_p: test.map(|test| test.smallest_p),
+        arrangements: test.map(|test| match test.kind {
+            TestKind::Exact { arrangements } => arrangements,
+            TestKind::MonteCarlo { drawn } => drawn,
+        }),
+        exact: test.map(|test| matches!(test.kind, TestKind::Exact { .. })),
+        equivalence_p: outcome.margin.and_then(|margin| margin.adjusted_p),
+        smallest_detectable: outcome.smallest_detectable,
+        variance_inside,
+    }
+}
+
+fn verdict(verdict: runs::Verdict) -> (ComparisonVerdict, Option<u64>) {
+    match verdict {
+        runs::Verdict::Better => (ComparisonVerdict::Better, None),
+        runs::Verdict::Worse => (ComparisonVerdict::Worse, None),
+        runs::Verdict::Different => (ComparisonVerdict::Different, None),
+        runs::Verdict::Equivalent => (ComparisonVerdict::Equivalent, None),
+        runs::Verdict::NotWorse => (ComparisonVerdict::NotWorse, None),
+        runs::Verdict::NotDistinguishable => (ComparisonVerdict::NotDistinguishable, None),
+        runs::Verdict::TooFewRuns { more } => (ComparisonVerdict::TooFewRuns, more),
+    }
+}
+
+fn method_name(method: IntervalMethod) -> &'static str {
+    match method {
+        IntervalMethod::Permutation => "permutation",
+        IntervalMethod::Studentised => "studentised",
+        IntervalMethod::Bca => "bca",
+        IntervalMethod::Hierarchical => "hierarchical",
+        IntervalMethod::Welch => "welch",
+    }
+}
+
+fn method(test: &str, options: &Options, tests: u64) -> ComparisonMethod {
+    ComparisonMethod {
+        test: test.to_owned(),
+        alpha: options.alpha,
+        tests,
+        confidence: options.confidence,
+        effect: options.effect,
+        difference: options.difference,
+        power: options.power,
+        equivalence: match options.margin {
+            Some(Margin::Same(share)) => Some(share),
+            _ => None,
+        },
+        not_worse: match options.margin {
+            Some(Margin::NotWorse(share)) => Some(share),
+            _ => None,
+        },
+        interval: method_name(options.interval).to_owned(),
+        draws: options.draws as u64,
+        seed: options.seed,
+    }
+}
+
+fn group_of(at: usize, group: GroupInput, table: &Table, blocks: Option<&Blocks>) -> ComparedGroup {
+    let distribution = match group.runs.as_slice() {
+        [run] if run.record.total.count > 0 => {
+            let total = &run.record.total;
+            Some(Distribution {
+                samples: total.count,
+                min_ns: total.min_ns,
+                max_ns: total.max_ns,
+                quantiles_ns: total.quantiles_ns.clone(),
+                quantile_intervals_ns: total.quantile_intervals_ns.clone(),
+            })
+        }
+        _ => None,
+    };
+    let runs = group
+        .runs
+        .into_iter()
+        .enumerate()
+        .map(|(index, run)| {
+            let values = table.values.get(at).and_then(|group| group.get(index));
+            let values = values.map_or(&[][..], Vec::as_slice);
+            let named = table.metrics.iter().zip(values);
+            let block = blocks.and_then(|blocks| blocks.get(at)?.get(index).copied());
+            ComparedRun {
+                valid: !run.record.is_invalid() && run.record.origin.is_none(),
+                samples: run.record.total.count,
+                values: named
+                    .map(|(metric, value)| (metric.to_string(), *value))
+                    .collect(),
+                block,
+                id: run.record.id,
+                name: run.record.name,
+                started: run.record.started,
+            }
+        })
+        .collect();
+    ComparedGroup {
+        name: group.name,
+        runs,
+        refused: group.refused,
+        distribution,
+        published: None,
+    }
+}

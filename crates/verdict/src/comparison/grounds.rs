@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Whether there are grounds for a verdict, whatever the p-value is: runs of one length, a spread that
+//! is known, steps that are finer than what matters, and something to compare with where nothing was
+//! seen.
+
+use punctual_model::{
+    ComparedFigure, ComparisonScale, ComparisonVerdict, GroupFigure, Interval, Nanos, RunRecord,
+    Withheld, WithheldReason,
+};
+use punctual_stats::float;
+use punctual_stats::requirement::{DEFAULT_BURST_NS, Evidence};
+use punctual_stats::runs::{
+    LEAST_BEYOND, LengthFault, Margin, Options, Outcome, Reach, length_fault,
+};
+
+use super::{GroupInput, Metric, RunInput};
+use crate::bursts::{seen, wakeups};
+use crate::number::{digits, digits_up, percent, span};
+
+/// Takes a verdict back for which the runs give no grounds, and bounds what was never seen.
+pub(super) fn judge(
+    metric: &Metric,
+    sides: [&GroupInput; 2],
+    options: &Options,
+    outcome: &Outcome,
+    result: &mut ComparedFigure,
+) {
+    for (group, side) in sides
+        .into_iter()
+        .zip([&mut result.baseline, &mut result.candidate])
+    {
+        if let Some(bound) = bound(metric, group, side, options.confidence) {
+            side.interval = Some(bound);
+        }
+    }
+    let found = lengths(metric, sides)
+        .or_else(|| spread(sides, outcome))
+        .or_else(|| resolution(metric, sides, options, result))
+        .or_else(|| zeros(metric, sides, options, result));
+    if let Some(withheld) = found {
+        result.verdict = ComparisonVerdict::TooFewRuns;
+        if withheld.reason != WithheldReason::Spread {
+            result.more_runs = None;
+        }
+        result.withheld = Some(withheld);
+    }
+}
+
+fn withheld(reason: WithheldReason, detail: String) -> Option<Withheld> {
+    Some(Withheld { reason, detail })
+}
+
+/// How a figure depends on the number of samples.
+fn reach(metric: &Metric) -> Reach {
+    match metric {
+        Metric::Quantile(q) => Reach::Quantile(*q),
+        // A few far samples carry a deviation, and more samples have more of them.
+        Metric::Max | Metric::Min | Metric::Stddev => Reach::Extreme,
+        Metric::Figure { name, .. } => {
+            let extreme = ["max", "min", "largest", "longest", "worst"];
+            let words: Vec<&str> = name.split('_').collect();
+            match extreme.iter().any(|word| words.contains(word)) {
+                true => Reach::Extreme,
+                false => Reach::Free,
+            }
+        }
+        Metric::Mean | Metric::Above(_) | Metric::Misses(_) => Reach::Free,
+    }
+}
+
+/// Wake-ups that a run was to sample; of an instrument without samples its time in ns.
+fn length(run: &RunInput) -> Option<u64> {
+    let total = &run.record.total;
+    match total.count {
+        0 => run.record.duration_ns.map(|ns| ns.get()),
+        _ => Some(wakeups(total)),
+    }
+}
+
+fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
+    let with = |run: &&RunInput| metric.value(&run.record, run.histogram.as_ref()).is_some();
+    let of = |group: &GroupInput| -> Option<(u64, u64)> {
+        let lengths: Vec<u64> = group.runs.iter().filter(with).filter_map(length).collect();
+        Some((*lengths.iter().min()?, *lengths.iter().max()?))
+    };
+    let [a, b] = [of(sides[0])?, of(sides[1])?];
+    let fault = length_fault(reach(metric), a.0.min(b.0), a.1.max(b.1))?;
+    let said = |(least, most): (u64, u64)| match least == most {
+        true => least.to_string(),
+        false => format!("{least} to {most}"),
+    };
+    let runs = format!(
+        "runs of {} have {} samples, of {} {}",
+        sides[0].name,
+        said(a),
+        sides[1].name,
+        said(b)
+    );
+    let detail = match fault {
+        LengthFault::Grows => format!(
+            "{runs}, and {metric} depends on their number: make all runs equally long, or compare a \
+             percentile"
+        ),
+        LengthFault::FewBeyond { expected, samples } => format!(
+            "{runs}; in the shortest {} {} beyond {metric}, and it takes {LEAST_BEYOND}: make all runs equally long, \
+             or at least {samples} samples, or compare a lower percentile",
+            format!("{expected:.1}").trim_end_matches(".0"),
+            if expected < 2.0 {
+                "sample is"
+            } else {
+                "samples are"
+            },
+        ),
+    };
+    withheld(WithheldReason::Lengths, detail)
+}
+
+fn spread(sides: [&GroupInput; 2], outcome: &Outcome) -> Option<Withheld> {
+    if !outcome.lopsided {
+        return None;
+    }
+    let mut of = [(sides[0], outcome.baseline), (sides[1], outcome.candidate)];
+    of.sort_by_key(|(_, side)| side.runs);
+    let [(few, small), (many, large)] = of;
+    withheld(
+        WithheldReason::Spread,
+        format!(
+            "the {} runs of {} vary more than twice as much as the {} of {}: too few to tell how much. \
+             Make as many of both",
+            small.runs, few.name, large.runs, many.name
+        ),
+    )
+}
+
+/// The width of the steps in ns in which a group states a figure.
+fn step(metric: &Metric, group: &GroupInput) -> f64 {
+    let of = |run: &RunInput| {
+        let origin = run.record.origin.as_ref()?;
+        match metric {
+            Metric::Quantile(_) | Metric::Min | Metric::Max => origin.resolution_ns.map(float),
+            Metric::Mean => origin.mean_error_ns.map(|error| 2.0 * error),
+            _ => None,
+        }
+    };
+    group.runs.iter().filter_map(of).fold(0.0, f64::max)
+}
+
+fn resolution(
+    metric: &Metric,
+    sides: [&GroupInput; 2],
+    options: &Options,
+    result: &ComparedFigure,
+) -> Option<Withheld> {
+    let steps = sides.map(|group| step(metric, group));
+    let step = steps[0].max(steps[1]);
+    let values = [result.baseline.estimate?, result.candidate.estimate?];
+    let least = values[0].min(values[1]);
+    if step <= 0.0 || least <= 0.0 {
+        return None;
+    }
+    let matters = match options.margin {
+        Some(Margin::Same(share) | Margin::NotWorse(share)) => share,
+        None => options.effect,
+    };
+    let hidden = step / least;
+    let units = format!("{} µs", digits(step / 1e3));
+    match result.verdict {
+        ComparisonVerdict::NotDistinguishable
+        | ComparisonVerdict::Equivalent
+        | ComparisonVerdict::NotWorse
+            if hidden > matters =>
+        {
+            withheld(
+                WithheldReason::Resolution,
+                format!(
+                    "below the resolution: values are stated in steps of {units}, which hides a change of \
+                     up to {}, and {} matters. Measure in ns",
+                    percent((hidden * 100.0).round() / 100.0),
+                    percent(matters)
+                ),
+            )
+        }
+        ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::Different
+            if steps[0] != steps[1] && (values[0] - values[1]).abs() <= step =>
+        {
+            withheld(
+                WithheldReason::Resolution,
+                format!(
+                    "below the resolution: one group states its values in steps of {units} and the other \
+                     in finer ones, and they differ by less than a step"
+                ),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// The bound of a share or rate of misses of which no run has any: that of the time that was measured,
+/// in bursts ([`crate::bursts`]).
+fn bound(
+    metric: &Metric,
+    group: &GroupInput,
+    side: &GroupFigure,
+    confidence: f64,
+) -> Option<Interval> {
+    if side.estimate != Some(0.0) || !never(metric, group) {
+        return None;
+    }
+    let records = || {
+        let with = group.runs.iter().filter(|run| value(metric, run).is_some());
+        with.map(|run| &run.record)
+    };
+    let chances = |run: &RunRecord| match metric {
+        Metric::Misses(_) => wakeups(&run.total),
+        _ => run.total.count,
+    };
+    let per_sample = match metric {
+        Metric::Above(_) => 1.0,
+        Metric::Misses(_) => {
+            let seconds = |run: &RunRecord| Some(float(run.duration_ns?.get()) / 1e9);
+            let seconds = records().map(seconds).sum::<Option<f64>>()?;
+            records().map(|run| float(chances(run))).sum::<f64>() / seconds
+        }
+        _ => return None,
+    };
+    let evidence = |run| seen(run, None, 0, chances(run)).seen;
+    let runs: Vec<Evidence> = records()
+        .map(|run| evidence(run).evidence(DEFAULT_BURST_NS))
+        .collect();
+    let high = Evidence::pooled(&runs).share_at_most(confidence) * per_sample;
+    high.is_finite().then_some(Interval {
+        low: 0.0,
+        high,
+        confidence,
+    })
+}
+
+fn value(metric: &Metric, run: &RunInput) -> Option<f64> {
+    metric.value(&run.record, run.histogram.as_ref())
+}
+
+fn never(metric: &Metric, group: &GroupInput) -> bool {
+    let mut values = group.runs.iter().filter_map(|run| value(metric, run));
+    values.all(|x| x == 0.0)
+}
+
+/// No equality is claimed of a group that has nothing but zeros, unless the bounds are below what was
+/// said to matter.
+fn zeros(
+    metric: &Metric,
+    sides: [&GroupInput; 2],
+    options: &Options,
+    result: &ComparedFigure,
+) -> Option<Withheld> {
+    let undecided = matches!(
+        result.verdict,
+        ComparisonVerdict::TooFewRuns | ComparisonVerdict::NotDistinguishable
+    );
+    let figures = [&result.baseline, &result.candidate];
+    let none = [0, 1].map(|at| figures[at].runs > 0 && never(metric, sides[at]));
+    if result.scale != ComparisonScale::Linear || !undecided || none == [false, false] {
+        return None;
+    }
+    let bounded = |at: usize| {
+        let most = options.difference.unwrap_or(0.0);
+        !none[at] || figures[at].interval.is_some_and(|ends| ends.high <= most)
+    };
+    if result.verdict == ComparisonVerdict::NotDistinguishable && bounded(0) && bounded(1) {
+        return None;
+    }
+    let said = |at: usize| {
+        let (group, side) = (sides[at], figures[at]);
+        let with = group.runs.iter().filter_map(|run| value(metric, run));
+        let with = with.filter(|x| *x != 0.0).count();
+        let (never, some) = match metric {
+            Metric::Misses(_) => ("never missed", "missed"),
+            Metric::Above(_) => ("had no such sample", "had some"),
+            _ => ("was always 0", "was above 0"),
+        };
+        if with > 0 {
+            return format!("{} {some} in {with} of {} runs", group.name, side.runs);
+        }
+        match side.interval.filter(|ends| ends.high > 0.0) {
+            Some(ends) => format!(
+                "{} {never} (at most {}{}, if no burst lasts longer than {})",
+                group.name,
+                digits_up(ends.high),
+                result
+                    .unit
+                    .strip_prefix('1')
+                    .map_or_else(|| format!(" {}", result.unit), str::to_owned),
+                span(Nanos::new(DEFAULT_BURST_NS))
+            ),
+            None => format!("{} {never}", group.name),
+        }
+    };
+    withheld(
+        WithheldReason::Zeros,
+        format!("{}; {}: nothing to size a change by", said(0), said(1)),
+    )
+}

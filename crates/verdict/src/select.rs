@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From what the user named to groups of runs with what a comparison needs of them.
+
+mod error;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use punctual_model::{Figure, RefusedRun, RunRecord};
+use punctual_stats::requirement::Requirement;
+use punctual_store::Store;
+
+pub use self::error::{PathFault, SelectError};
+pub use self::source::{Source, at_path, resolve};
+use crate::comparison::{GroupInput, Metric, RunInput, default_metrics};
+
+/// Samples of all runs of a group that are drawn again in blocks: more do not fit in memory, and the runs
+/// beyond are drawn from their figures, as those are that keep no samples.
+const SAMPLES_IN_BLOCKS: u64 = 8 << 20;
+
+/// A group as it was named.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wanted {
+    /// Its name.
+    pub name: String,
+    /// What selects its runs, each as [`resolve`] takes it.
+    pub selectors: Vec<String>,
+}
+
+/// Further figures of a run.
+pub type Further<'a> = &'a dyn Fn(&Source) -> Vec<Figure>;
+
+/// What of the runs is needed, and which are taken.
+#[derive(Clone, Copy, Default)]
+pub struct Chosen<'a> {
+    /// The figures; the usual ones where there are none.
+    pub metrics: &'a [Metric],
+    /// What is required of the runs.
+    pub requirements: &'a [Requirement],
+    /// Whether runs of which a check did not pass are taken too.
+    pub allow_invalid: bool,
+    /// Whether the samples of runs that keep them are read too.
+    pub in_blocks: bool,
+    /// What is added to the figures of each run that is taken.
+    pub further: Option<Further<'a>>,
+}
+
+impl fmt::Debug for Chosen<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chosen")
+            .field("metrics", &self.metrics)
+            .field("requirements", &self.requirements)
+            .field("allow_invalid", &self.allow_invalid)
+            .field("in_blocks", &self.in_blocks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Takes the groups from what was named: each by the runs alone, or as `NAME=RUNS`.
+///
+/// # Errors
+/// [`SelectError`] for fewer than two, for two of one name, and for one that is not written as a group.
+pub fn groups(positional: &[String], named: &[String]) -> Result<Vec<Wanted>, SelectError> {
+    let mut groups: Vec<Wanted> = positional
+        .iter()
+        .map(|text| Wanted {
+            name: text.clone(),
+            selectors: selectors(text),
+        })
+        .collect();
+    for text in named {
+        groups.push(named_group(text)?);
+    }
+    if groups.len() < 2 {
+        return Err(SelectError::Few);
+    }
+    for (at, group) in groups.iter().enumerate() {
+        if groups.iter().take(at).any(|other| other.name == group.name) {
+            return Err(twice(group, &groups[..at]));
+        }
+    }
+    Ok(groups)
+}
+
+/// Two groups of one name: of the same runs, or of others.
+fn twice(group: &Wanted, before: &[Wanted]) -> SelectError {
+    let name = group.name.clone();
+    match before.contains(group) {
+        true => SelectError::Itself { name },
+        false => SelectError::SameName {
+            name,
+            selector: group.selectors.first().cloned(),
+        },
+    }
+}
+
+fn named_group(text: &str) -> Result<Wanted, SelectError> {
+    let wrong = || SelectError::Group {
+        text: text.to_owned(),
+    };
+    let (name, runs) = text.split_once('=').ok_or_else(wrong)?;
+    if name.is_empty() || runs.is_empty() {
+        return Err(wrong());
+    }
+    if name == "tag" {
+        return match runs.split_once('=') {
+            Some((key, value)) if !key.is_empty() && !value.is_empty() => Ok(Wanted {
+                name: runs.to_owned(),
+                selectors: vec![format!("tag:{runs}")],
+            }),
+            _ => Err(wrong()),
+        };
+    }
+    Ok(Wanted {
+        name: name.to_owned(),
+        selectors: selectors(runs),
+    })
+}
+
+/// Divides at commas, unless all of it is a path.
+fn selectors(text: &str) -> Vec<String> {
+    if Path::new(text).exists() {
+        return vec![text.to_owned()];
+    }
+    text.split(',').map(ToOwned::to_owned).collect()
+}
+
+/// Finds the runs of each group and reads of them what is needed.
+///
+/// # Errors
+/// As [`find`] and [`of_sources`].
+pub fn read(
+    store: &Store,
+    wanted: &[Wanted],
+    chosen: &Chosen<'_>,
+) -> Result<Vec<GroupInput>, SelectError> {
+    of_sources(find(store, wanted)?, chosen)
+}
+
+/// Finds the runs of each group.
+///
+/// # Errors
+/// [`SelectError`] if a selector means no run, or one that cannot be read.
+pub fn find(store: &Store, wanted: &[Wanted]) -> Result<Vec<(String, Vec<Source>)>, SelectError> {
+    let mut groups: Vec<(String, Vec<Source>)> = Vec::new();
+    for group in wanted {
+        let mut found: Vec<Source> = Vec::new();
+        for selector in &group.selectors {
+            let plain = group.name == *selector || selector.starts_with("tag:");
+            let found_by = resolve(store, selector).map_err(|err| match plain {
+                true => err,
+                false => SelectError::InGroup {
+                    group: group.name.clone(),
+                    selector: selector.clone(),
+                    source: Box::new(err),
+                },
+            })?;
+            for source in found_by {
+                if found.iter().all(|other| other.id() != source.id()) {
+                    found.push(source);
+                }
+            }
+        }
+        groups.push((group.name.clone(), found));
+    }
+    Ok(groups)
+}
+
+/// Reads what is needed of the runs of each group.
+///
+/// # Errors
+/// [`SelectError`] if a run is in two groups, if runs in virtual time are beside others, or if a run's files cannot be read.
+pub fn of_sources(
+    groups: Vec<(String, Vec<Source>)>,
+    chosen: &Chosen<'_>,
+) -> Result<Vec<GroupInput>, SelectError> {
+    in_one_group_each(&groups)?;
+    let records = || groups.iter().flat_map(|(_, runs)| runs).map(Source::record);
+    of_one_time(records())?;
+    // Only now is it known whether histograms have to be read, which takes longer than the rest.
+    let usual = match chosen.metrics.is_empty() {
+        true => default_metrics(records()),
+        false => Vec::new(),
+    };
+    let chosen = match chosen.metrics.is_empty() {
+        true => Chosen {
+            metrics: &usual,
+            ..*chosen
+        },
+        false => *chosen,
+    };
+    groups
+        .into_iter()
+        .map(|(name, sources)| group(&name, sources, &chosen))
+        .collect()
+}
+
+/// Refuses instruction counts beside latencies: they have a unit in common, and nothing else.
+///
+/// # Errors
+/// [`SelectError::Times`].
+pub fn of_one_time<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(), SelectError> {
+    let (counted, real): (Vec<_>, Vec<_>) = records.partition(|record| record.is_virtual());
+    match (counted.first(), real.first()) {
+        (Some(counted), Some(real)) => Err(SelectError::Times {
+            counted: counted.id.clone(),
+            real: real.id.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn in_one_group_each(groups: &[(String, Vec<Source>)]) -> Result<(), SelectError> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, runs) in groups {
+        for run in runs {
+            if let Some(first) = seen.insert(run.id(), name) {
+                return Err(SelectError::InTwo {
+                    run: run.id().to_owned(),
+                    first: first.to_owned(),
+                    second: name.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a group of runs, with the histograms that are needed; refuses what is invalid.
+///
+/// # Errors
+/// [`SelectError`] if a histogram or the samples of a run cannot be read.
+pub fn group(
+    name: &str,
+    sources: Vec<Source>,
+    chosen: &Chosen<'_>,
+) -> Result<GroupInput, SelectError> {
+    let mut group = GroupInput {
+        name: name.to_owned(),
+        runs: Vec::new(),
+        refused: Vec::new(),
+    };
+    let mut left = SAMPLES_IN_BLOCKS;
+    for source in sources {
+        let record = source.record();
+        let failed: Vec<&str> = record
+            .checks
+            .iter()
+            .filter(|check| !check.passed())
+            .map(|check| check.id.as_str())
+            .collect();
+        // Of an imported run nothing was checked, which the comparison says.
+        if record.is_invalid() && !chosen.allow_invalid {
+            group.refused.push(RefusedRun {
+                id: record.id.clone(),
+                reason: format!(
+                    "invalid ({}); --allow-invalid compares it all the same",
+                    failed.join(", ")
+                ),
+            });
+            continue;
+        }
+        let of_metric = chosen
+            .metrics
+            .iter()
+            .any(|metric| metric.needs_histogram(record));
+        let uncounted = |requirement: &Requirement| {
+            let mut counted = record.total.misses.iter();
+            counted.all(|misses| misses.deadline_ns.get() != requirement.limit_ns)
+        };
+        let needed = of_metric || chosen.requirements.iter().any(uncounted);
+        let histogram = match needed {
+            true => source.histogram()?,
+            false => None,
+        };
+        let blocks = match chosen.in_blocks {
+            true => source.blocks(left)?,
+            false => None,
+        };
+        if blocks.is_some() {
+            left = left.saturating_sub(source.record().total.count);
+        }
+        let further = chosen.further.map(|figures| figures(&source));
+        let mut record = source.into_record();
+        record.figures.extend(further.into_iter().flatten());
+        group.runs.push(RunInput {
+            started_s: record.started.as_deref().and_then(seconds),
+            record,
+            histogram,
+            blocks,
+        });
+    }
+    Ok(group)
+}
+
+fn seconds(started: &str) -> Option<f64> {
+    Some(
+        started
+            .parse::<Timestamp>()
+            .ok()?
+            .as_duration()
+            .as_secs_f64(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_names_of_their_own() {
+        let named = |text: &str| named_group(text).ok();
+        let wanted = |name: &str, selectors: &[&str]| {
+            Some(Wanted {
+                name: name.to_owned(),
+                selectors: selectors.iter().map(ToString::to_string).collect(),
+            })
+        };
+        assert_eq!(named("a=x,y-*"), wanted("a", &["x", "y-*"]));
+        assert_eq!(
+            named("tag=kernel=rt"),
+            wanted("kernel=rt", &["tag:kernel=rt"])
+        );
+        assert_eq!(named("a=tag:k=v"), wanted("a", &["tag:k=v"]));
+        for text in ["a", "=x", "a=", "tag=kernel", "tag==v"] {
+            assert_eq!(named(text), None, "{text}");
+        }
+        assert!(groups(&["a".to_owned()], &[]).is_err());
+        assert!(groups(&["a".to_owned()], &["a=b".to_owned()]).is_err());
+    }
+}

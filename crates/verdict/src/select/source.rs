@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! From a word of the user to runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use punctual_model::RunRecord;
+use punctual_stats::LatencyHistogram;
+use punctual_stats::runs::bootstrap::SampleBlocks;
+use punctual_store::{Filter, RECORD_LIMIT, Store, StoredRun, decode};
+
+use super::error::{PathFault, SelectError};
+
+/// Blocks that the samples of a run are cut into where it is drawn again from them.
+const SAMPLE_BLOCKS: usize = 32;
+
+/// A run, in a directory or as a record alone.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// In a directory.
+    Stored(StoredRun),
+    /// As a record alone, which has no samples and no histograms.
+    Record(Box<RunRecord>),
+}
+
+impl Source {
+    /// Returns the record.
+    pub fn record(&self) -> &RunRecord {
+        match self {
+            Self::Stored(run) => run.record(),
+            Self::Record(record) => record,
+        }
+    }
+
+    /// Returns the record alone.
+    pub fn into_record(self) -> RunRecord {
+        match self {
+            Self::Stored(run) => run.into_record(),
+            Self::Record(record) => *record,
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.record().id
+    }
+
+    /// All samples, where the run keeps a histogram of those of its total.
+    pub(super) fn histogram(&self) -> Result<Option<LatencyHistogram>, SelectError> {
+        let Self::Stored(run) = self else {
+            return Ok(None);
+        };
+        run.histogram().map_err(|source| SelectError::Histograms {
+            run: self.id().to_owned(),
+            source,
+        })
+    }
+
+    /// All samples in the order in which they were measured, in blocks, where the run keeps them and
+    /// they are enough.
+    pub(super) fn blocks(&self, most: u64) -> Result<Option<SampleBlocks>, SelectError> {
+        let threads = match self {
+            Self::Stored(run) if self.record().total.count <= most && run.has_samples() => {
+                run.latencies().map_err(|source| SelectError::Samples {
+                    run: self.id().to_owned(),
+                    source,
+                })?
+            }
+            _ => return Ok(None),
+        };
+        let count: usize = threads.iter().map(Vec::len).sum();
+        // Samples of several kinds are not those of the total.
+        let whole = count as u64 == self.record().total.count;
+        Ok(SampleBlocks::of_threads(&threads, SAMPLE_BLOCKS).filter(|_| whole))
+    }
+}
+
+/// Finds the runs that a selector means: an id, a name, a pattern, a tag, a path.
+///
+/// # Errors
+/// [`SelectError`] if it means none, or one that cannot be read.
+pub fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, SelectError> {
+    if selector.is_empty() {
+        return Err(SelectError::Empty);
+    }
+    let path = Path::new(selector);
+    if selector.contains('/') || path.exists() {
+        return at_path(path);
+    }
+    if let Some(tag) = selector.strip_prefix("tag:") {
+        let Some((key, value)) = tag.split_once('=') else {
+            return Err(SelectError::Tag {
+                selector: selector.to_owned(),
+            });
+        };
+        let filter = Filter {
+            tag: Some((key.to_owned(), value.to_owned())),
+            ..Filter::default()
+        };
+        return listed(store, selector, &filter, |_| true);
+    }
+    if selector.contains(['*', '?']) {
+        return listed(store, selector, &Filter::default(), |name| {
+            matches(selector, name)
+        });
+    }
+    let filter = Filter {
+        name: Some(selector.to_owned()),
+        ..Filter::default()
+    };
+    match listed(store, selector, &filter, |_| true) {
+        Ok(runs) => Ok(runs),
+        // No name: an id, or the error that says what there is.
+        Err(_) => store
+            .find(selector)
+            .map(|run| vec![Source::Stored(run)])
+            .map_err(|source| SelectError::Find {
+                home: store.home().to_owned(),
+                source,
+            }),
+    }
+}
+
+/// The runs that the index lets through and whose name, empty for none, is wanted.
+fn listed(
+    store: &Store,
+    selector: &str,
+    filter: &Filter,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Source>, SelectError> {
+    let failed = |source| SelectError::Index {
+        selector: selector.to_owned(),
+        source,
+    };
+    let index = store.index().map_err(failed)?;
+    let rows = index.list(filter).map_err(failed)?;
+    let mut runs = Vec::new();
+    for row in rows {
+        let named = |name: Option<&String>| wanted(name.map_or("", String::as_str));
+        if row.figures.as_ref().is_ok_and(|f| named(f.name.as_ref())) {
+            let run = store.entry(row.id).run;
+            let run = run.map_err(|source| SelectError::Unreadable {
+                selector: selector.to_owned(),
+                source,
+            })?;
+            runs.push(Source::Stored(run));
+        }
+    }
+    if runs.is_empty() {
+        return Err(SelectError::NoRuns {
+            selector: selector.to_owned(),
+            home: store.home().to_owned(),
+        });
+    }
+    Ok(runs)
+}
+
+/// Reads a run's directory, a directory of those, or a record.
+///
+/// # Errors
+/// [`SelectError::Path`] if it is none of these, or cannot be read.
+pub fn at_path(path: &Path) -> Result<Vec<Source>, SelectError> {
+    sources(path).map_err(|source| SelectError::Path {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn sources(path: &Path) -> Result<Vec<Source>, PathFault> {
+    let open = |path: &Path| Ok(Source::Stored(StoredRun::open(path)?));
+    if path.is_dir() {
+        if path.join("run.json").exists() {
+            return Ok(vec![open(path)?]);
+        }
+        let entries = path.read_dir()?;
+        let mut inside: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.join("run.json").exists())
+            .collect();
+        inside.sort_unstable();
+        if inside.is_empty() {
+            return Err(PathFault::NoRun);
+        }
+        return inside.iter().map(|path| open(path)).collect();
+    }
+    let text = decode::text(path, RECORD_LIMIT)?;
+    decode::parts(text.as_bytes()).map_err(io::Error::other)?;
+    let record: RunRecord = serde_json::from_str(&text)?;
+    Ok(vec![Source::Record(Box::new(record))])
+}
+
+/// Whether a name fits a pattern in which * is any characters and ? is one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut in_name) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while in_name < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                retry = Some((at + 1, in_name));
+                at += 1;
+            }
+            Some(c) if *c == '?' || name.get(in_name) == Some(c) => {
+                at += 1;
+                in_name += 1;
+            }
+            _ => match &mut retry {
+                // The last star takes one character more.
+                Some((after, taken)) => {
+                    *taken += 1;
+                    (at, in_name) = (*after, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_a_shell_does() {
+        for (pattern, name, fits) in [
+            ("before-*", "before-1", true),
+            ("before-*", "before-", true),
+            ("before-*", "abefore-1", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("*a*b", "xaxbxb", true),
+            ("*a*b", "xaxbxc", false),
+            ("a?c", "aµc", true),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The answers to a study's questions: directions beside published ones, agreement of series.
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use punctual_model::{ComparisonVerdict, Interval, LoadRecord, StudyAnswer, StudyDirection};
+use punctual_verdict::comparison::{GroupInput, Metric, RunInput};
+use punctual_verdict::study::{Cells, Claim, Published, agreement, compared, derived, table};
+
+/// A cell whose runs have these means, each in a block of its own.
+fn cell(name: &str, means: &[f64]) -> GroupInput {
+    let run = |(block, mean): (usize, &f64)| {
+        let mut record = common::run();
+        record.id = format!("{name}-{block}");
+        record.tags.insert("block".to_owned(), block.to_string());
+        record.total.mean_ns = Some(*mean);
+        RunInput {
+            record,
+            histogram: None,
+            started_s: None,
+            blocks: None,
+        }
+    };
+    GroupInput {
+        name: name.to_owned(),
+        runs: means.iter().enumerate().map(run).collect(),
+        refused: Vec::new(),
+    }
+}
+
+const LOW: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
+const HIGH: [f64; 8] = [200.0, 203.0, 199.0, 201.0, 198.0, 202.0, 200.5, 199.5];
+
+fn answer(candidate: &[f64], published: [(&str, f64); 2], claim: Claim) -> StudyAnswer {
+    let cells = Cells {
+        groups: vec![cell("a", &LOW), cell("b", candidate)],
+        levels: vec!["a".to_owned(), "b".to_owned()],
+    };
+    let values: BTreeMap<String, f64> = published
+        .iter()
+        .map(|(level, x)| ((*level).to_owned(), *x))
+        .collect();
+    let published = Published {
+        values,
+        unit: Some("MB/s".to_owned()),
+        claim,
+        ..Published::default()
+    };
+    compared(cells, &[Metric::Mean], &published, None).unwrap()
+}
+
+#[test]
+fn an_effect_has_the_published_direction_or_not_and_none_is_no_match() {
+    let of = |candidate: &[f64], published, claim| {
+        let answer = answer(candidate, published, claim);
+        let row = answer.rows[1].clone();
+        (row.verdict.unwrap(), row.direction.unwrap())
+    };
+    let (up, same) = ([("a", 10.0), ("b", 20.0)], [("a", 10.0), ("b", 10.0)]);
+    let worse = ComparisonVerdict::Worse;
+    assert_eq!(of(&HIGH, up, Claim::Values), (worse, StudyDirection::Same));
+    assert_eq!(of(&HIGH, up, Claim::Lower), (worse, StudyDirection::Other));
+    assert_eq!(
+        of(&HIGH, same, Claim::Values),
+        (worse, StudyDirection::Other)
+    );
+    assert_eq!(of(&HIGH, up, Claim::None), (worse, StudyDirection::NoClaim));
+    let shuffled: Vec<f64> = LOW.iter().rev().copied().collect();
+    let none = ComparisonVerdict::NotDistinguishable;
+    assert_eq!(
+        of(&shuffled, up, Claim::Values),
+        (none, StudyDirection::NotDistinguishable)
+    );
+    assert_eq!(
+        of(&shuffled, same, Claim::Values),
+        (none, StudyDirection::Same)
+    );
+    let few = ComparisonVerdict::TooFewRuns;
+    assert_eq!(
+        of(&HIGH[..2], up, Claim::Values),
+        (few, StudyDirection::TooFewRuns)
+    );
+}
+
+#[test]
+fn published_values_stand_beside_with_their_ratio_and_the_base_has_no_verdict() {
+    let answer = answer(&HIGH, [("a", 10.0), ("b", 15.0)], Claim::Values);
+    let [base, other] = answer.rows.as_slice() else {
+        panic!("{answer:#?}")
+    };
+    assert_eq!(
+        (base.runs, base.published, base.verdict),
+        (8, Some(10.0), None)
+    );
+    assert_eq!(other.published_ratio, Some(1.5));
+    assert_eq!(other.published_unit.as_deref(), Some("MB/s"));
+    let ratio = other.ratio.unwrap();
+    assert!((ratio.estimate - 2.0).abs() < 0.05, "{ratio:?}");
+    assert!(
+        answer.conclusion.contains("; an effect in 1, "),
+        "{}",
+        answer.conclusion
+    );
+}
+
+#[test]
+fn series_agree_while_their_own_intervals_have_a_value_in_common() {
+    let cells = |ends: &[(f64, f64)]| {
+        let mut group = cell("all runs", &vec![100.0; ends.len()]);
+        for (run, (low, high)) in group.runs.iter_mut().zip(ends) {
+            run.record.total.mean_interval_ns = Some(Interval {
+                low: *low,
+                high: *high,
+                confidence: 0.95,
+            });
+        }
+        Cells {
+            groups: vec![group],
+            levels: vec![String::new()],
+        }
+    };
+    let said = |ends: &[(f64, f64)]| agreement(&cells(ends), &[Metric::Mean]).conclusion;
+    assert!(said(&[(90.0, 110.0), (105.0, 120.0), (100.0, 107.0)]).contains("agree"));
+    assert!(said(&[(90.0, 104.0), (105.0, 120.0), (100.0, 107.0)]).contains("differ"));
+    assert!(said(&[(90.0, 104.0)]).contains("too few"));
+}
+
+#[test]
+fn what_a_record_has_elsewhere_becomes_a_figure() {
+    let mut group = cell("x", &LOW[..2]);
+    for run in &mut group.runs {
+        run.record.total.skewness = Some(2.5);
+        run.record.loads.push(LoadRecord {
+            load: "cpu:1".to_owned(),
+            unit: "additions".to_owned(),
+            per_second: Some(1e9),
+            ..LoadRecord::default()
+        });
+        run.record.figures.extend(derived(&run.record));
+    }
+    let cells = Cells {
+        groups: vec![group],
+        levels: vec![String::new()],
+    };
+    let metrics: Vec<Metric> = ["load_work", "skewness", "psquare"]
+        .iter()
+        .map(|name| name.parse().unwrap())
+        .collect();
+    let series = agreement(&cells, &metrics).rows;
+    let of_first = series.iter().find(|row| row.figure == "skewness").unwrap();
+    assert_eq!(of_first.estimate, Some(2.5));
+    let answer = table(cells, &metrics).unwrap();
+    let row = |name: &str| answer.rows.iter().find(|row| row.figure == name).unwrap();
+    assert_eq!(row("load_work[load=cpu:1]").unit, "additions/s");
+    assert_eq!(row("skewness").estimate, Some(2.5));
+    assert!(
+        answer
+            .rows
+            .iter()
+            .any(|row| row.figure.starts_with("psquare[q=p"))
+    );
+    assert!(answer.rows.iter().all(|row| row.runs == 2));
+}
+
+#[test]
+fn a_difference_that_matters_is_named_and_decides() {
+    let shuffled: Vec<f64> = LOW.iter().rev().copied().collect();
+    let of = |difference| {
+        let cells = Cells {
+            groups: vec![cell("a", &LOW), cell("b", &shuffled)],
+            levels: vec!["a".to_owned(), "b".to_owned()],
+        };
+        let published = Published::default();
+        let answer = compared(cells, &[Metric::Mean], &published, difference).unwrap();
+        (answer.rows[1].verdict.unwrap(), answer.method.unwrap())
+    };
+    let (verdict, method) = of(Some(50.0));
+    assert_eq!(verdict, ComparisonVerdict::NotDistinguishable);
+    assert!(method.contains("a difference of 50 ns matters"), "{method}");
+    let (verdict, _) = of(Some(0.01));
+    assert_eq!(verdict, ComparisonVerdict::TooFewRuns);
+    assert!(of(None).1.contains("a change of 10 % matters"));
+}
