@@ -40,7 +40,7 @@ pub(crate) fn conclude(
         .zip(&threads)
         .map(|(stats, thread)| stats.series(thread.ready.policy.to_string()))
         .collect();
-    let total = series::total(&recorded.stats, &series, &recorded.total);
+    let total = series::total(&recorded.stats, &series, recorded.total.as_ref());
     let (resolution, observed_step) = checks::observe(spec.clock);
     let rt_load = RtLoad {
         bandwidth: [around.before.rt_bandwidth, around.after.rt_bandwidth],

@@ -90,12 +90,12 @@ pub fn run(deadline: Deadline, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     let mut watched = Vec::new();
     let mut works = Vec::new();
     for (thread, post) in (0..).zip(&posts) {
-        let (mut tap, stream) = Stream::pair(thread, post, shortest(deadline.work));
+        let (mut tap, stream) = Stream::pair(thread, post, shortest(deadline.work), &frame.keep());
         let pinned_to = only(&post.cpus);
         let calibrated = Arc::<OnceLock<Calibrated>>::default();
         watched.push(Watched {
             stream,
-            late: Late::default(),
+            late: Late::new(&frame.keep()),
             pinned_to,
             calibrated: Arc::clone(&calibrated),
         });

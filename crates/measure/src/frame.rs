@@ -20,7 +20,7 @@ use punctual_model::{
     Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Progress, Sample,
     Series, Setup,
 };
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::allow_interrupts;
 use punctual_sys::{SysRoot, clock, sched};
@@ -55,6 +55,8 @@ pub struct Control {
     pub insist_on_dma_latency: bool,
     /// Time between progress events.
     pub progress_every: Nanos,
+    /// Whether quantiles are estimated by P-square too.
+    pub psquare: bool,
 }
 
 /// Who judges whether real-time throttling hit the run.
@@ -158,6 +160,14 @@ impl Frame<'_> {
     /// Returns what was asked for, less what was refused.
     pub const fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// Returns what is kept of each series.
+    pub fn keep(&self) -> Keep {
+        Keep {
+            psquare: self.control.psquare,
+            ..Keep::default()
+        }
     }
 
     /// Returns the CPUs that the process was started with.

@@ -27,9 +27,9 @@ use self::turns::Turns;
 use self::work::{Counted, Pair, Role};
 use crate::crew::{Crew, Post, ThreadReport};
 use crate::error::MeasureError;
+use crate::figures;
 use crate::frame::{Found, Frame};
 use crate::stream::{Stream, sample_checks};
-use crate::tally;
 
 /// Share of the wake-ups before which a receiver must have slept.
 const MOST: f64 = 0.99;
@@ -206,7 +206,7 @@ pub fn run(ipc: &Ipc, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         };
         let sender = Post::on(format!("ipc/{number}s"), sender_policy, from);
         let receiver = Post::on(format!("ipc/{number}r"), setup.priority, ipc.receiver);
-        let (tap, stream) = Stream::pair(number, &receiver, ipc.interval);
+        let (tap, stream) = Stream::pair(number, &receiver, ipc.interval, &frame.keep());
         let role = Role {
             turns,
             turn: number,
@@ -362,7 +362,7 @@ fn conclude(
             .push((tag, case.stream.tally().histogram().clone()));
         found.series.push(series);
     }
-    found.total = tally::counts(&found.series);
+    found.total = figures::counts(&found.series);
     found.checks = sample_checks(&found.series);
     found.checks.push(Check::of(
         "receivers-slept",

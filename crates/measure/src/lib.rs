@@ -28,6 +28,7 @@ mod checks;
 mod conclude;
 mod conditions;
 mod error;
+mod figures;
 mod hold;
 mod median;
 mod pool;
@@ -38,7 +39,6 @@ mod repeats;
 mod room;
 mod series;
 mod sink;
-mod tally;
 mod tasks;
 mod team;
 #[cfg(test)]
@@ -49,4 +49,3 @@ mod worker;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};
-pub use tally::{Tally, total};

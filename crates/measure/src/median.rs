@@ -6,7 +6,7 @@
 use punctual_model::{Better, Figure, Interval};
 use punctual_stats::quantile_ranks;
 
-use crate::tally::CONFIDENCE;
+use crate::figures::CONFIDENCE;
 
 /// Returns the median of `values`, whose order is not kept, with its distribution-free interval.
 pub(crate) fn median_figure(name: &str, unit: &str, better: Better, values: &mut [f64]) -> Figure {

@@ -146,7 +146,7 @@ fn with<T: Ticker>(
     let mut works = Vec::new();
     for (thread, cpu) in (0..).zip(setup.cpus.iter()) {
         let post = Post::on(format!("noise/{thread}"), setup.priority, cpu);
-        let (mut tap, stream) = Stream::pair(thread, &post, GAP_EVERY);
+        let (mut tap, stream) = Stream::pair(thread, &post, GAP_EVERY, &frame.keep());
         let turns = Turns {
             ticker,
             scale,

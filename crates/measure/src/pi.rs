@@ -130,9 +130,10 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
     stay_below_the_budget(pi, frame)?;
     let duration = setup.duration_ns.unwrap_or(Nanos::from_secs(30));
     let (locks, missing) = locks(pi, high)?;
+    let keep = frame.keep();
     let cases: Vec<Case> = locks
         .iter()
-        .flat_map(|(protocol, _)| [false, true].map(|full| Case::new(*protocol, full)))
+        .flat_map(|(protocol, _)| [false, true].map(|full| Case::new(*protocol, full, &keep)))
         .collect();
     let cycles = Cycles {
         interval: pi.interval,

@@ -6,7 +6,7 @@
 use punctual_model::Interval;
 use punctual_stats::clopper_pearson;
 
-use crate::tally::CONFIDENCE;
+use crate::figures::CONFIDENCE;
 
 /// Returns the interval of the share that `hits` of `trials` have: Clopper-Pearson's, for as many
 /// independent trials as say as much. `effective` is that number; without one the trials are taken

@@ -69,7 +69,7 @@ pub(crate) struct Source {
 pub(crate) struct Recorder {
     pub(crate) spec: Arc<RunSpec>,
     pub(crate) sources: Vec<Source>,
-    pub(crate) total: PSquare,
+    pub(crate) total: Option<PSquare>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) out: Sender<Message>,
@@ -83,7 +83,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Recorded {
     pub(crate) stats: Vec<ThreadStats>,
     pub(crate) finished: Vec<Option<Finished>>,
-    pub(crate) total: PSquare,
+    pub(crate) total: Option<PSquare>,
     pub(crate) ended: Ended,
     pub(crate) duration: Nanos,
     pub(crate) hit: Option<ThresholdHit>,
@@ -162,7 +162,7 @@ impl Recorder {
                     continue;
                 }
                 more |= rest.is_empty() && taken.len() == full;
-                source.stats.absorb(taken, &mut self.total);
+                source.stats.absorb(taken, self.total.as_mut());
                 if self.spec.raw {
                     // A closed queue means that the listener failed and the run is ending.
                     drop(self.out.send(Message::Samples(index, taken.to_vec())));

@@ -16,9 +16,9 @@ use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
 
 use crate::crew::{Crew, Post, ThreadReport};
 use crate::error::MeasureError;
+use crate::figures;
 use crate::frame::{Found, Frame};
 use crate::stream::{Stream, Tap, sample_checks};
-use crate::tally;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -67,7 +67,7 @@ pub fn run(release: Release, frame: &mut Frame<'_>) -> Result<Found, MeasureErro
     let mut works = Vec::new();
     for (thread, cpu) in (0..).zip(setup.cpus.iter()) {
         let post = Post::on(format!("release/{thread}"), setup.priority, cpu);
-        let (mut tap, stream) = Stream::pair(thread, &post, release.interval);
+        let (mut tap, stream) = Stream::pair(thread, &post, release.interval, &frame.keep());
         streams.push(stream);
         let (begun, stop) = (Arc::clone(&begun), frame.stop_flag());
         let duration = setup.duration_ns;
@@ -181,7 +181,7 @@ fn conclude(
         .collect();
     found.series = streams.iter().map(|s| s.series(None)).collect();
     let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
-    found.total = tally::total(&tallies);
+    found.total = figures::total(&tallies);
     found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
     found.total.warm_up_samples = Some(0);
     found.total.lost = found.series.iter().map(|s| s.lost).sum();
@@ -197,7 +197,7 @@ fn conclude(
 #[expect(clippy::cast_precision_loss, reason = "figures")]
 fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<Finding> {
     let tallies: Vec<_> = streams.iter().map(Stream::tally).collect();
-    let all = tally::total(&tallies);
+    let all = figures::total(&tallies);
     let ns = |name: &str| all.quantiles_ns.get(name).copied().flatten();
     let p50 = ns("p50")?;
     let p99 = ns("p99").map_or_else(String::new, |p99| {
@@ -269,6 +269,7 @@ mod tests {
             insist_on_mlock: false,
             insist_on_dma_latency: false,
             progress_every: Nanos::from_millis(50),
+            psquare: false,
         };
         frame::run(&SysRoot::live(), &setup, &control, None, &mut Deaf, measure).unwrap()
     }

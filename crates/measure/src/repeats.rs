@@ -9,7 +9,7 @@
 use punctual_model::{Better, Figure, Interval};
 use punctual_stats::{Moments, mean_interval};
 
-use crate::tally::CONFIDENCE;
+use crate::figures::CONFIDENCE;
 
 /// Returns the mean of `values` with its interval, extremes and deviation.
 pub(crate) fn figure(name: &str, unit: &str, better: Better, values: &[f64]) -> Figure {

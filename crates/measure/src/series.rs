@@ -9,18 +9,13 @@ use std::sync::atomic::Ordering;
 
 use punctual_model::{
     Interval, Misses, Nanos, PrecisionState, Sample, Series, SeriesProgress, ThreadSample,
-    WindowFigures,
 };
-use punctual_stats::{
-    CountWindow, Exceedances, LatencyHistogram, PSquare, StopRule, TargetState, ThresholdCounter,
-};
+use punctual_stats::{Accumulator, Keep, LatencyHistogram, PSquare, StopRule, TargetState};
 
 use crate::cyclic::Counts;
-use crate::tally::{BLOCK, Tally, together, worst};
+use crate::figures::{self, worst};
+use crate::stream::BLOCK;
 use crate::worker::Role;
-
-/// Samples in the moving window.
-const WINDOW: usize = 1_024;
 
 /// Samples kept for the surroundings of one above the threshold, by thread.
 const RECENT: usize = 64;
@@ -30,13 +25,8 @@ const RECENT: usize = 64;
 pub(crate) struct ThreadStats {
     role: Role,
     counts: Arc<Counts>,
-    tally: Tally,
-    window: CountWindow,
-    misses: ThresholdCounter,
-    /// How the misses of each deadline depend on each other, in the order of the counter.
-    late: Vec<Exceedances>,
-    /// Overruns later than each deadline, in the order of the counter.
-    late_overruns: Vec<u64>,
+    /// With the deadlines as thresholds.
+    stats: Accumulator,
     /// Watches the precision targets, if there are any.
     rule: Option<StopRule>,
     precise: bool,
@@ -47,19 +37,14 @@ pub(crate) struct ThreadStats {
 
 impl ThreadStats {
     /// Takes the memory for `role`'s figures.
-    pub(crate) fn new(role: Role, rule: Option<StopRule>) -> Self {
-        let deadlines: Vec<u64> = role.spec.deadlines_ns.iter().map(|d| d.get()).collect();
-        let misses = ThresholdCounter::new(&deadlines);
+    pub(crate) fn new(role: Role, psquare: bool, rule: Option<StopRule>) -> Self {
+        let keep = Keep {
+            thresholds_ns: role.spec.deadlines_ns.iter().map(|d| d.get()).collect(),
+            psquare,
+        };
         Self {
             counts: Arc::clone(&role.counts),
-            tally: Tally::new(),
-            window: CountWindow::new(WINDOW),
-            late: misses
-                .counts()
-                .map(|(deadline, _)| Exceedances::of_threshold(deadline))
-                .collect(),
-            late_overruns: vec![0; misses.counts().count()],
-            misses,
+            stats: Accumulator::new(&keep),
             rule,
             precise: false,
             last: None,
@@ -69,27 +54,19 @@ impl ThreadStats {
         }
     }
 
-    /// Takes samples in, oldest first, and passes their values on to `total`.
-    pub(crate) fn absorb(&mut self, samples: &[Sample], total: &mut PSquare) {
-        for block in samples.chunks(BLOCK) {
-            let mut ns = [0_u64; BLOCK];
-            let mut values = [0_f64; BLOCK];
-            for ((ns, value), sample) in ns.iter_mut().zip(&mut values).zip(block) {
-                *ns = sample.latency_ns;
-                #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
-                {
-                    *value = sample.latency_ns as f64;
-                }
+    /// Takes samples in, oldest first, and passes their values on to `total`, if there is one.
+    pub(crate) fn absorb(&mut self, samples: &[Sample], mut total: Option<&mut PSquare>) {
+        for part in samples.split_inclusive(|sample| sample.skipped > 0) {
+            for block in part.chunks(BLOCK) {
+                self.take(block, total.as_deref_mut());
             }
-            let (ns, values) = (&ns[..block.len()], &values[..block.len()]);
-            self.tally.take(ns, values);
-            self.window.extend_from_slice(values);
-            self.misses.record_slice(ns);
-            self.follow_misses(block);
-            if let Some(rule) = &mut self.rule {
-                rule.extend(ns, self.tally.histogram());
+            if let Some(stall) = part.last() {
+                let interval = self.role.interval.get().max(1);
+                self.stats
+                    .record_unsampled(stall.skipped.into(), |deadline| {
+                        late_overruns(stall, interval, deadline)
+                    });
             }
-            total.extend_from_slice(values);
         }
         self.last = samples.last().copied().or(self.last);
         if let Some(threshold) = self.role.spec.on_threshold_ns {
@@ -97,22 +74,20 @@ impl ThreadStats {
         }
     }
 
-    /// Follows the misses of each deadline, and counts those of the deadlines that a stall skipped by
-    /// how late it came for them.
-    fn follow_misses(&mut self, samples: &[Sample]) {
-        let interval = self.role.interval.get().max(1);
-        let deadlines = self.misses.counts().map(|(deadline, _)| deadline);
-        for ((deadline, late), count) in deadlines.zip(&mut self.late).zip(&mut self.late_overruns)
-        {
-            for sample in samples {
-                late.extend(&[sample.latency_ns], self.tally.histogram());
-                if sample.skipped > 0 {
-                    let missed = late_overruns(sample, interval, deadline);
-                    late.extend_unsampled(true, missed);
-                    late.extend_unsampled(false, u64::from(sample.skipped) - missed);
-                    *count += missed;
-                }
-            }
+    /// Takes one block of samples in.
+    fn take(&mut self, block: &[Sample], total: Option<&mut PSquare>) {
+        let mut ns = [0_u64; BLOCK];
+        for (ns, sample) in ns.iter_mut().zip(block) {
+            *ns = sample.latency_ns;
+        }
+        let ns = &ns[..block.len()];
+        self.stats.record_slice(ns);
+        if let Some(rule) = &mut self.rule {
+            rule.extend(ns, self.stats.histogram());
+        }
+        if let Some(total) = total {
+            #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+            ns.iter().for_each(|ns| total.push(*ns as f64));
         }
     }
 
@@ -122,7 +97,7 @@ impl ThreadStats {
         if let Some(rule) = &mut self.rule
             && rule.is_due()
         {
-            let states = rule.look(self.tally.histogram(), self.tally.moments());
+            let states = rule.look(self.stats.histogram(), self.stats.moments());
             self.precise = states.iter().all(|state| state.met);
         }
         self.precise
@@ -133,7 +108,7 @@ impl ThreadStats {
         let states = self
             .rule
             .as_ref()
-            .map(|rule| rule.evaluate(self.tally.histogram(), self.tally.moments()));
+            .map(|rule| rule.evaluate(self.stats.histogram(), self.stats.moments()));
         let state = |state: TargetState| PrecisionState {
             target: state.target.to_string(),
             thread: self.role.index,
@@ -183,67 +158,36 @@ impl ThreadStats {
 
     /// Returns the number of samples and the time between deadlines.
     pub(crate) fn pace(&self) -> (u64, Nanos) {
-        (self.tally.moments().count(), self.role.interval)
+        (self.stats.count(), self.role.interval)
     }
 
     /// Returns the histogram.
     pub(crate) const fn histogram(&self) -> &LatencyHistogram {
-        self.tally.histogram()
+        self.stats.histogram()
     }
 
     /// Returns the largest sample.
     pub(crate) fn worst(&self) -> Option<Nanos> {
-        self.tally.histogram().max().map(Nanos::new)
+        self.stats.histogram().max().map(Nanos::new)
     }
 
     /// Returns the figures up to now.
     pub(crate) fn progress(&mut self) -> SeriesProgress {
-        let window = self.window.summary(&[0.99]);
         SeriesProgress {
             thread: self.role.index,
             cpu: self.last.map(|s| s.cpu).or(self.role.pinned_to),
             policy: self.role.policy.to_string(),
             interval_ns: self.role.interval,
-            count: self.tally.moments().count(),
-            min_ns: self.tally.histogram().min(),
             last_ns: self.last.map(|s| s.latency_ns),
-            mean_ns: self.tally.moments().mean(),
-            p99_ns: self.tally.histogram().quantile(0.99),
-            max_ns: self.tally.histogram().max(),
             overruns: self.counts.overruns.load(Ordering::Relaxed),
             lost: self.counts.lost.load(Ordering::Relaxed),
-            window: Some(WindowFigures {
-                count: window.count,
-                mean_ns: window.mean,
-                stddev_ns: window.std_dev,
-                skewness: window.skewness,
-                excess_kurtosis: window.excess_kurtosis,
-                p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
-                max_ns: window.max,
-            }),
-            recent_max_ns: self.tally.take_recent_max(),
-            steps: self.tally.steps(),
+            ..figures::progress(&mut self.stats)
         }
-    }
-
-    fn misses(&self) -> Vec<Misses> {
-        let late = self.late_overruns.iter().zip(&self.late);
-        self.misses
-            .counts()
-            .zip(late)
-            .map(|((deadline, count), (overruns, late))| Misses {
-                deadline_ns: Nanos::new(deadline),
-                count,
-                overruns: *overruns,
-                // Of none missed nothing is known of how they would come.
-                effective: late.effective_samples().filter(|_| count + overruns > 0),
-            })
-            .collect()
     }
 
     /// Returns the final figures.
     pub(crate) fn series(&self, policy: String) -> Series {
-        let mut series = self.tally.series();
+        let mut series = figures::series(&self.stats);
         series.thread = Some(self.role.index);
         series.cpu = self.role.pinned_to;
         series.policy = Some(policy);
@@ -253,15 +197,23 @@ impl ThreadStats {
         let early = self.counts.early.load(Ordering::Relaxed);
         series.clamped = series.clamped.map(|n| n + early);
         series.warm_up_samples = Some(self.counts.warm_up.load(Ordering::Relaxed));
-        series.misses = self.misses();
+        series.misses = figures::misses(&self.stats);
         series
     }
 }
 
 /// Returns the figures of all threads together. `psquare` has seen all samples, block by block in
 /// the order in which the recorder took them.
-pub(crate) fn total(threads: &[ThreadStats], series: &[Series], psquare: &PSquare) -> Series {
-    let mut total = together(threads.iter().map(|t| &t.tally), psquare);
+pub(crate) fn total(
+    threads: &[ThreadStats],
+    series: &[Series],
+    psquare: Option<&PSquare>,
+) -> Series {
+    let parts: Vec<&Accumulator> = threads.iter().map(|t| &t.stats).collect();
+    let mut total = figures::total(&parts);
+    if let Some(psquare) = psquare {
+        figures::add_psquare(&mut total, psquare, &parts);
+    }
     let sum = |count: fn(&Series) -> Option<u64>| series.iter().map(count).sum();
     total.overruns = sum(|part| part.overruns);
     total.lost = sum(|part| part.lost);

@@ -7,12 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_model::{Check, Nanos, Sample, Series, SeriesProgress};
+use punctual_stats::{Accumulator, Keep};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::checks::lost_samples;
 use crate::crew::Post;
+use crate::figures;
 use crate::recorder::ring_slots;
-use crate::tally::{BLOCK, Tally};
+
+/// Samples that are worked on at once: they fit the first-level cache.
+pub(crate) const BLOCK: usize = 256;
 
 /// The measuring thread's end. To push is hot: it allocates nothing, locks nothing, never waits.
 #[derive(Debug)]
@@ -62,7 +66,7 @@ impl Tap {
 pub struct Stream {
     ring: Consumer<Sample>,
     counts: Arc<TapCounts>,
-    tally: Tally,
+    tally: Accumulator,
     last: Option<Sample>,
     thread: u32,
     post: Post,
@@ -72,7 +76,7 @@ pub struct Stream {
 impl Stream {
     /// Makes both ends for thread `thread`, which takes about one sample an `interval`. The ring
     /// holds some seconds of them. Its memory is present.
-    pub fn pair(thread: u32, post: &Post, interval: Nanos) -> (Tap, Self) {
+    pub fn pair(thread: u32, post: &Post, interval: Nanos, keep: &Keep) -> (Tap, Self) {
         let (producer, ring) = RingBuffer::new(ring_slots(interval));
         let counts = Arc::<TapCounts>::default();
         let mut tap = Tap {
@@ -83,7 +87,7 @@ impl Stream {
         let stream = Self {
             ring,
             counts,
-            tally: Tally::new(),
+            tally: Accumulator::new(keep),
             last: None,
             thread,
             post: post.clone(),
@@ -106,7 +110,7 @@ impl Stream {
                 for (ns, sample) in ns.iter_mut().zip(block) {
                     *ns = sample.latency_ns;
                 }
-                self.tally.extend(&ns[..block.len()]);
+                self.tally.record_slice(&ns[..block.len()]);
                 each(block);
             }
             self.last = part.last().copied().or(self.last);
@@ -115,7 +119,7 @@ impl Stream {
     }
 
     /// Returns the figures without what the thread counted.
-    pub const fn tally(&self) -> &Tally {
+    pub const fn tally(&self) -> &Accumulator {
         &self.tally
     }
 
@@ -126,7 +130,7 @@ impl Stream {
 
     /// Returns the final figures.
     pub fn series(&self, context: Option<&str>) -> Series {
-        let mut series = self.tally.series();
+        let mut series = figures::series(&self.tally);
         series.thread = Some(self.thread);
         series.context = context.map(ToOwned::to_owned);
         series.cpu = self.pinned_to();
@@ -140,23 +144,15 @@ impl Stream {
 
     /// Returns the figures up to now.
     pub fn progress(&mut self) -> SeriesProgress {
-        let histogram = self.tally.histogram();
         SeriesProgress {
             thread: self.thread,
             cpu: self.cpu(),
             policy: self.post.policy.to_string(),
             interval_ns: self.interval,
-            count: self.tally.moments().count(),
-            min_ns: histogram.min(),
             last_ns: self.last.map(|s| s.latency_ns),
-            mean_ns: self.tally.moments().mean(),
-            p99_ns: histogram.quantile(0.99),
-            max_ns: histogram.max(),
             overruns: self.counts.overruns.load(Ordering::Relaxed),
             lost: self.lost(),
-            window: None,
-            recent_max_ns: self.tally.take_recent_max(),
-            steps: self.tally.steps(),
+            ..figures::progress(&mut self.tally)
         }
     }
 
@@ -203,7 +199,7 @@ mod tests {
     #[test]
     fn samples_arrive_in_order_and_the_overflow_is_counted() {
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
-        let (mut tap, mut stream) = Stream::pair(1, &post, Nanos::from_secs(1));
+        let (mut tap, mut stream) = Stream::pair(1, &post, Nanos::from_secs(1), &Keep::default());
         let slots = ring_slots(Nanos::from_secs(1)) as u64;
         for n in 0..slots + 7 {
             tap.push(Sample {

@@ -38,6 +38,7 @@ impl Team {
         spec: &RunSpec,
         original: &CpuSet,
         targets: &[PrecisionTarget],
+        psquare: bool,
         shared: &Arc<Shared>,
     ) -> Result<Self, MeasureError> {
         let mut team = Self {
@@ -47,7 +48,7 @@ impl Team {
             roles: Vec::new(),
             ready: Vec::new(),
         };
-        match team.start(spec, original, targets, shared) {
+        match team.start(spec, original, targets, psquare, shared) {
             Ok(()) => Ok(team),
             Err(err) => {
                 team.dismiss();
@@ -70,6 +71,7 @@ impl Team {
         spec: &RunSpec,
         original: &CpuSet,
         targets: &[PrecisionTarget],
+        psquare: bool,
         shared: &Arc<Shared>,
     ) -> Result<(), MeasureError> {
         let spec = Arc::new(spec.clone());
@@ -92,7 +94,7 @@ impl Team {
                 counts: Arc::new(Counts::default()),
             };
             let rule = (!targets.is_empty()).then(|| StopRule::new(targets.to_vec()));
-            let stats = ThreadStats::new(role.clone(), rule);
+            let stats = ThreadStats::new(role.clone(), psquare, rule);
             let (producer, ring) = rtrb::RingBuffer::new(ring_slots(role.interval));
             let thread = worker::spawn(
                 role.clone(),

@@ -55,6 +55,8 @@ pub struct Options {
     pub insist_on_dma_latency: bool,
     /// Time between progress events.
     pub progress_every: Nanos,
+    /// Whether quantiles are estimated by P-square too.
+    pub psquare: bool,
     /// How it starts, is looked at, and ends.
     pub pacing: Pacing,
 }
@@ -105,7 +107,7 @@ pub fn run(
     let before = Conditions::read(sys, &spec.cpus);
     let _back = AffinityGuard::move_to(&spec.housekeeping, &original)?;
     let shared = Arc::new(Shared::default());
-    let mut team = Team::assemble(&spec, &original, &targets, &shared)?;
+    let mut team = Team::assemble(&spec, &original, &targets, options.psquare, &shared)?;
     let (lock, locking) = match lock_memory(&mut spec.mlock, options.insist_on_mlock) {
         Ok(locked) => locked,
         Err(err) => {
@@ -125,7 +127,7 @@ pub fn run(
     let recorder = Recorder {
         spec: Arc::clone(&spec),
         sources: std::mem::take(&mut team.sources),
-        total: PSquare::new(&PSquare::DEFAULT).map_err(|_| MeasureError::Defect { thread: 0 })?,
+        total: options.psquare.then(PSquare::default),
         shared: Arc::clone(&shared),
         stop: Arc::clone(&options.stop),
         out,

@@ -17,6 +17,7 @@ use punctual_measure::noise::{self, Scale, Ticker, Turns, Window};
 use punctual_measure::release::{self, Release};
 use punctual_measure::stream::{Stream, Tap};
 use punctual_model::{Clock, Nanos, Policy};
+use punctual_stats::Keep;
 use punctual_sys::clock;
 use punctual_sys::timer::{Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
 
@@ -116,7 +117,8 @@ fn the_counter_counts() {
 
 /// A ring that takes a sample about every `interval`, and what becomes of them.
 fn tap(interval: Nanos) -> (Tap, Stream) {
-    Stream::pair(0, &Post::on("hot", Policy::Other { nice: 0 }, 0), interval)
+    let post = Post::on("hot", Policy::Other { nice: 0 }, 0);
+    Stream::pair(0, &post, interval, &Keep::default())
 }
 
 /// Repeats what may have had no time at all, where the machine stalled for as long as it should have taken.

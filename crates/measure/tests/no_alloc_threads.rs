@@ -90,6 +90,7 @@ fn calls(
         insist_on_mlock: false,
         insist_on_dma_latency: false,
         progress_every: Nanos::from_secs(1),
+        psquare: false,
     };
     let before = CALLS.load(Ordering::Relaxed);
     let sys = SysRoot::live();

@@ -76,6 +76,7 @@ fn run(spec: &RunSpec, pacing: Pacing) -> (Outcome, Ear) {
         ..Ear::default()
     };
     let options = Options {
+        psquare: false,
         id: "pacing".to_owned(),
         stop: std::sync::Arc::default(),
         insist_on_mlock: false,

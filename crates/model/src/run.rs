@@ -181,7 +181,9 @@ pub struct Series {
     /// Largest relative error of `quantiles_ns`. Null where none can be stated.
     #[serde(default)]
     pub quantile_relative_error: Option<f64>,
-    /// Quantiles estimated by the P-square algorithm, in constant memory.
+    /// Quantiles estimated by the P-square algorithm, in constant memory. Empty where they were not asked
+    /// for: readers of older programs need the key.
+    #[serde(default)]
     pub psquare_ns: BTreeMap<String, Option<f64>>,
     /// Share of the samples at or below each P-square estimate, from the histogram: what the
     /// estimate is really the quantile of. P-square has no error bound.

@@ -95,6 +95,8 @@ pub(crate) struct Job {
     pub(crate) insist_on_mlock: bool,
     /// Whether the user asked for the bound in so many words.
     pub(crate) insist_on_dma_latency: bool,
+    /// Whether quantiles are estimated by P-square too.
+    pub(crate) psquare: bool,
 }
 
 /// A finished run. The figures are there even if the store could not take them.
@@ -226,6 +228,7 @@ fn record_for<'a>(
         stop: stop.flag(),
         insist_on_mlock: job.insist_on_mlock,
         insist_on_dma_latency: job.insist_on_dma_latency,
+        psquare: job.psquare,
         progress_every: listener.progress_every,
         pacing,
     };

@@ -10,21 +10,17 @@
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 
-use punctual_stats::{
-    Dependence, OnlineConfig, OnlineStats, dependent_mean_interval, dependent_quantile_interval,
-};
+use punctual_stats::{Accumulator, dependent_mean_interval, dependent_quantile_interval};
 
 const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut stats = OnlineStats::new(&OnlineConfig::default());
-    let mut dependence = Dependence::new(&QUANTILES);
+    let mut stats = Accumulator::default();
     for line in io::stdin().lock().lines() {
         let line = line?;
         if !line.trim().is_empty() {
             let ns: u64 = line.trim().parse()?;
             stats.record_slice(&[ns]);
-            dependence.extend(&[ns], &[ns as f64], stats.histogram());
         }
     }
     let mut out = io::stdout().lock();
@@ -33,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     writeln!(out, "samples {}  min {min} ns  max {max} ns", stats.count())?;
-    let Some(worth) = dependence.worth_of_mean() else {
+    let Some(worth) = stats.dependence().worth_of_mean() else {
         writeln!(out, "too few samples for an interval")?;
         return Ok(());
     };
@@ -47,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?;
     }
     for q in QUANTILES {
-        let worth = dependence.worth(q).unwrap_or(worth);
+        let worth = stats.dependence().worth(q).unwrap_or(worth);
         let value = stats.histogram().quantile(q).unwrap_or(max);
         match dependent_quantile_interval(stats.histogram(), &worth, q, 0.95) {
             Some((low, high)) => writeln!(out, "p{} {value} ({low} ... {high}) ns", q * 100.0)?,

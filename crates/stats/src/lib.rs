@@ -4,6 +4,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod accumulator;
 mod base64;
 pub mod batch;
 mod binomial;
@@ -15,7 +16,6 @@ mod histogram;
 mod holm;
 pub mod moments;
 mod num;
-pub mod online;
 mod payload;
 mod poisson;
 pub mod precision;
@@ -36,6 +36,7 @@ mod view;
 pub mod window;
 pub mod worth;
 
+pub use accumulator::{Above, Accumulator, Keep};
 pub use batch::{BatchMeans, autocorrelation_time};
 pub use dependence::{Dependence, Exceedances};
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
@@ -47,7 +48,6 @@ pub use histogram::LatencyHistogram;
 pub use holm::holm;
 pub use moments::Moments;
 pub use num::float;
-pub use online::{OnlineConfig, OnlineStats};
 pub use poisson::poisson_interval;
 pub use precision::{
     Interval, clopper_pearson, dependent_mean_interval, dependent_quantile_interval,

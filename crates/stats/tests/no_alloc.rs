@@ -11,8 +11,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use punctual_stats::{
-    BatchMeans, CountWindow, LatencyHistogram, Moments, OnlineConfig, OnlineStats, PSquare,
-    StopRule, ThresholdCounter, TimeWindow,
+    Accumulator, BatchMeans, CountWindow, Keep, LatencyHistogram, Moments, PSquare, StopRule,
+    ThresholdCounter, TimeWindow,
 };
 
 thread_local! {
@@ -64,7 +64,11 @@ fn recording_allocates_nothing() {
     let mut batches = BatchMeans::new();
     let mut thresholds = ThresholdCounter::new(&[3000, 5000]);
     let mut rule = StopRule::new(vec!["p99:2%".parse().unwrap(), "mean:1%".parse().unwrap()]);
-    let mut online = OnlineStats::new(&OnlineConfig::default());
+    let mut shipped = Accumulator::default();
+    let mut all = Accumulator::new(&Keep {
+        thresholds_ns: vec![3000, 5000],
+        psquare: true,
+    });
     let calls = calls_during(|| {
         moments.extend_from_slice(&xs);
         moments.merge(&moments.clone());
@@ -75,7 +79,12 @@ fn recording_allocates_nothing() {
         batches.extend_from_slice(&xs);
         thresholds.record_slice(&ns);
         rule.extend(&ns, &histogram);
-        online.record_slice(&ns);
+        for part in ns.chunks(300) {
+            shipped.record_slice(part);
+            all.record_slice(part);
+            all.record_unsampled(3, |_| 2);
+        }
+        shipped.take_recent_max();
         for (&n, &x) in ns.iter().zip(&xs) {
             moments.push(x);
             psquare.push(x);

@@ -158,7 +158,7 @@ const BUDGETS: &[Budget] = &[
     Budget {
         name: "stats-cost",
         unit: Unit::Nanos,
-        limit: Limit::Figure(40.0),
+        limit: Limit::Figure(15.0),
         needs: &[],
         measure: stats_cost::measure,
     },

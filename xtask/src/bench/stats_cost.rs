@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Cost of all statistics of one sample, as the benchmark of `punctual-stats` prints it: `stats.NAME=NS`, a line each.
+//! Cost of all default statistics of one sample, as the benchmark of `punctual-stats` prints it: `stats.NAME=NS`, a line each.
 
 use std::env;
 use std::process::Command;

@@ -136,10 +136,12 @@ mod tests {
     use crate::crew::Post;
     use crate::stream::Stream;
     use punctual_model::Policy;
+    use punctual_stats::Keep;
 
     fn worked(period: Option<Nanos>, additions: u64) -> (Worked, Vec<Sample>, u64) {
         let post = Post::on("x", Policy::Other { nice: 0 }, 0);
-        let (mut tap, mut stream) = Stream::pair(0, &post, Nanos::from_micros(100));
+        let (mut tap, mut stream) =
+            Stream::pair(0, &post, Nanos::from_micros(100), &Keep::default());
         let iterations = Iterations {
             additions,
             period,

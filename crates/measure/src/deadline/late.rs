@@ -4,16 +4,16 @@
 //! Which iterations of a thread were late, and by how much.
 
 use punctual_model::{Misses, Nanos, Sample};
-use punctual_stats::Exceedances;
+use punctual_stats::{Accumulator, Exceedances, Keep};
 
 use super::calibrate::Calibrated;
-use crate::tally::{BLOCK, Tally};
+use crate::stream::BLOCK;
 
 /// Kept up while the thread measures.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Late {
     /// By how much the late ones were late.
-    lateness: Tally,
+    lateness: Accumulator,
     indicator: Option<Exceedances>,
     /// Late iterations.
     count: u64,
@@ -22,6 +22,16 @@ pub(crate) struct Late {
 }
 
 impl Late {
+    /// Takes the memory, for what is kept of other series too.
+    pub(crate) fn new(keep: &Keep) -> Self {
+        Self {
+            lateness: Accumulator::new(keep),
+            indicator: None,
+            count: 0,
+            skipped: 0,
+        }
+    }
+
     /// Takes responses in, oldest first.
     pub(crate) fn take(&mut self, block: &[Sample], calibrated: &Calibrated) {
         let deadline = calibrated.deadline.get();
@@ -41,12 +51,12 @@ impl Late {
                 count += 1;
             }
         }
-        self.lateness.extend(&late[..count]);
+        self.lateness.record_slice(&late[..count]);
         self.count += count as u64;
     }
 
     /// Returns the figures of the lateness of those that were late.
-    pub(crate) const fn lateness(&self) -> &Tally {
+    pub(crate) const fn lateness(&self) -> &Accumulator {
         &self.lateness
     }
 
@@ -82,7 +92,7 @@ mod tests {
             cpu: 0,
             skipped,
         };
-        let mut late = Late::default();
+        let mut late = Late::new(&Keep::default());
         late.take(&[sample(10, 0), sample(11, 0), sample(60, 4)], &calibrated);
         let misses = late.misses(calibrated.deadline);
         assert_eq!((misses.count, misses.overruns, misses.all()), (2, 4, 6));

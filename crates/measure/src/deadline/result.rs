@@ -15,10 +15,10 @@ use super::{Done, Watched, kernel};
 use crate::budget::Budgets;
 use crate::crew::ThreadReport;
 use crate::error::MeasureError;
+use crate::figures;
 use crate::frame::{Found, Frame, Throttling};
 use crate::rates::{scaled, share_interval};
 use crate::stream::sample_checks;
-use crate::tally;
 
 /// The kind of the series that the total is of.
 const RESPONSE: &str = "response";
@@ -89,7 +89,7 @@ pub(crate) fn found(
 /// Makes the total, which is of the responses, and what is stored and checked of all threads.
 fn summed_up(found: &mut Found, watched: &[Watched]) {
     let tallies: Vec<_> = watched.iter().map(|w| w.stream.tally()).collect();
-    found.total = tally::total(&tallies);
+    found.total = figures::total(&tallies);
     let responses: Vec<Series> = found
         .series
         .iter()
@@ -127,7 +127,7 @@ fn series(deadline: Deadline, calibrated: &Calibrated, watched: &Watched) -> [Se
         cpu: response.cpu,
         policy: response.policy.clone(),
         interval_ns: period,
-        ..watched.late.lateness().series()
+        ..figures::series(watched.late.lateness())
     };
     [response, lateness]
 }

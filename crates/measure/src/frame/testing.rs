@@ -49,6 +49,7 @@ pub(crate) fn run(
         insist_on_mlock: false,
         insist_on_dma_latency: false,
         progress_every: Nanos::from_millis(50),
+        psquare: false,
     };
     let sys = SysRoot::live();
     super::run(&sys, &setup(), &control, None, &mut Deaf, instrument)

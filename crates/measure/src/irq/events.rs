@@ -70,7 +70,12 @@ pub(super) fn run(
     let _stop = StopAtEnd(Arc::clone(&sleepers.shared));
     let probe = Probe::of(tracefs, &crew.tids())?;
     let mut tracer = Tracer::new(frame, tracefs, probe)?;
-    let mut judge = Judge::new(&sleepers.posts, interval, tracer.probe.has_syscall_exit());
+    let mut judge = Judge::new(
+        &sleepers.posts,
+        interval,
+        tracer.probe.has_syscall_exit(),
+        &frame.keep(),
+    );
     tracer.mark()?;
     let begun = &sleepers.origin;
     frame.start_at(&crew, |origin| begun.store(origin.get(), Ordering::Relaxed))?;

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{Better, Check, Figure, Nanos, Progress, Series, SeriesProgress};
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 
 use super::blocks::Cost;
 use super::marks::Marks;
 use super::pair::{Collector, Phases, Unpaired, Woken, pair};
 use super::probe::Moment;
 use crate::crew::Post;
+use crate::figures;
 use crate::frame::Found;
 use crate::stream::sample_checks;
-use crate::tally::{self, Tally};
 
 /// How far the phases together may be from the latency that the thread read.
 const APART: u64 = 2_000;
@@ -47,7 +47,7 @@ pub(super) struct Ledger {
 #[derive(Debug)]
 struct Thread {
     post: Post,
-    tallies: [Tally; CONTEXTS.len()],
+    tallies: [Accumulator; CONTEXTS.len()],
     /// Deadlines that passed while the thread was late, in blocks with and without tracing.
     overruns: [u64; 2],
     last: Option<u64>,
@@ -71,10 +71,10 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(posts: &[Post], interval: Nanos, syscall_exit: bool) -> Self {
+    pub(super) fn new(posts: &[Post], interval: Nanos, syscall_exit: bool, keep: &Keep) -> Self {
         let thread = |post: &Post| Thread {
             post: post.clone(),
-            tallies: std::array::from_fn(|_| Tally::new()),
+            tallies: std::array::from_fn(|_| Accumulator::new(keep)),
             overruns: [0; 2],
             last: None,
         };
@@ -144,7 +144,7 @@ impl Judge {
             .zip(windows)
             .map(|(thread, window)| {
                 let latencies: Vec<u64> = window.iter().map(|(s, _)| s.woke - s.deadline).collect();
-                thread.tallies[context].extend(&latencies);
+                thread.tallies[context].record_slice(&latencies);
                 thread.overruns[side] += window.iter().map(|(_, n)| u64::from(*n)).sum::<u64>();
                 thread.last = latencies.last().copied().or(thread.last);
                 latencies
@@ -156,7 +156,7 @@ impl Judge {
         let tallies = &mut self.threads[thread].tallies;
         let mut add = |context: usize, of: &dyn Fn(&Phases) -> Option<u64>| {
             let values: Vec<u64> = phases.iter().filter_map(of).collect();
-            tallies[context].extend(&values);
+            tallies[context].record_slice(&values);
         };
         add(0, &|p| Some(p.delivery));
         add(1, &|p| Some(p.handler));
@@ -174,23 +174,14 @@ impl Judge {
     pub(super) fn progress(&mut self) -> Progress {
         let series = (0..).zip(&mut self.threads).map(|(number, thread)| {
             let tally = &mut thread.tallies[WAKE_UP];
-            let recent_max_ns = tally.take_recent_max();
-            let histogram = tally.histogram();
             SeriesProgress {
                 thread: number,
                 cpu: thread.post.cpus.iter().next(),
                 policy: thread.post.policy.to_string(),
                 interval_ns: self.interval,
-                count: tally.moments().count(),
-                min_ns: histogram.min(),
                 last_ns: thread.last,
-                mean_ns: tally.moments().mean(),
-                p99_ns: histogram.quantile(0.99),
-                max_ns: histogram.max(),
                 overruns: thread.overruns.iter().sum(),
-                recent_max_ns,
-                steps: tally.steps(),
-                ..SeriesProgress::default()
+                ..figures::progress(tally)
             }
         });
         Progress {
@@ -229,7 +220,7 @@ impl Judge {
                 found.histograms.push((format!("all/{context}"), histogram));
             }
         }
-        let mut total = tally::total(&self.tallies(WAKE_UP));
+        let mut total = figures::total(&self.tallies(WAKE_UP));
         total.context = Some(CONTEXTS[WAKE_UP].to_owned());
         total.overruns = Some(self.threads.iter().map(|t| t.overruns[0]).sum());
         total.lost = Some(lost.samples.iter().sum());
@@ -238,7 +229,7 @@ impl Judge {
         found
     }
 
-    fn tallies(&self, context: usize) -> Vec<&Tally> {
+    fn tallies(&self, context: usize) -> Vec<&Accumulator> {
         self.threads.iter().map(|t| &t.tallies[context]).collect()
     }
 
@@ -247,10 +238,10 @@ impl Judge {
         number: u32,
         thread: &Thread,
         context: &str,
-        tally: &Tally,
+        tally: &Accumulator,
         lost: u64,
     ) -> Series {
-        let mut series = tally.series();
+        let mut series = figures::series(tally);
         series.thread = Some(number);
         series.context = Some(context.to_owned());
         series.cpu = thread.post.cpus.iter().next();
@@ -269,7 +260,7 @@ impl Judge {
     /// Returns one context of all threads together, if there is anything.
     fn all(&self, context: usize) -> Option<(Series, &'static str, LatencyHistogram)> {
         let tallies = self.tallies(context);
-        let mut series = tally::total(&tallies);
+        let mut series = figures::total(&tallies);
         if series.count == 0 {
             return None;
         }

@@ -22,15 +22,15 @@ use std::time::Duration;
 use punctual_model::{
     Better, Check, CpuId, CpuSet, Figure, Finding, Nanos, Policy, Progress, Series, SeriesProgress,
 };
-use punctual_stats::LatencyHistogram;
+use punctual_stats::{Accumulator, Keep, LatencyHistogram};
 use punctual_sys::tracefs::{Tracefs, TracefsError};
 use punctual_sys::{SysRoot, sched};
 
 use super::leftover::{self, CPUS, PERIOD, Setting};
 use crate::error::MeasureError;
+use crate::figures;
 use crate::frame::{Found, Frame};
 use crate::stream::sample_checks;
-use crate::tally::{self, Tally};
 
 /// Time between two looks at the trace.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -68,7 +68,7 @@ pub(super) fn run(
     // While it is open, the tracer cannot be changed any more.
     let mut pipe = instance.open("trace_pipe").map_err(TracefsError::Use)?;
     let before = prioritise(frame.sys(), &cpus, setup.priority)?;
-    let mut trace = Trace::new(&cpus);
+    let mut trace = Trace::new(&cpus, frame.keep());
     while !frame.is_over() {
         trace.look(frame, &mut pipe, interval, &before)?;
     }
@@ -254,9 +254,9 @@ struct Trace {
 }
 
 impl Trace {
-    fn new(cpus: &CpuSet) -> Self {
+    fn new(cpus: &CpuSet, keep: Keep) -> Self {
         Self {
-            rows: Rows::new(cpus),
+            rows: Rows::new(cpus, keep),
             rest: Vec::new(),
         }
     }
@@ -307,7 +307,7 @@ impl Trace {
 /// The figures of one CPU and context.
 #[derive(Debug)]
 struct Row {
-    tally: Tally,
+    tally: Accumulator,
     new: Vec<u64>,
     last: Option<u64>,
 }
@@ -317,6 +317,7 @@ struct Row {
 struct Rows {
     rows: BTreeMap<(CpuId, Context), Row>,
     cpus: CpuSet,
+    keep: Keep,
     lines: u64,
     lost: u64,
     unknown: u64,
@@ -331,10 +332,11 @@ fn number(asked: &CpuSet, cpu: CpuId) -> u32 {
 }
 
 impl Rows {
-    fn new(cpus: &CpuSet) -> Self {
+    fn new(cpus: &CpuSet, keep: Keep) -> Self {
         Self {
             rows: BTreeMap::new(),
             cpus: cpus.clone(),
+            keep,
             lines: 0,
             lost: 0,
             unknown: 0,
@@ -351,7 +353,7 @@ impl Rows {
                     return;
                 }
                 let row = self.rows.entry((cpu, context)).or_insert_with(|| Row {
-                    tally: Tally::new(),
+                    tally: Accumulator::new(&self.keep),
                     new: Vec::new(),
                     last: None,
                 });
@@ -366,7 +368,7 @@ impl Rows {
 
     fn flush(&mut self) {
         for row in self.rows.values_mut() {
-            row.tally.extend(&row.new);
+            row.tally.record_slice(&row.new);
             row.new.clear();
         }
     }
@@ -383,27 +385,16 @@ impl Rows {
         let asked = &self.cpus;
         let rows = self.rows.iter_mut();
         let own = rows.filter(|((_, context), _)| *context == Context::Thread);
-        let series = own.map(|(&(cpu, _), row)| {
-            let recent_max_ns = row.tally.take_recent_max();
-            let histogram = row.tally.histogram();
-            SeriesProgress {
-                thread: number(asked, cpu),
-                cpu: Some(cpu),
-                policy: policies
-                    .get(&cpu)
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
-                interval_ns: interval,
-                count: row.tally.moments().count(),
-                min_ns: histogram.min(),
-                last_ns: row.last,
-                mean_ns: row.tally.moments().mean(),
-                p99_ns: histogram.quantile(0.99),
-                max_ns: histogram.max(),
-                recent_max_ns,
-                steps: row.tally.steps(),
-                ..SeriesProgress::default()
-            }
+        let series = own.map(|(&(cpu, _), row)| SeriesProgress {
+            thread: number(asked, cpu),
+            cpu: Some(cpu),
+            policy: policies
+                .get(&cpu)
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            interval_ns: interval,
+            last_ns: row.last,
+            ..figures::progress(&mut row.tally)
         });
         Progress {
             series: series.collect(),
@@ -415,14 +406,14 @@ impl Rows {
         let mut found = Found::default();
         for cpu in self.cpus.iter() {
             for context in Context::ALL {
-                let empty = Tally::new();
+                let empty = Accumulator::default();
                 let tally = match self.rows.get(&(cpu, context)) {
                     Some(row) => &row.tally,
                     // Only a thread of user space has the third.
                     None if context == Context::User => continue,
                     None => &empty,
                 };
-                let mut series: Series = tally.series();
+                let mut series: Series = figures::series(tally);
                 series.thread = Some(number(&self.cpus, cpu));
                 series.context = Some(context.name().to_owned());
                 series.cpu = Some(cpu);
@@ -444,15 +435,15 @@ impl Rows {
                 self.lines, self.lost, self.unknown, self.elsewhere
             ),
         ));
-        let threads: Vec<&Tally> = self
+        let threads: Vec<&Accumulator> = self
             .of(Context::Thread)
             .map(|(_, row)| &row.tally)
             .collect();
-        let irqs: Vec<&Tally> = self.of(Context::Irq).map(|(_, row)| &row.tally).collect();
-        found.total = tally::total(&threads);
+        let irqs: Vec<&Accumulator> = self.of(Context::Irq).map(|(_, row)| &row.tally).collect();
+        found.total = figures::total(&threads);
         found.total.context = Some(Context::Thread.name().to_owned());
         if self.cpus.len() > 1 {
-            let mut all = tally::total(&irqs);
+            let mut all = figures::total(&irqs);
             all.context = Some(Context::Irq.name().to_owned());
             let mut histogram = LatencyHistogram::default();
             irqs.iter().for_each(|t| histogram.merge(t.histogram()));

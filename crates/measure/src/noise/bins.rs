@@ -14,7 +14,7 @@ use punctual_model::{Interval, Nanos};
 use punctual_stats::{BatchMeans, Worth, dependent_mean_interval, poisson_interval};
 
 use super::turns::Window;
-use crate::tally::CONFIDENCE;
+use crate::figures::CONFIDENCE;
 
 /// Width of a bin.
 const WIDTH: Nanos = Nanos::from_millis(10);

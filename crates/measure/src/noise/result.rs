@@ -11,9 +11,9 @@ use super::{Done, Noise, Scale, Spot, TURNS};
 use crate::checks::lost_samples;
 use crate::crew::ThreadReport;
 use crate::error::MeasureError;
+use crate::figures;
 use crate::frame::{Found, Frame};
 use crate::rates::scaled;
-use crate::tally;
 
 /// How far the counter's rate over the run may be from that before it.
 const RATE_LIMIT: f64 = 1e-4;
@@ -72,7 +72,7 @@ pub(crate) fn found(
     found.figures.extend(told(largest));
     found.findings.extend(unknown(frame.sys(), counted));
     let tallies: Vec<_> = spots.iter().map(|s| s.stream.tally()).collect();
-    found.total = tally::total(&tallies);
+    found.total = figures::total(&tallies);
     found.total.lost = found.series.iter().map(|s| s.lost).sum();
     found.histograms = (0..)
         .zip(spots.iter())

@@ -136,6 +136,7 @@ mod tests {
     use crate::crew::Post;
     use crate::stream::Stream;
     use punctual_model::Policy;
+    use punctual_stats::Keep;
     use std::cell::Cell;
 
     thread_local! {
@@ -172,7 +173,7 @@ mod tests {
 
     fn run(turns: &Turns<Steps>) -> (Watched, Vec<Sample>) {
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
-        let (mut tap, mut stream) = Stream::pair(0, &post, Nanos::from_millis(1));
+        let (mut tap, mut stream) = Stream::pair(0, &post, Nanos::from_millis(1), &Keep::default());
         let watched = turns.run(&mut tap);
         let mut samples = Vec::new();
         stream.drain(|block| samples.extend_from_slice(block));
@@ -217,7 +218,7 @@ mod tests {
             begun: base.begun,
         };
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
-        let (mut tap, _stream) = Stream::pair(0, &post, Nanos::from_millis(1));
+        let (mut tap, _stream) = Stream::pair(0, &post, Nanos::from_millis(1), &Keep::default());
         assert_eq!(turns.run(&mut tap).backward, 1);
     }
 
@@ -239,7 +240,7 @@ mod tests {
     /// Watches 5 ms of each 10 ms, five times. Returns how long the gaps were beside it.
     fn half_of_each_period() -> (Watched, u64) {
         let post = Post::on("x", Policy::Other { nice: 0 }, 3);
-        let (mut tap, mut stream) = Stream::pair(0, &post, Nanos::from_millis(1));
+        let (mut tap, mut stream) = Stream::pair(0, &post, Nanos::from_millis(1), &Keep::default());
         let turns = Turns {
             ticker: super::super::ticker::Clock,
             scale: Scale::NANOS,

@@ -4,14 +4,15 @@
 //! What the cycles show.
 
 use punctual_model::{Better, Check, CpuId, Figure, Finding, Policy};
+use punctual_stats::{Accumulator, Keep};
 
 use super::Protocol;
 use super::cycle::{Cycles, Part, Work};
+use crate::figures;
 use crate::frame::Found;
 use crate::median::median_figure;
 use crate::rates::share_interval;
 use crate::stream::sample_checks;
-use crate::tally::{self, Tally};
 
 /// Whether every protocol that promises to bound the wait did.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,7 +28,7 @@ pub enum Verdict {
 pub(super) struct Case {
     protocol: Protocol,
     full: bool,
-    tally: Tally,
+    tally: Accumulator,
     waits: Vec<u64>,
     /// Cycles in which the lock was held when high was released, and mid was released before it was
     /// let go.
@@ -39,11 +40,11 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(protocol: Protocol, full: bool) -> Self {
+    pub(super) fn new(protocol: Protocol, full: bool, keep: &Keep) -> Self {
         Self {
             protocol,
             full,
-            tally: Tally::new(),
+            tally: Accumulator::new(keep),
             waits: Vec::new(),
             arranged: 0,
             cycles: 0,
@@ -120,7 +121,7 @@ impl<'a> Judge<'a> {
             }
         }
         for case in &mut self.cases {
-            case.tally.extend(&case.waits);
+            case.tally.record_slice(&case.waits);
         }
         self.found()
     }
@@ -128,7 +129,7 @@ impl<'a> Judge<'a> {
     fn found(&self) -> (Found, Verdict) {
         let mut found = Found::default();
         for (number, case) in (0..).zip(&self.cases) {
-            let mut series = case.tally.series();
+            let mut series = figures::series(&case.tally);
             series.thread = Some(number);
             series.context = Some(case.context());
             series.cpu = Some(self.cpu);
@@ -139,7 +140,7 @@ impl<'a> Judge<'a> {
             let tag = format!("{number}/{}", case.context());
             found.histograms.push((tag, case.tally.histogram().clone()));
         }
-        found.total = tally::counts(&found.series);
+        found.total = figures::counts(&found.series);
         found.checks = sample_checks(&found.series);
         found.checks.push(self.arranged());
         let mut verdict = Verdict::Bounded;
@@ -327,7 +328,9 @@ mod tests {
         let cycles = cycles();
         let cases = [Protocol::None, Protocol::Inherit]
             .iter()
-            .flat_map(|protocol| [false, true].map(|full| Case::new(*protocol, full)))
+            .flat_map(|protocol| {
+                [false, true].map(|full| Case::new(*protocol, full, &Keep::default()))
+            })
             .collect();
         let judge = Judge::new(&cycles, cases, Policy::Fifo { priority: 80 }, 0);
         judge.conclude(&logs(&cycles, inherit_works))

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use punctual_measure::deadline::Due;
 use punctual_measure::duty::Duty;
 use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, TimerKind};
@@ -245,6 +245,11 @@ pub struct CommonArgs {
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
+    /// Keep this of the samples too: `psquare` estimates quantiles in constant memory, without a bound on the
+    /// error, and takes several times as long as all other statistics (can be repeated)
+    #[arg(long, value_name = "KIND", help_heading = "Sampling")]
+    pub statistics: Vec<ExtraStatistic>,
+
     /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
     /// unless it is shown (can be repeated)
     #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
@@ -282,6 +287,20 @@ pub struct CommonArgs {
     /// Show no progress, only the result
     #[arg(long, short = 'q', help_heading = "Output")]
     pub quiet: bool,
+}
+
+impl CommonArgs {
+    /// Whether quantiles are estimated by P-square too.
+    pub(crate) fn psquare(&self) -> bool {
+        self.statistics.contains(&ExtraStatistic::Psquare)
+    }
+}
+
+/// A statistic that is kept only where it is asked for
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum ExtraStatistic {
+    /// Quantiles after Jain and Chlamtac, beside those of the histogram
+    Psquare,
 }
 
 /// Metrics of a run that goes on

@@ -105,6 +105,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             metrics: metrics.clone(),
             insist_on_mlock: false,
             insist_on_dma_latency: false,
+            psquare: false,
         };
         view.title(&format!("assess, {name} ({number} of {count})"));
         if let Some(metrics) = &metrics {

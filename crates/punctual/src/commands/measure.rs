@@ -93,6 +93,7 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
         metrics: Metrics::of(&common.metrics, "wakeup", common.name.as_deref())?,
         insist_on_mlock: common.mlock.is_some(),
         insist_on_dma_latency: common.dma_latency.is_some(),
+        psquare: common.psquare(),
     };
     let mut view = View::pick(common.quiet, &stop);
     view.title("wakeup");

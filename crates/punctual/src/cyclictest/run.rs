@@ -195,6 +195,7 @@ fn measure(
             metrics: None,
             insist_on_mlock: true,
             insist_on_dma_latency: false,
+            psquare: false,
         };
         let recorded = record_beside(start.sys, &store, &job, stop, beside)?;
         let path = recorded.kept()?;
@@ -211,6 +212,7 @@ fn measure(
         insist_on_mlock: true,
         insist_on_dma_latency: false,
         progress_every: Nanos::MAX,
+        psquare: false,
         pacing: beside.pacing,
     };
     match wakeup::run(start.sys, &spec, &way, None, &mut beside.sink) {

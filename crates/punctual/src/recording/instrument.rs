@@ -41,6 +41,8 @@ pub(crate) struct Job {
     pub(crate) insist_on_mlock: bool,
     /// Whether the user asked for the bound in so many words.
     pub(crate) insist_on_dma_latency: bool,
+    /// Whether quantiles are estimated by P-square too.
+    pub(crate) psquare: bool,
 }
 
 /// Measures with `instrument`, and stores what was measured.
@@ -68,6 +70,7 @@ pub(crate) fn record(
         stop: stop.flag(),
         insist_on_mlock: job.insist_on_mlock,
         insist_on_dma_latency: job.insist_on_dma_latency,
+        psquare: job.psquare,
         progress_every: listener.progress_every,
     };
     let started = SystemTime::now();

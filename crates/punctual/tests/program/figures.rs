@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{Home, finish, machine};
 
@@ -54,8 +54,10 @@ fn scipy_computes_the_same_figures_from_the_exported_samples() {
     let home = Home::alone();
     let record = home.measure(
         "--threads 2 --interval 1ms --samples 5000 --priority f:80 --raw \
-         --deadline 25us --deadline 100us",
+         --deadline 25us --deadline 100us --statistics psquare",
     );
+    assert!(record["total"]["psquare_ns"]["p95"].is_number());
+    assert!(record["series"][1]["psquare_shares"]["p95"].is_number());
     assert_eq!(record["total"]["count"], 10_000);
     assert_eq!(record["ended"], "completed");
     assert_scipy_agrees(&home, &python, &record);
@@ -72,6 +74,11 @@ fn scipy_agrees_on_overrun_samples_of_an_ordinary_thread() {
          --deadline 60us --dma-latency off",
     );
     assert_eq!(record["total"]["count"], 6_000);
+    // Not asked for.
+    for series in [&record["total"], &record["series"][0]] {
+        assert_eq!(series["psquare_ns"], json!({}));
+        assert_eq!(series["psquare_shares"], json!({}));
+    }
     assert_scipy_agrees(&home, &python, &record);
 }
 

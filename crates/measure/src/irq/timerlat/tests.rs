@@ -39,7 +39,7 @@ impl Sink for Deaf {
 }
 
 fn rows(text: &str, cpus: &str) -> Rows {
-    let mut trace = Trace::new(&cpus.parse().unwrap());
+    let mut trace = Trace::new(&cpus.parse().unwrap(), Keep::default());
     // In pieces that end anywhere.
     for piece in text.as_bytes().chunks(7) {
         trace.take(piece);
@@ -132,10 +132,11 @@ fn a_kernel_with_the_tracer_is_known_and_its_trace_becomes_a_run() {
         insist_on_mlock: false,
         insist_on_dma_latency: false,
         progress_every: Nanos::from_millis(20),
+        psquare: false,
     };
     let instrument = |frame: &mut Frame<'_>| {
         let mut pipe = std::fs::File::open(tracing.join("trace")).unwrap();
-        let mut trace = Trace::new(&frame.setup().cpus.clone());
+        let mut trace = Trace::new(&frame.setup().cpus.clone(), frame.keep());
         // Once at least, also where the machine stalls for all of these 60 ms.
         loop {
             trace.look(frame, &mut pipe, Nanos::from_millis(1), &Policies::new())?;

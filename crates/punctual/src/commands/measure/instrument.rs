@@ -101,6 +101,7 @@ pub(crate) fn run(
         metrics: Metrics::of(&common.metrics, name, common.name.as_deref())?,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
+        psquare: common.psquare(),
     };
     let mut view = View::pick(common.quiet, &stop);
     view.title(name);

@@ -319,6 +319,7 @@ impl Trial<'_> {
             metrics: None,
             insist_on_mlock: false,
             insist_on_dma_latency: false,
+            psquare: false,
         };
         let sys = &self.place.sys;
         let recorded = recording::record(sys, &self.store, &job, &self.stop, &mut View::Quiet)?;

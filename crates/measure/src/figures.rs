@@ -1,147 +1,95 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Latencies in, figures with intervals out: what every series of every instrument is made with.
+//! From what was kept of latencies to the figures of a record, with intervals of 95 % confidence.
 
 use std::collections::BTreeMap;
 
-use punctual_model::{Interval, LatencyStep, Series, TooShort};
+use punctual_model::WindowFigures;
+use punctual_model::{Interval, LatencyStep, Misses, Nanos, Series, SeriesProgress, TooShort};
 use punctual_stats::{
-    Bucket, Dependence, LatencyHistogram, Moments, PSquare, Worth, dependent_mean_interval,
+    Accumulator, LatencyHistogram, Moments, PSquare, Worth, dependent_mean_interval,
     dependent_quantile_interval, samples_for_quantile,
 };
 
 /// Confidence of every interval that is shown.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// The quantiles of every run.
-pub(crate) const QUANTILES: [(&str, f64); 7] = [
-    ("p5", 0.05),
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-    ("p99.999", 0.99999),
-];
-
 /// The quantiles that P-square follows, in the order of [`PSquare::DEFAULT`].
 const PSQUARE_NAMES: [&str; 4] = ["p5", "p50", "p95", "p99"];
 
-/// Samples that are worked on at once: they fit the first-level cache.
-pub(crate) const BLOCK: usize = 256;
-
-/// The figures of one stream of latencies in ns, kept up in constant memory (some 200 KiB).
-///
-/// The order of the samples counts: the intervals take their dependence into account.
-#[derive(Clone, Debug)]
-pub struct Tally {
-    psquare: PSquare,
-    histogram: LatencyHistogram,
-    /// Has the moments too.
-    dependence: Dependence,
-    recent_max: Option<u64>,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self::new()
+/// Returns the figures of one stream. What is not a figure of the samples (thread, CPU, policy, overruns,
+/// lost, misses) is left empty.
+pub(crate) fn series(of: &Accumulator) -> Series {
+    let figures = figures(
+        of.moments(),
+        of.histogram(),
+        of.psquare(),
+        of.dependence().worth_of_mean(),
+        &worth_by_quantile(of),
+    );
+    Series {
+        tail_effective_samples: tail_effective(of),
+        ..figures
     }
 }
 
-impl Tally {
-    /// Takes the memory.
-    ///
-    /// # Panics
-    ///
-    /// Never: the quantiles of P-square are constants that a test checks.
-    #[expect(clippy::expect_used, reason = "the quantiles are constants")]
-    pub fn new() -> Self {
-        Self {
-            psquare: PSquare::new(&PSquare::DEFAULT).expect("four quantiles between 0 and 1"),
-            histogram: LatencyHistogram::default(),
-            dependence: Dependence::new(&QUANTILES.map(|(_, p)| p)),
-            recent_max: None,
-        }
+/// Returns the figures of one stream up to now. What is not a figure of the samples is left empty.
+pub(crate) fn progress(of: &mut Accumulator) -> SeriesProgress {
+    let window = of.window().summary(&[0.99]);
+    let recent_max_ns = of.take_recent_max();
+    let histogram = of.histogram();
+    let steps = histogram.steps();
+    let steps = steps.iter().map(|step| LatencyStep {
+        to_ns: step.to_ns,
+        count: step.count,
+    });
+    SeriesProgress {
+        count: of.count(),
+        min_ns: histogram.min(),
+        mean_ns: of.moments().mean(),
+        p99_ns: histogram.quantile(0.99),
+        max_ns: histogram.max(),
+        window: Some(WindowFigures {
+            count: window.count,
+            mean_ns: window.mean,
+            stddev_ns: window.std_dev,
+            skewness: window.skewness,
+            excess_kurtosis: window.excess_kurtosis,
+            p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
+            max_ns: window.max,
+        }),
+        recent_max_ns,
+        steps: steps.collect(),
+        ..SeriesProgress::default()
     }
+}
 
-    /// Takes latencies in, oldest first.
-    pub fn extend(&mut self, latencies_ns: &[u64]) {
-        for ns in latencies_ns.chunks(BLOCK) {
-            let mut values = [0_f64; BLOCK];
-            for (value, ns) in values.iter_mut().zip(ns) {
-                #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
-                {
-                    *value = *ns as f64;
-                }
-            }
-            self.take(ns, &values[..ns.len()]);
-        }
-    }
+/// Returns how often each threshold was passed.
+pub(crate) fn misses(of: &Accumulator) -> Vec<Misses> {
+    of.above()
+        .map(|above| Misses {
+            deadline_ns: Nanos::new(above.threshold_ns),
+            count: above.count,
+            overruns: above.unsampled,
+            effective: above.effective,
+        })
+        .collect()
+}
 
-    /// Takes one block in, as integers and as floating-point numbers.
-    pub(crate) fn take(&mut self, ns: &[u64], values: &[f64]) {
-        self.histogram.record_slice(ns);
-        self.recent_max = self.recent_max.max(ns.iter().copied().max());
-        self.psquare.extend_from_slice(values);
-        self.dependence.extend(ns, values, &self.histogram);
-    }
+/// Returns what the samples are worth for each quantile, in the order of [`Accumulator::QUANTILES`].
+fn worth_by_quantile(of: &Accumulator) -> Vec<Option<Worth>> {
+    let quantiles = Accumulator::QUANTILES.iter();
+    quantiles.map(|(_, p)| of.dependence().worth(*p)).collect()
+}
 
-    /// Returns the histogram.
-    pub const fn histogram(&self) -> &LatencyHistogram {
-        &self.histogram
-    }
-
-    /// Returns the coarse histogram that goes with progress.
-    pub fn steps(&self) -> Vec<LatencyStep> {
-        let steps = self.histogram.steps();
-        let step = |bucket: &Bucket| LatencyStep {
-            to_ns: bucket.to_ns,
-            count: bucket.count,
-        };
-        steps.iter().map(step).collect()
-    }
-
-    /// Returns the largest latency since the last call, and forgets it.
-    pub const fn take_recent_max(&mut self) -> Option<u64> {
-        self.recent_max.take()
-    }
-
-    /// Returns count, mean and the higher moments.
-    pub fn moments(&self) -> &Moments {
-        self.dependence.moments()
-    }
-
-    /// Returns what the samples are worth for each quantile, in the order of [`QUANTILES`].
-    fn worth_by_quantile(&self) -> Vec<Option<Worth>> {
-        let quantiles = QUANTILES.iter();
-        quantiles.map(|(_, p)| self.dependence.worth(*p)).collect()
-    }
-
-    /// Returns the number of independent samples that would say as much about the highest quantile that
-    /// has samples enough beyond it.
-    fn tail_effective(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
-        let n = self.moments().count() as f64;
-        let tail = self.dependence.highest()?;
-        tail.autocorrelation_time().map(|tau| n / tau)
-    }
-
-    /// Returns the figures, with intervals of 95 % confidence. What is not a figure of the samples
-    /// (thread, CPU, policy, overruns, lost, misses) is left empty.
-    pub fn series(&self) -> Series {
-        let figures = figures(
-            self.moments(),
-            &self.histogram,
-            &self.psquare,
-            self.dependence.worth_of_mean(),
-            &self.worth_by_quantile(),
-        );
-        Series {
-            tail_effective_samples: self.tail_effective(),
-            ..figures
-        }
-    }
+/// Returns the number of independent samples that would say as much about the highest quantile that
+/// has samples enough beyond it.
+fn tail_effective(of: &Accumulator) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a count")]
+    let n = of.count() as f64;
+    let tail = of.dependence().highest()?;
+    tail.autocorrelation_time().map(|tau| n / tau)
 }
 
 /// Returns the smaller number of independent samples, of those that are known.
@@ -162,50 +110,61 @@ fn worth_more(a: Option<Worth>, b: Option<Worth>) -> Option<Worth> {
     })
 }
 
-/// Returns the figures of all `parts` together. `psquare` has seen all of their samples.
+/// Returns the figures of several streams together, without P-square: the order in which their
+/// samples came is not known any more.
 ///
 /// Streams of one run share the machine and its moments: all together they may say no more than
 /// the one that says most.
-pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Tally>, psquare: &PSquare) -> Series {
-    let parts: Vec<&Tally> = parts.collect();
-    let moments: Vec<Moments> = parts.iter().map(|t| *t.moments()).collect();
-    let mut histogram = LatencyHistogram::default();
-    for part in &parts {
-        histogram.merge(&part.histogram);
-    }
+pub(crate) fn total(parts: &[&Accumulator]) -> Series {
+    let moments: Vec<Moments> = parts.iter().map(|part| *part.moments()).collect();
+    let histogram = merged(parts);
     let worth = parts
         .iter()
-        .map(|t| t.dependence.worth_of_mean())
+        .map(|part| part.dependence().worth_of_mean())
         .reduce(worth_more)
         .flatten();
-    let by_quantile = parts.iter().map(|t| t.worth_by_quantile()).reduce(|a, b| {
-        a.into_iter()
-            .zip(b)
-            .map(|(a, b)| worth_more(a, b))
-            .collect()
-    });
+    let by_quantile = parts
+        .iter()
+        .map(|part| worth_by_quantile(part))
+        .reduce(|a, b| {
+            a.into_iter()
+                .zip(b)
+                .map(|(a, b)| worth_more(a, b))
+                .collect()
+        });
     let figures = figures(
         &Moments::merged(&moments),
         &histogram,
-        psquare,
+        None,
         worth,
         &by_quantile.unwrap_or_default(),
     );
-    let tails = parts.iter().map(|t| t.tail_effective());
+    let tails = parts.iter().map(|part| tail_effective(part));
     Series {
         tail_effective_samples: tails.fold(None, worst),
         ..figures
     }
 }
 
-/// Returns the figures of several streams together, without P-square: the order in which their
-/// samples came is not known any more.
-pub fn total(parts: &[&Tally]) -> Series {
-    let empty = Tally::new();
-    let mut total = together(parts.iter().copied(), &empty.psquare);
-    total.psquare_ns.clear();
-    total.psquare_shares.clear();
-    total
+/// Adds what P-square, which saw the samples of all `parts`, estimates to their figures.
+pub(crate) fn add_psquare(total: &mut Series, psquare: &PSquare, parts: &[&Accumulator]) {
+    estimates(total, psquare, &merged(parts));
+}
+
+fn merged(parts: &[&Accumulator]) -> LatencyHistogram {
+    let mut histogram = LatencyHistogram::default();
+    for part in parts {
+        histogram.merge(part.histogram());
+    }
+    histogram
+}
+
+fn estimates(series: &mut Series, psquare: &PSquare, histogram: &LatencyHistogram) {
+    for (name, (_, estimate)) in PSQUARE_NAMES.iter().zip(psquare.estimates()) {
+        let share = estimate.and_then(|ns| share_at_or_below(histogram, ns));
+        series.psquare_ns.insert((*name).to_owned(), estimate);
+        series.psquare_shares.insert((*name).to_owned(), share);
+    }
 }
 
 /// Returns the counts of several series together, and no figure: of different kinds of latencies
@@ -224,7 +183,7 @@ pub(crate) fn counts(series: &[Series]) -> Series {
 fn figures(
     moments: &Moments,
     histogram: &LatencyHistogram,
-    psquare: &PSquare,
+    psquare: Option<&PSquare>,
     worth: Option<Worth>,
     by_quantile: &[Option<Worth>],
 ) -> Series {
@@ -249,7 +208,7 @@ fn figures(
         needs("mean", worth, Some(worth.samples_for(Worth::LEAST)));
     }
     let mut quantile_intervals_ns = BTreeMap::new();
-    for ((name, p), worth) in QUANTILES.iter().zip(by_quantile) {
+    for ((name, p), worth) in Accumulator::QUANTILES.iter().zip(by_quantile) {
         let interval = worth
             .and_then(|worth| dependent_quantile_interval(histogram, &worth, *p, CONFIDENCE))
             .map(|(low, high)| interval(low, high));
@@ -258,7 +217,7 @@ fn figures(
         }
         quantile_intervals_ns.insert((*name).to_owned(), interval);
     }
-    Series {
+    let mut series = Series {
         count,
         min_ns: histogram.min(),
         max_ns: histogram.max(),
@@ -266,7 +225,7 @@ fn figures(
         stddev_ns: moments.std_dev(),
         skewness: moments.skewness(),
         excess_kurtosis: moments.excess_kurtosis(),
-        quantiles_ns: QUANTILES
+        quantiles_ns: Accumulator::QUANTILES
             .iter()
             .map(|(name, p)| {
                 let value = histogram.quantile(*p).filter(|_| supported(*p));
@@ -274,28 +233,17 @@ fn figures(
             })
             .collect(),
         quantile_relative_error: Some(LatencyHistogram::RELATIVE_ERROR),
-        psquare_ns: PSQUARE_NAMES
-            .iter()
-            .zip(psquare.estimates())
-            .map(|(name, (_, estimate))| ((*name).to_owned(), estimate))
-            .collect(),
-        psquare_shares: PSQUARE_NAMES
-            .iter()
-            .zip(psquare.estimates())
-            .map(|(name, (_, estimate))| {
-                (
-                    (*name).to_owned(),
-                    estimate.and_then(|ns| share_at_or_below(histogram, ns)),
-                )
-            })
-            .collect(),
         mean_interval_ns: mean_interval,
         quantile_intervals_ns,
         effective_samples: worth.map(|worth| worth.effective_samples()),
         too_short,
         clamped: Some(histogram.clamped()),
         ..Series::default()
+    };
+    if let Some(psquare) = psquare {
+        estimates(&mut series, psquare, histogram);
     }
+    series
 }
 
 /// Returns what a run of `n` samples is too short for, which are worth so much, one of its streams having
@@ -340,8 +288,8 @@ mod tests {
     use punctual_stats::Source;
 
     /// Blocks of `length` samples, one in ten of which is all late.
-    fn bursts(length: usize) -> Tally {
-        let mut tally = Tally::new();
+    fn bursts(length: usize) -> Accumulator {
+        let mut tally = Accumulator::default();
         let mut seed = 1_u64;
         for _ in 0..200_000 / length {
             seed = seed
@@ -351,7 +299,7 @@ mod tests {
             let block: Vec<u64> = (0..length)
                 .map(|at| at as u64 % 7 + if late { 9_000 } else { 1_000 })
                 .collect();
-            tally.extend(&block);
+            tally.record_slice(&block);
         }
         tally
     }
@@ -359,11 +307,11 @@ mod tests {
     #[test]
     fn the_tail_of_all_threads_is_worth_what_that_of_the_most_dependent_is() {
         let (short, long) = (bursts(1), bursts(200));
-        let tail = |tally: &Tally| tally.series().tail_effective_samples.unwrap();
+        let tail = |tally: &Accumulator| series(tally).tail_effective_samples.unwrap();
         assert!(10.0 * tail(&long) < tail(&short));
         let all = total(&[&short, &long]).tail_effective_samples.unwrap();
         assert!((all - tail(&long)).abs() < 1e-9);
-        assert_eq!(Tally::new().series().tail_effective_samples, None);
+        assert_eq!(series(&Accumulator::default()).tail_effective_samples, None);
     }
 
     #[test]
@@ -376,7 +324,7 @@ mod tests {
     /// The figures of samples each of which is a part of the one before plus noise.
     fn remembering(kept: f64, samples: u32) -> Series {
         let (mut source, mut x) = (Source::new(5), 0.0);
-        let mut tally = Tally::new();
+        let mut tally = Accumulator::default();
         for _ in 0..samples {
             x = kept * x + source.normal();
             #[expect(
@@ -384,9 +332,9 @@ mod tests {
                 clippy::cast_sign_loss,
                 reason = "positive"
             )]
-            tally.extend(&[(1e6 + 1e3 * x) as u64]);
+            tally.record_slice(&[(1e6 + 1e3 * x) as u64]);
         }
-        tally.series()
+        series(&tally)
     }
 
     #[test]
