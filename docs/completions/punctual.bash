@@ -3203,7 +3203,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3279,6 +3279,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3517,7 +3521,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3591,6 +3595,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3659,7 +3667,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__ipc)
-            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3723,6 +3731,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3793,7 +3805,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3845,6 +3857,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3915,7 +3931,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3959,6 +3975,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4029,7 +4049,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4085,6 +4105,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4155,7 +4179,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4207,6 +4231,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4277,7 +4305,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__pi)
-            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4337,6 +4365,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4407,7 +4439,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4459,6 +4491,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4529,7 +4565,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4629,6 +4665,10 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)

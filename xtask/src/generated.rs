@@ -37,7 +37,7 @@ pub(crate) fn apply(directory: &Path, files: &[Generated], mode: Mode) -> anyhow
             .map(|name| directory.join(name).display().to_string())
             .collect();
         bail!(
-            "not up to date, run `cargo xtask` without --check: {}",
+            "not up to date, run `make generate`: {}",
             names.join(", ")
         );
     }
@@ -62,7 +62,7 @@ pub(crate) fn apply_one(path: &Path, content: &str, mode: Mode) -> anyhow::Resul
     }
     let name = path.display();
     if mode == Mode::Check {
-        bail!("not up to date, run `cargo xtask` without --check: {name}");
+        bail!("not up to date, run `make generate`: {name}");
     }
     fs::write(path, content).with_context(|| format!("failed to update {name}"))?;
     println!("{name}");
