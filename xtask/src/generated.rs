@@ -36,10 +36,7 @@ pub(crate) fn apply(directory: &Path, files: &[Generated], mode: Mode) -> anyhow
             .iter()
             .map(|name| directory.join(name).display().to_string())
             .collect();
-        bail!(
-            "not up to date, run `make generate`: {}",
-            names.join(", ")
-        );
+        bail!("not up to date, run `make generate`: {}", names.join(", "));
     }
     for name in &stale {
         let path = directory.join(name);

@@ -16,7 +16,7 @@ mod metric;
 pub mod published;
 pub(crate) mod remarks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_model::{
     Better, COMPARISON_FORMAT, ComparedFigure, ComparedGroup, ComparedRun, Comparison,
@@ -99,6 +99,14 @@ pub enum CompareError {
         /// The figures asked for.
         asked: Vec<String>,
     },
+    /// No run has one of the figures.
+    #[error("compare runs by {figure}: no run has it; they have {known}")]
+    Unknown {
+        /// The figure.
+        figure: String,
+        /// Those that the runs have.
+        known: String,
+    },
     /// Runs of instruments that measure different things.
     #[error(
         "compare runs: run {first} is of {first_is}, run {other} of {other_is}: their figures mean \
@@ -154,6 +162,15 @@ fn named(asked: &[String]) -> String {
     }
 }
 
+/// The figures that runs have, as they are asked for.
+fn known<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> String {
+    let figures: BTreeSet<String> = default_metrics(runs)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    figures.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// The values of each figure of each run.
 struct Table {
     metrics: Vec<Metric>,
@@ -172,6 +189,19 @@ impl Table {
             .map(|group| group.runs.iter().map(of_run).collect())
             .collect();
         Self { metrics, values }
+    }
+
+    /// A result that no run has. What runs have too few samples for is no unknown figure.
+    fn unknown(&self) -> Option<&Metric> {
+        let mut figures = self.metrics.iter().enumerate();
+        let nowhere = |at: usize| {
+            let mut runs = self.values.iter().flatten();
+            runs.all(|run| run.get(at).copied().flatten().is_none())
+        };
+        figures.find_map(|(at, metric)| {
+            let named = matches!(metric, Metric::Figure { .. });
+            (named && nowhere(at)).then_some(metric)
+        })
     }
 
     /// The values of one figure, one a run of the group.
@@ -220,6 +250,12 @@ pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison,
     if table.values.iter().flatten().flatten().all(Option::is_none) {
         return Err(CompareError::NoFigure {
             asked: asked.metrics.iter().map(ToString::to_string).collect(),
+        });
+    }
+    if let Some(figure) = table.unknown().filter(|_| !asked.metrics.is_empty()) {
+        return Err(CompareError::Unknown {
+            figure: figure.to_string(),
+            known: known(records()),
         });
     }
     meaning::one_unit(&groups, &table)?;

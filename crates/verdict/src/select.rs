@@ -18,6 +18,7 @@ use punctual_store::Store;
 pub use self::error::{PathFault, SelectError};
 pub use self::source::{Source, at_path, resolve};
 use crate::comparison::{GroupInput, Metric, RunInput, default_metrics};
+use crate::study::derived;
 
 /// Samples of all runs of a group that are drawn again in blocks: more do not fit in memory, and the runs
 /// beyond are drawn from their figures, as those are that keep no samples.
@@ -288,6 +289,14 @@ pub fn group(
         let further = chosen.further.map(|figures| figures(&source));
         let mut record = source.into_record();
         record.figures.extend(further.into_iter().flatten());
+        let asked = |figure: &Figure| {
+            chosen
+                .metrics
+                .iter()
+                .any(|metric| metric.is_figure(&figure.name))
+        };
+        let derived: Vec<Figure> = derived(&record).into_iter().filter(asked).collect();
+        record.figures.extend(derived);
         group.runs.push(RunInput {
             started_s: record.started.as_deref().and_then(seconds),
             record,

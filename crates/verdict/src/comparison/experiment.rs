@@ -13,11 +13,13 @@
 //! there were at the time, so that an experiment which was resumed comes to what it would have come to.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use punctual_model::{
     Better, Comparison, ComparisonScale, ComparisonVerdict, EXPERIMENT_RESULTS_FORMAT,
-    ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect, Interval, LevelChange,
-    MeasurementResults, ParetoCell, ParetoValue, SequentialComparison, SequentialState,
+    ExperimentCell, ExperimentFactor, ExperimentResults, FactorEffect, Finding, Interval,
+    LevelChange, MeasurementResults, ParetoCell, ParetoValue, SequentialComparison,
+    SequentialState,
 };
 use punctual_stats::design::{
     Contrast, ContrastResult, Factor, contrasts, estimate, joint_p, pareto,
@@ -124,7 +126,17 @@ pub fn experiment(
     }
     made.sort_unstable();
     made.dedup();
-    let mut results = Vec::new();
+    let mut results: Vec<MeasurementResults> = Vec::new();
+    let nowhere = |metric: &&Metric| {
+        let mut of = measurements.iter();
+        of.all(|measurement| measurement.metrics(slice::from_ref(*metric)).is_empty())
+    };
+    let unknown: Vec<String> = asked
+        .metrics
+        .iter()
+        .filter(nowhere)
+        .map(ToString::to_string)
+        .collect();
     let with_figures: Vec<(Vec<Metric>, MeasurementInput)> = measurements
         .into_iter()
         .map(|measurement| (measurement.metrics(&asked.metrics), measurement))
@@ -157,6 +169,15 @@ pub fn experiment(
             measurement: measurement.name,
             effects,
         });
+    }
+    if let (Some(first), false) = (results.first_mut(), unknown.is_empty()) {
+        first.comparison.remarks.push(Finding::observed(
+            "missing",
+            format!(
+                "no run has {}, which the experiment was to compare by",
+                unknown.join(", ")
+            ),
+        ));
     }
     if let Some(sequential) = &sequential {
         for result in &mut results {

@@ -126,6 +126,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is the result of this name.
+    pub(crate) fn is_figure(&self, name: &str) -> bool {
+        matches!(self, Self::Figure { name: own, .. } if own == name)
+    }
+
     /// The result of a run that it names, labels included.
     pub(crate) fn figure<'a>(&self, run: &'a RunRecord) -> Option<&'a Figure> {
         let Self::Figure { name, labels } = self else {

@@ -12,7 +12,7 @@ use punctual_model::{Figure, Nanos, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen, Source};
-use punctual_verdict::study::{self as statistics, Cells, Published, derived};
+use punctual_verdict::study::{self as statistics, Cells, Published};
 use toml::Table;
 
 use super::moving;
@@ -64,16 +64,15 @@ pub(super) fn of(
     answer(question, cells, &metrics)
 }
 
-/// The figures that a record has elsewhere, and those of its moving statistics where they are asked for.
+/// Moving statistics, where they are asked for.
 fn further(question: &Question, source: &Source) -> Vec<Figure> {
-    let mut figures = derived(source.record());
     let moving = |name: &String| name.starts_with("moving_");
     if let Source::Stored(run) = source
         && question.figures.iter().any(moving)
     {
-        figures.extend(moving::of(run));
+        return moving::of(run);
     }
-    figures
+    Vec::new()
 }
 
 fn skipped(question: &Question, why: String) -> StudyAnswer {

@@ -252,3 +252,24 @@ fn a_file_that_was_imported_twice_is_one_run() {
         .error(2, &["has the samples of run", "imported twice"])
         .hinted();
 }
+
+#[test]
+fn a_figure_that_no_run_has_is_named_with_those_that_there_are() {
+    let bench = Bench::new();
+    let of = |from: usize| {
+        bench.records(&runs(from, 20, &[50.0, 51.0, 52.0, 50.5]), |at, record| {
+            record["total"]["skewness"] = json!(1.0 + 0.1 * f64::from(u32::try_from(at).unwrap()));
+        })
+    };
+    let shape = bench.compare_records(&of(0), &of(10), &["--json", "--metric=skewness"]);
+    let compared = result(shape.fine(), "skewness");
+    assert!(
+        (compared["baseline"]["estimate"].as_f64().unwrap() - 1.145).abs() < 0.01,
+        "{compared}"
+    );
+    let wrong = bench.compare_records(&of(0), &of(10), &["--metric=p99,skewnes"]);
+    wrong.error(
+        1,
+        &["compare runs by skewnes: no run has it; they have", "p99"],
+    );
+}
