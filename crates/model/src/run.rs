@@ -140,6 +140,18 @@ pub enum Ended {
     Interrupted,
 }
 
+impl Ended {
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Precision => "precision",
+            Self::Threshold => "threshold",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// The figures of one thread, or of all threads together.
 ///
 /// Missing figures are null: a skewness of constant samples, a quantile with no sample beyond it.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::RunRecord;
 use crate::units::Nanos;
 
 /// The name and major version of the format that this program writes.
@@ -37,7 +38,7 @@ pub struct RunListEntry {
 }
 
 /// What a list says about a run.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunListFigures {
     /// Start, RFC 3339 in UTC. Null if an imported run does not say.
@@ -72,4 +73,28 @@ pub struct RunListFigures {
     pub duration_ns: Option<Nanos>,
     /// Why the run ended. Null if an imported run does not say.
     pub ended: Option<String>,
+}
+
+impl RunListFigures {
+    /// Takes the figures out of a record.
+    pub fn of(record: &RunRecord) -> Self {
+        let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();
+        Self {
+            started: record.started.clone(),
+            name: record.name.clone(),
+            tags: record.tags.clone(),
+            instrument: record.instrument.clone(),
+            valid: record.valid,
+            imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
+            host: record.host.hostname.clone(),
+            kernel: record.host.kernel_release.clone(),
+            threads: record.series.len().try_into().unwrap_or(u64::MAX),
+            count: record.total.count,
+            p50_ns: quantile("p50"),
+            p99_ns: quantile("p99"),
+            max_ns: record.total.max_ns,
+            duration_ns: record.duration_ns,
+            ended: record.ended.map(|ended| ended.name().to_owned()),
+        }
+    }
 }

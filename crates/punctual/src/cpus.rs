@@ -3,7 +3,7 @@
 
 //! The CPUs that this process may measure on.
 
-use punctual_model::CpuSet;
+use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, RunSpec, TimerKind};
 use punctual_sys::{SysRoot, sched};
 
 use crate::error::CliError;
@@ -46,6 +46,32 @@ pub(crate) fn cpus(sys: &SysRoot) -> Result<Cpus, CliError> {
         reachable,
         online,
     })
+}
+
+/// Returns what a thread on each of `measured` measures every millisecond, with no end and no load.
+pub(crate) fn on_each(measured: CpuSet, cpus: &Cpus, priority: Policy) -> RunSpec {
+    RunSpec {
+        threads: u32::try_from(measured.len()).unwrap_or(u32::MAX),
+        housekeeping: cpus.free_of(&measured),
+        cpus: measured,
+        pin: Pin::Each,
+        priority,
+        priority_spread: false,
+        interval_ns: Nanos::from_millis(1),
+        distance_ns: Nanos::ZERO,
+        duration_ns: None,
+        samples: None,
+        warm_up_ns: Nanos::ZERO,
+        timer: TimerKind::Nanosleep,
+        clock: Clock::Monotonic,
+        dma_latency_ns: None,
+        mlock: true,
+        raw: false,
+        until: Vec::new(),
+        on_threshold_ns: None,
+        deadlines_ns: Vec::new(),
+        loads: Vec::new(),
+    }
 }
 
 /// Returns the CPUs that `option` asked for, if they can be used.

@@ -10,6 +10,7 @@ use std::iter::successors;
 
 use punctual_measure::MeasureError;
 use punctual_store::StoreError;
+use punctual_verdict::words::clean;
 
 use crate::exit::Exit;
 
@@ -114,19 +115,11 @@ impl CliError {
         let log = self.last_lines.iter().map(|line| format!("    {line}"));
         lines.extend(log);
         lines.extend(self.hints.iter().map(|hint| format!("Hint: {hint}")));
-        let lines: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
+        // A line may cite a run, or a name, that comes from elsewhere.
+        let lines: Vec<String> = lines.iter().map(|line| clean(line).into_owned()).collect();
         // Nobody is left to tell when even this cannot be printed.
         drop(writeln!(io::stderr(), "{}", lines.join("\n")));
     }
-}
-
-/// Makes a line harmless to a terminal: it may cite a run, or a name, that comes from elsewhere.
-pub(crate) fn harmless(line: &str) -> String {
-    let harmful = |c: char| {
-        // Those that turn the direction of what follows are no control characters to Unicode.
-        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    line.replace(harmful, "\u{fffd}")
 }
 
 /// Prints an error of the command line as clap found it in `args`, in our words: `Error:`, and the

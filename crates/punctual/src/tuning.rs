@@ -20,7 +20,7 @@ use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::{PlanError, PlanOptions, plan};
 use punctual_host::profile::Profile;
 use punctual_host::session::{Left, Purpose, Session, SessionError, Tuner};
-use punctual_model::{HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport};
+use punctual_model::{CpuSet, HostFacts, Nanos, Plan, TuningAction, TuningInEffect, TuningReport};
 use punctual_sys::{HeldDmaLatency, SysRoot};
 use uuid::Uuid;
 
@@ -106,8 +106,56 @@ impl Prepared {
     }
 }
 
+/// A profile, and what is different from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wish {
+    /// Built in or a file; `latency` without, `isolate` with CPUs to isolate, none with settings.
+    pub(crate) profile: Option<String>,
+    /// CPUs to keep for real-time work, everything else being moved to the others.
+    pub(crate) isolate: Option<CpuSet>,
+    /// CPUs for real-time work, in place of the profile's.
+    pub(crate) cpus: Option<CpuSet>,
+    /// Further knobs, each with its value.
+    pub(crate) set: Vec<String>,
+    /// Only these knobs of the profile, all where there are none.
+    pub(crate) only: Vec<String>,
+    /// Not these knobs of the profile.
+    pub(crate) skip: Vec<String>,
+}
+
+impl From<&WishArgs> for Wish {
+    fn from(args: &WishArgs) -> Self {
+        Self {
+            profile: args.profile.clone(),
+            isolate: args.isolate.clone(),
+            cpus: args.cpus.clone(),
+            set: args.set.clone(),
+            only: args.only.clone(),
+            skip: args.skip.clone(),
+        }
+    }
+}
+
+/// How careful changes are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Care {
+    /// Whether what is refused for safety's sake is done all the same.
+    pub(crate) yes: bool,
+    /// Whether it is all settings or none.
+    pub(crate) atomic: bool,
+}
+
+impl From<CareArgs> for Care {
+    fn from(args: CareArgs) -> Self {
+        Self {
+            yes: args.yes,
+            atomic: args.atomic,
+        }
+    }
+}
+
 /// Reads the profile, looks at the machine, and makes the plan.
-pub(crate) fn prepare(place: &Place, wish: &WishArgs) -> Result<Prepared, CliError> {
+pub(crate) fn prepare(place: &Place, wish: &Wish) -> Result<Prepared, CliError> {
     let profile = profile::wanted(wish)?;
     prepare_profile(place, profile, wish)
 }
@@ -116,7 +164,7 @@ pub(crate) fn prepare(place: &Place, wish: &WishArgs) -> Result<Prepared, CliErr
 pub(crate) fn prepare_profile(
     place: &Place,
     profile: Profile,
-    wish: &WishArgs,
+    wish: &Wish,
 ) -> Result<Prepared, CliError> {
     let options = PlanOptions {
         cpus: wish.isolate.clone().or_else(|| wish.cpus.clone()),
@@ -242,7 +290,7 @@ impl Tuned {
         place: &Place,
         prepared: Prepared,
         purpose: &str,
-        care: CareArgs,
+        care: Care,
         stop: &dyn Fn() -> bool,
     ) -> Result<Begun<Self>, CliError> {
         refuse(&prepared.plan, care.yes)?;
@@ -326,7 +374,7 @@ fn seconds(at: Timestamp) -> String {
 pub(crate) fn write(
     mut session: Session,
     prepared: &Prepared,
-    care: CareArgs,
+    care: Care,
     stop: &dyn Fn() -> bool,
 ) -> Result<Begun<Session>, CliError> {
     let on_failure = if care.atomic {

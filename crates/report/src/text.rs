@@ -37,8 +37,7 @@ use crate::times::Times;
 pub use assessment::assessment;
 pub use comparison::comparison;
 pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, obstacle, p_value,
-    verdict as comparison_verdict,
+    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, p_value, verdict as comparison_verdict,
 };
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
@@ -53,7 +52,7 @@ pub use kernel::{
 };
 pub use latency_test::latency_test;
 pub(crate) use layout::clean;
-pub use list::{ListFigures, ListLine, run_list};
+pub use list::run_list;
 pub use loads::{loads, scaled};
 pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span, tiny};
 pub use one_shot::{one_shot_plan, one_shot_status};

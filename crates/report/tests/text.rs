@@ -8,10 +8,10 @@ mod common;
 
 use common::{compare, misses, run, sample, series};
 use punctual_model::{
-    Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunRecord, Series, Setup,
-    ThresholdHit,
+    Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunListEntry, RunListFigures,
+    RunRecord, Series, Setup, ThresholdHit,
 };
-use punctual_report::text::{self, Detail, ListFigures, ListLine, WIDTH};
+use punctual_report::text::{self, Detail, WIDTH};
 
 /// A run that went wrong in every way that has a text.
 fn invalid() -> RunRecord {
@@ -178,9 +178,9 @@ fn an_even_smaller_share_is_not_none() {
 
 #[test]
 fn a_list_of_runs() {
-    let line = |id: &str, name: Option<&str>, max_ns| ListLine {
+    let line = |id: &str, name: Option<&str>, max_ns| RunListEntry {
         id: id.to_owned(),
-        figures: Ok(ListFigures {
+        figures: Some(RunListFigures {
             started: Some("2026-11-20T09:35:48.123456789Z".to_owned()),
             name: name.map(ToOwned::to_owned),
             instrument: "wakeup".to_owned(),
@@ -188,9 +188,10 @@ fn a_list_of_runs() {
             p50_ns: Some(2_101),
             p99_ns: None,
             max_ns,
-            imported: false,
             valid: name.is_some(),
+            ..RunListFigures::default()
         }),
+        unreadable: None,
     };
     let lines = [
         line("019aa0f0-1234-7abc-8def-0123456789ab", Some("idle"), Some(41_870)),
@@ -200,9 +201,10 @@ fn a_list_of_runs() {
             Some("a name that is longer than what one line of a list holds"),
             None,
         ),
-        ListLine {
+        RunListEntry {
             id: "019aa0f2-1234-7abc-8def-0123456789ab".to_owned(),
-            figures: Err("read /srv/punctual/runs/019aa0f2-1234-7abc-8def-0123456789ab/run.json: EOF while parsing a value at line 1 column 0".to_owned()),
+            figures: None,
+            unreadable: Some("read /srv/punctual/runs/019aa0f2-1234-7abc-8def-0123456789ab/run.json: EOF while parsing a value at line 1 column 0".to_owned()),
         },
     ];
     compare("list", &text::run_list(&lines, &["notes.txt".to_owned()]));

@@ -31,7 +31,7 @@ pub mod tail;
 pub mod target;
 #[cfg(test)]
 mod testing;
-mod text;
+pub mod text;
 mod view;
 pub mod window;
 pub mod worth;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Numbers as people write them in targets and requirements.
+//! Numbers as people write them in targets, requirements and figures.
 
 /// A decimal number; Rust's parser alone would also take `inf`, `nan` and `1e3`.
-pub(crate) fn number(digits: &str) -> Option<f64> {
+pub fn number(digits: &str) -> Option<f64> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     plain.then(|| digits.parse().ok()).flatten()
 }
 
 /// A time with its unit, in ns.
-pub(crate) fn time_ns(text: &str) -> Option<f64> {
+pub fn time_ns(text: &str) -> Option<f64> {
     // `s` last: the other units end in it.
     let units = [
         ("ns", 1.0),
@@ -25,12 +25,12 @@ pub(crate) fn time_ns(text: &str) -> Option<f64> {
 }
 
 /// A percentage between 0 and 100, without either, as a share.
-pub(crate) fn share(text: &str) -> Option<f64> {
+pub fn share(text: &str) -> Option<f64> {
     number(text.strip_suffix('%')?.trim_end()).and_then(inner_share)
 }
 
 /// `p99.9` as a share, between p0 and p100, without either.
-pub(crate) fn quantile(text: &str) -> Option<f64> {
+pub fn quantile(text: &str) -> Option<f64> {
     number(text.strip_prefix('p')?).and_then(inner_share)
 }
 
@@ -39,7 +39,7 @@ fn inner_share(percent: f64) -> Option<f64> {
 }
 
 /// The percentage without the digits that the factor of 100 adds: 0.57 is 57, not 56.99999999999999.
-pub(crate) fn percent(share: f64) -> f64 {
+pub fn percent(share: f64) -> f64 {
     let exact = share * 100.0;
     format!("{exact:.12}").parse().unwrap_or(exact)
 }

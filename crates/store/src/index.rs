@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::error::PathError;
 use crate::store::{Runs, Store};
 
-pub use row::{RunFigures, RunRow};
+pub use row::RunRow;
 
 /// Kept in SQLite's `application_id`: `PNCT`. Only such a file is ours to replace.
 const APPLICATION: i64 = 0x504e_4354;

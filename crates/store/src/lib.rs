@@ -31,7 +31,7 @@ pub use disk::free_bytes;
 pub use error::{PathError, ReadError, StoreError};
 pub use find::{Candidate, FindError};
 #[cfg(feature = "index")]
-pub use index::{Filter, Index, IndexError, RunFigures, RunRow};
+pub use index::{Filter, Index, IndexError, RunRow};
 pub use latencies::HISTOGRAM_LOG;
 pub use list::{Listing, RunEntry};
 pub use samples::SamplesFault;

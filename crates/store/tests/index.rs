@@ -58,7 +58,7 @@ fn rows_say_what_the_records_say() {
     let problem = rows[0].figures.as_ref().unwrap_err();
     assert!(problem.contains("run.json: No such file"), "{problem}");
     let figures = rows[2].figures.as_ref().unwrap();
-    assert_eq!(figures, &punctual_store::RunFigures::of(&record(id(1))));
+    assert_eq!(figures, &punctual_model::RunListFigures::of(&record(id(1))));
     assert_eq!(figures.p50_ns, Some(1_000));
     assert_eq!(figures.p99_ns, None);
     assert_eq!(figures.ended.as_deref(), Some("completed"));

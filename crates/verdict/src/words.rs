@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use punctual_model::{Check, CheckStatus, RunRecord, TuningInEffect};
+use punctual_model::{
+    Check, CheckStatus, ComparisonVerdict, RunRecord, TuningInEffect, WithheldReason,
+};
 
 /// Settings of a tuned machine that are named; more are counted.
 const MOST_SETTINGS: usize = 8;
@@ -56,6 +58,29 @@ pub fn tuned(tuning: &TuningInEffect) -> String {
         parts.push(format!("{} NOT to be had", tuning.failed));
     }
     parts.join(", ")
+}
+
+/// A verdict in a word or three.
+pub const fn verdict(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Different => "different",
+        ComparisonVerdict::Equivalent => "the same",
+        ComparisonVerdict::NotWorse => "not worse",
+        ComparisonVerdict::NotDistinguishable => "not distinguishable",
+        ComparisonVerdict::TooFewRuns => "too few runs",
+    }
+}
+
+/// What stands in the way of a verdict, in two words.
+pub const fn obstacle(reason: WithheldReason) -> &'static str {
+    match reason {
+        WithheldReason::Lengths => "unequal lengths",
+        WithheldReason::Spread => "unequal spread",
+        WithheldReason::Resolution => "below the resolution",
+        WithheldReason::Zeros => "only zeros",
+    }
 }
 
 /// Lists the checks that did not pass.

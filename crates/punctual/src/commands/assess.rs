@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use punctual_model::{
-    Assessment, Condition, Nanos, Pin, Policy, RealTimeClass, RequirementResult, RunSpec,
+    Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
 use punctual_report::text;
 use punctual_store::Store;
@@ -21,7 +21,7 @@ use punctual_verdict::assessment::assess;
 
 use self::beside::Beside;
 use crate::cli::{self, AssessArgs, with_limits};
-use crate::cpus::{Cpus, cpus, usable};
+use crate::cpus::{Cpus, cpus, on_each, usable};
 use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
@@ -173,44 +173,22 @@ fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result
 }
 
 fn spec(args: &AssessArgs, cpus: &Cpus, ordinary: bool) -> Result<RunSpec, CliError> {
-    let cpus_measured = match &args.cpus {
+    let measured = match &args.cpus {
         Some(asked) => usable("--cpus", asked, cpus)?,
         None => cpus.allowed.clone(),
     };
-    let free = cpus.allowed.without(&cpus_measured);
+    let priority = match ordinary {
+        true => Policy::Other { nice: 0 },
+        false => POLICY,
+    };
     Ok(RunSpec {
-        threads: u32::try_from(cpus_measured.len()).unwrap_or(u32::MAX),
-        cpus: cpus_measured,
-        pin: Pin::Each,
-        priority: if ordinary {
-            Policy::Other { nice: 0 }
-        } else {
-            POLICY
-        },
-        priority_spread: false,
-        interval_ns: Nanos::from_millis(1),
-        distance_ns: Nanos::ZERO,
-        duration_ns: None,
-        samples: None,
         warm_up_ns: Nanos::from_millis(100),
-        timer: punctual_model::TimerKind::Nanosleep,
-        clock: punctual_model::Clock::Monotonic,
         dma_latency_ns: Some(Nanos::ZERO),
-        mlock: true,
-        housekeeping: if free.is_empty() {
-            cpus.allowed.clone()
-        } else {
-            free
+        deadlines_ns: match args.deadline.is_empty() {
+            true => DEADLINES.to_vec(),
+            false => args.deadline.clone(),
         },
-        raw: false,
-        until: Vec::new(),
-        on_threshold_ns: None,
-        deadlines_ns: if args.deadline.is_empty() {
-            DEADLINES.to_vec()
-        } else {
-            args.deadline.clone()
-        },
-        loads: Vec::new(),
+        ..on_each(measured, cpus, priority)
     })
 }
 

@@ -11,9 +11,9 @@ mod replay;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use punctual_model::{Nanos, RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
-use punctual_report::text::{self, ListFigures, ListLine};
-use punctual_store::{Filter, FindError, RunRow, Store};
+use punctual_model::{RUN_LIST_FORMAT, RunList, RunListEntry};
+use punctual_report::text;
+use punctual_store::{Filter, FindError, Store};
 use punctual_verdict::select::Source;
 
 use crate::cli::RunsAction;
@@ -97,7 +97,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
     if json {
         let list = RunList {
             format: RUN_LIST_FORMAT.to_owned(),
-            runs: entries(rows).collect(),
+            runs: rows.into_iter().map(RunListEntry::from).collect(),
             foreign,
         };
         output::write(|out| {
@@ -105,7 +105,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
             writeln!(out)
         })?;
     } else {
-        let lines: Vec<ListLine> = rows.into_iter().map(line).collect();
+        let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
         print(&text::run_list(&lines, &foreign))?;
     }
     if is_empty && let Some(other) = home::elsewhere(store.home()) {
@@ -141,59 +141,6 @@ fn list_names(home: &Path, filter: &Filter) -> Result<Exit, CliError> {
             .collect::<String>(),
     )?;
     Ok(Exit::Fine)
-}
-
-/// Makes what a list says of each run.
-pub(crate) fn entries(rows: Vec<RunRow>) -> impl Iterator<Item = RunListEntry> {
-    rows.into_iter().map(entry)
-}
-
-fn entry(row: RunRow) -> RunListEntry {
-    let (figures, unreadable) = match row.figures {
-        Ok(figures) => (Some(figures), None),
-        Err(reason) => (None, Some(reason)),
-    };
-    RunListEntry {
-        id: row.id.to_string(),
-        figures: figures.map(|f| RunListFigures {
-            started: f.started,
-            name: f.name,
-            tags: f.tags,
-            instrument: f.instrument,
-            valid: f.valid,
-            imported_from: f.imported_from,
-            host: f.host,
-            kernel: f.kernel,
-            threads: f.threads,
-            count: f.count,
-            p50_ns: f.p50_ns,
-            p99_ns: f.p99_ns,
-            max_ns: f.max_ns,
-            duration_ns: f.duration_ns.map(Nanos::new),
-            ended: f.ended,
-        }),
-        unreadable,
-    }
-}
-
-fn line(row: RunRow) -> ListLine {
-    ListLine {
-        id: row.id.to_string(),
-        figures: row.figures.map(|f| ListFigures {
-            started: f.started,
-            name: f.name,
-            instrument: match f.tags.get("time").is_some_and(|time| time == "virtual") {
-                true => format!("{} (virtual)", f.instrument),
-                false => f.instrument,
-            },
-            count: f.count,
-            p50_ns: f.p50_ns,
-            p99_ns: f.p99_ns,
-            max_ns: f.max_ns,
-            valid: f.valid,
-            imported: f.imported_from.is_some(),
-        }),
-    }
 }
 
 fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {

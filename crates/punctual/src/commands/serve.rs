@@ -21,7 +21,6 @@ use punctual_verdict::select::{Chosen, SelectError, Source, of_sources};
 use uuid::Uuid;
 
 use self::order::Order;
-use super::runs::entries;
 use crate::cli::ServeArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -191,7 +190,8 @@ impl Site {
                 && is("instrument", &|f| Some(f.instrument.clone()))
         };
         let limit = limit.unwrap_or(LISTED) as usize;
-        let mut runs: Vec<RunListEntry> = entries(rows).filter(fits).collect();
+        let runs = rows.into_iter().map(RunListEntry::from);
+        let mut runs: Vec<RunListEntry> = runs.filter(fits).collect();
         order(request)?.sort(&mut runs);
         runs.truncate(limit);
         Ok(runs)

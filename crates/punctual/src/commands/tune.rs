@@ -19,12 +19,12 @@ use punctual_model::{
 use punctual_report::text::{self, Detail};
 use serde::Serialize;
 
-use crate::cli::{CareArgs, TuneAction, TuneArgs, WishArgs};
+use crate::cli::{TuneAction, TuneArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, print};
 use crate::signals::StopRequest;
-use crate::tuning::{self, Begun, Keep, Place, Watch};
+use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 
 /// How long a revert waits for another tuner that is just ending.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError
             } else {
                 Detail::Summary
             };
-            plan(&place, wish, detail, *json)
+            plan(&place, &wish.into(), detail, *json)
         }
         TuneAction::Apply {
             wish,
@@ -53,15 +53,15 @@ pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError
             json,
         } => {
             if *dry_run {
-                return plan(&place, wish, Detail::Summary, *json);
+                return plan(&place, &wish.into(), Detail::Summary, *json);
             }
-            apply(&place, wish, *care, *duration, *json)
+            apply(&place, &wish.into(), (*care).into(), *duration, *json)
         }
         TuneAction::Run {
             wish,
             care,
             command,
-        } => run::run(&place, wish, *care, command),
+        } => run::run(&place, &wish.into(), (*care).into(), command),
         TuneAction::Status { json } => status(&place, *json),
         TuneAction::Revert { json } => revert(&place, *json),
         TuneAction::Knobs { patterns, json } => knobs(&place, patterns, *json),
@@ -75,7 +75,7 @@ pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError
     }
 }
 
-fn plan(place: &Place, wish: &WishArgs, detail: Detail, json: bool) -> Result<Exit, CliError> {
+fn plan(place: &Place, wish: &Wish, detail: Detail, json: bool) -> Result<Exit, CliError> {
     tuning::remark_on_left(place);
     let prepared = tuning::prepare(place, wish)?;
     show(&prepared.plan, json, |plan| text::plan(plan, detail))?;
@@ -99,8 +99,8 @@ fn show<T: Serialize>(
 
 fn apply(
     place: &Place,
-    wish: &WishArgs,
-    care: CareArgs,
+    wish: &Wish,
+    care: Care,
     duration: Option<Nanos>,
     json: bool,
 ) -> Result<Exit, CliError> {

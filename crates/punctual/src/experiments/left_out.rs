@@ -11,11 +11,10 @@ use punctual_lab::file::{Experiment, Level, Missing, Need, Sets};
 use punctual_lab::plan::Plan;
 
 use super::Read;
-use crate::cli::WishArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests;
-use crate::tuning::{self, Place};
+use crate::tuning::{self, Place, Wish};
 
 /// Takes levels and measurements out of the plan that cannot be had here, with their reasons.
 pub(super) fn leave_out(read: &Read, plan: &mut Plan) -> Result<(), CliError> {
@@ -106,11 +105,11 @@ fn lacking(
     let measured = experiment.measurements.first().map(|m| &m.options);
     let mut options = options.into_iter().chain([measured]).flatten();
     let cpus = options.find_map(|options| options.get("cpus")?.first()?.parse().ok());
-    let wish = WishArgs {
+    let wish = Wish {
         set: knobs.clone(),
         // What is relative to the measured CPUs is so to the first of them where none are named.
         cpus: cpus.or_else(|| "0".parse().ok()),
-        ..WishArgs::default()
+        ..Wish::default()
     };
     let plan = tuning::prepare(&Place::here(), &wish)?.plan;
     let named = |knob: &str| {

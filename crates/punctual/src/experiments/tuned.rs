@@ -12,9 +12,9 @@ use punctual_host::session::Left;
 use punctual_lab::file::{Experiment, Sets};
 use punctual_lab::plan::{Invocation, Plan, invocation};
 
-use crate::cli::{Cli, Command, WishArgs};
+use crate::cli::{Cli, Command};
 use crate::error::CliError;
-use crate::tuning::{self, Place, is_alive};
+use crate::tuning::{self, Place, Wish, is_alive};
 
 /// How long the keeper of a run that was killed may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,20 +31,20 @@ pub(super) fn check(cli: &Cli) -> Result<(), CliError> {
     if tuning.tune.is_none() && tuning.set.is_empty() && tuning.isolate.is_none() {
         return Ok(());
     }
-    tuning::profile(&WishArgs {
+    tuning::profile(&Wish {
         profile: tuning.tune.clone(),
         isolate: tuning.isolate.clone(),
         set: tuning.set.clone(),
-        ..WishArgs::default()
+        ..Wish::default()
     })
     .map(drop)
 }
 
 /// Whether there is such a knob, and it takes such a value.
 pub(crate) fn known(setting: &str) -> Result<(), CliError> {
-    tuning::profile(&WishArgs {
+    tuning::profile(&Wish {
         set: vec![setting.to_owned()],
-        ..WishArgs::default()
+        ..Wish::default()
     })
     .map(drop)
 }

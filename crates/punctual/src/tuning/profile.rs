@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use punctual_host::profile::{BUILT_IN, Profile, ProfileError, builtin};
 use punctual_host::state::open_trusted;
 
-use crate::cli::WishArgs;
+use super::Wish;
 use crate::error::CliError;
 
 /// A profile larger than this is none.
@@ -22,7 +22,7 @@ const MOST_BASES: usize = 8;
 const SITE: &str = "/etc/punctual/profiles";
 
 /// Returns the profile that the options ask for.
-pub(crate) fn wanted(wish: &WishArgs) -> Result<Profile, CliError> {
+pub(crate) fn wanted(wish: &Wish) -> Result<Profile, CliError> {
     let mut profile = match &wish.profile {
         Some(name) => load(name, 0)?,
         None if wish.isolate.is_some() => load("isolate", 0)?,

@@ -12,6 +12,7 @@ use punctual_model::{
     Effect, RequirementRuling,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
+use punctual_verdict::words;
 
 use super::named::counted;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
@@ -48,15 +49,7 @@ fn word(result: &ComparedFigure) -> &'static str {
     if result.withheld.is_some() {
         return Overall::Withheld.word();
     }
-    match result.verdict {
-        ComparisonVerdict::Better => "better",
-        ComparisonVerdict::Worse => "worse",
-        ComparisonVerdict::Different => "different",
-        ComparisonVerdict::Equivalent => "the same",
-        ComparisonVerdict::NotWorse => "not worse",
-        ComparisonVerdict::NotDistinguishable => "not distinguishable",
-        ComparisonVerdict::TooFewRuns => "too few runs",
-    }
+    words::verdict(result.verdict)
 }
 
 fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {

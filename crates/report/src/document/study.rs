@@ -6,6 +6,7 @@
 use punctual_model::{
     ComparisonVerdict, StudyAnswer, StudyFacts, StudyPicture, StudyResult, StudyRow, StudySkipped,
 };
+use punctual_verdict::words;
 
 use super::experiment::number;
 use super::named::counted;
@@ -46,19 +47,22 @@ fn together(result: &StudyResult) -> Answer {
     let rows = || result.answers.iter().flat_map(|answer| &answer.rows);
     let with = |verdict| rows().filter(|row| row.verdict == Some(verdict)).count();
     let verdicts = [
-        (ComparisonVerdict::Better, "better"),
-        (ComparisonVerdict::Worse, "worse"),
-        (ComparisonVerdict::Different, "different"),
-        (ComparisonVerdict::Equivalent, "the same"),
-        (ComparisonVerdict::NotWorse, "not worse"),
-        (ComparisonVerdict::NotDistinguishable, "not distinguishable"),
-        (ComparisonVerdict::TooFewRuns, "with too few runs"),
+        ComparisonVerdict::Better,
+        ComparisonVerdict::Worse,
+        ComparisonVerdict::Different,
+        ComparisonVerdict::Equivalent,
+        ComparisonVerdict::NotWorse,
+        ComparisonVerdict::NotDistinguishable,
+        ComparisonVerdict::TooFewRuns,
     ];
     let verdicts: Vec<String> = verdicts
         .into_iter()
-        .map(|(verdict, word)| (with(verdict), word))
+        .map(|verdict| (with(verdict), verdict))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
+        .map(|(count, verdict)| match verdict {
+            ComparisonVerdict::TooFewRuns => format!("{count} with {}", words::verdict(verdict)),
+            _ => format!("{count} {}", words::verdict(verdict)),
+        })
         .collect();
     let compared = match verdicts.is_empty() {
         true => "nothing is compared".to_owned(),

@@ -4,15 +4,15 @@
 //! The tables of a study, published ones and those of its answers, as the text and the page have them.
 
 use punctual_model::{
-    ComparisonScale, ComparisonVerdict, PublishedTable, RealTimeClass, StudyAnswer, StudyDirection,
-    StudyRow,
+    ComparisonScale, ComparisonVerdict, PublishedTable, StudyAnswer, StudyDirection, StudyRow,
 };
-use punctual_verdict::claims::at_most;
+use punctual_verdict::claims::{at_most, class};
+use punctual_verdict::words::{self, obstacle};
 
 use crate::document::{Column, Table};
 use crate::text::{
     Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    obstacle, p_value, range, tiny,
+    p_value, range, tiny,
 };
 
 /// What the marks in a table of a comparison mean.
@@ -168,18 +168,10 @@ fn verdict(row: &StudyRow, directed: bool) -> String {
     if let Some(withheld) = &row.withheld {
         return format!("no verdict: {}", obstacle(withheld.reason));
     }
-    let verdict = match row.verdict {
-        Some(ComparisonVerdict::Better) => "better".to_owned(),
-        Some(ComparisonVerdict::Worse) => "worse".to_owned(),
-        Some(ComparisonVerdict::Different) => "different".to_owned(),
-        Some(ComparisonVerdict::Equivalent) => "the same".to_owned(),
-        Some(ComparisonVerdict::NotWorse) => "not worse".to_owned(),
-        Some(ComparisonVerdict::NotDistinguishable) => "not distinguishable".to_owned(),
-        Some(ComparisonVerdict::TooFewRuns) => match row.more_runs {
-            Some(more) => format!("too few runs (+{more})"),
-            None => "too few runs".to_owned(),
-        },
-        None => String::new(),
+    let word = row.verdict.map(words::verdict).unwrap_or_default();
+    let verdict = match (row.verdict, row.more_runs) {
+        (Some(ComparisonVerdict::TooFewRuns), Some(more)) => format!("{word} (+{more})"),
+        _ => word.to_owned(),
     };
     let direction = match row.direction {
         Some(StudyDirection::Same) => ", as published",
@@ -210,12 +202,6 @@ fn estimates(rows: &[&StudyRow]) -> Option<Table> {
 fn classes(rows: &[StudyRow]) -> Table {
     let mut missing = Missing::default();
     let line = |row: &StudyRow| {
-        let class = match row.class {
-            Some(RealTimeClass::HundredPercent) => "100 %",
-            Some(RealTimeClass::NinetyFivePercent) => "95 %",
-            Some(RealTimeClass::Soft) => "soft",
-            None => "-",
-        };
         vec![
             row.cell.clone(),
             row.figure.trim_start_matches("missed:").to_owned(),
@@ -227,7 +213,7 @@ fn classes(rows: &[StudyRow]) -> Table {
                 NO_VALUE,
             ),
             missing.or(row.at_most.map(at_most), NO_VALUE),
-            class.to_owned(),
+            row.class.map_or("-", class).to_owned(),
         ]
     };
     let lines = rows.iter().map(line).collect();

@@ -7,10 +7,11 @@ use std::cmp::Ordering;
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, GroupFigure, IntervalLevel, WithheldReason,
+    Effect, GroupFigure, IntervalLevel,
 };
 use punctual_stats::PValue;
 use punctual_verdict::comparison::answer;
+use punctual_verdict::words::{self, obstacle};
 
 use super::layout::{Column, clean, table_to, wrapped_to};
 use super::number::{Missing, difference, digits, percent, range};
@@ -310,47 +311,35 @@ pub(super) fn share(change: f64) -> String {
     format!("{percents:.decimals$} %")
 }
 
-/// What stands in the way of a verdict, in two words.
-pub(crate) const fn obstacle(reason: WithheldReason) -> &'static str {
-    match reason {
-        WithheldReason::Lengths => "unequal lengths",
-        WithheldReason::Spread => "unequal spread",
-        WithheldReason::Resolution => "below the resolution",
-        WithheldReason::Zeros => "only zeros",
-    }
-}
-
 pub(crate) fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
     if let Some(withheld) = &result.withheld {
         let why = obstacle(withheld.reason);
         return Times::of(comparison).verdict(format!("no verdict: {why}"));
     }
+    let word = words::verdict(result.verdict);
     Times::of(comparison).verdict(match result.verdict {
-        ComparisonVerdict::Better => "better".to_owned(),
-        ComparisonVerdict::Worse => "worse".to_owned(),
-        ComparisonVerdict::Different => "different".to_owned(),
         // The p-value of their column is that of "no effect", on which these do not rest.
         ComparisonVerdict::Equivalent => format!(
-            "the same within {}{}",
+            "{word} within {}{}",
             percent(comparison.method.equivalence.unwrap_or(0.0)),
             margin_p(result)
         ),
         ComparisonVerdict::NotWorse => format!(
-            "not worse by {}{}",
+            "{word} by {}{}",
             percent(comparison.method.not_worse.unwrap_or(0.0)),
             margin_p(result)
         ),
-        ComparisonVerdict::NotDistinguishable => "not distinguishable".to_owned(),
         ComparisonVerdict::TooFewRuns => {
             let of = match result.pairs {
                 Some(_) => "blocks",
                 None => "a side",
             };
             match result.more_runs {
-                Some(more) => format!("too few runs: {more} more {of}"),
-                None => "too few runs".to_owned(),
+                Some(more) => format!("{word}: {more} more {of}"),
+                None => word.to_owned(),
             }
         }
+        _ => word.to_owned(),
     })
 }
 

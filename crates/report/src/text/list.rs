@@ -3,41 +3,13 @@
 
 //! The list of runs.
 
+use std::borrow::Cow;
+
+use punctual_model::{RunListEntry, RunListFigures};
+
 use super::layout::{Column, clean, table, wrapped};
 use super::number::{Micros, Missing};
 use super::words::plural;
-
-/// One run in a list.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ListLine {
-    /// The whole id.
-    pub id: String,
-    /// What to say, or why the run cannot be read.
-    pub figures: Result<ListFigures, String>,
-}
-
-/// What a list says about a run.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ListFigures {
-    /// Start, RFC 3339 in UTC, where the run says.
-    pub started: Option<String>,
-    /// Name given by the user.
-    pub name: Option<String>,
-    /// What made the samples.
-    pub instrument: String,
-    /// Samples of all threads.
-    pub count: u64,
-    /// Median.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile.
-    pub p99_ns: Option<u64>,
-    /// Largest sample.
-    pub max_ns: Option<u64>,
-    /// Whether every check passed.
-    pub valid: bool,
-    /// Whether the run was imported: then nothing was checked.
-    pub imported: bool,
-}
 
 /// The shortest id that a list shows.
 const SHORT: usize = 8;
@@ -46,10 +18,10 @@ const SHORT: usize = 8;
 ///
 /// Ids are cut to the length, at least 8, at which all of `lines` still differ. `foreign` is what
 /// else was found among the runs.
-pub fn run_list(lines: &[ListLine], foreign: &[String]) -> String {
+pub fn run_list(lines: &[RunListEntry], foreign: &[String]) -> String {
     let length = id_length(lines);
     let mut missing = Missing::default();
-    let decimals = |figure: fn(&ListFigures) -> Option<u64>| {
+    let decimals = |figure: fn(&RunListFigures) -> Option<u64>| {
         Micros::up_to(readable(lines).filter_map(|(_, f)| figure(f)).max())
     };
     let (p50, p99, max) = (
@@ -67,12 +39,12 @@ pub fn run_list(lines: &[ListLine], foreign: &[String]) -> String {
                 short(&line.id, length),
                 run.started.as_deref().map(minutes_of).unwrap_or_default(),
                 clean(run.name.as_deref().unwrap_or_default()).into_owned(),
-                clean(&run.instrument).into_owned(),
+                clean(&instrument(run)).into_owned(),
                 run.count.to_string(),
                 figure(run.p50_ns, p50),
                 figure(run.p99_ns, p99),
                 figure(run.max_ns, max),
-                match (run.valid, run.imported) {
+                match (run.valid, run.imported_from.is_some()) {
                     (true, _) => "yes",
                     (false, true) => "imported",
                     (false, false) => "INVALID",
@@ -103,7 +75,7 @@ pub fn run_list(lines: &[ListLine], foreign: &[String]) -> String {
         text += &missing.note();
     }
     for line in lines {
-        if let Err(reason) = &line.figures {
+        if let Some(reason) = &line.unreadable {
             let reason = format!(
                 "{} cannot be read: {}",
                 short(&line.id, length),
@@ -126,17 +98,25 @@ pub fn run_list(lines: &[ListLine], foreign: &[String]) -> String {
     text
 }
 
-fn readable(lines: &[ListLine]) -> impl Iterator<Item = (&ListLine, &ListFigures)> {
+fn readable(lines: &[RunListEntry]) -> impl Iterator<Item = (&RunListEntry, &RunListFigures)> {
     lines
         .iter()
-        .filter_map(|line| Some((line, line.figures.as_ref().ok()?)))
+        .filter_map(|line| Some((line, line.figures.as_ref()?)))
+}
+
+/// What made the samples, and whether they are instruction counts.
+fn instrument(run: &RunListFigures) -> Cow<'_, str> {
+    match run.tags.get("time").is_some_and(|time| time == "virtual") {
+        true => Cow::Owned(format!("{} (virtual)", run.instrument)),
+        false => Cow::Borrowed(&run.instrument),
+    }
 }
 
 fn short(id: &str, length: usize) -> String {
     clean(&id.chars().take(length).collect::<String>()).into_owned()
 }
 
-fn id_length(lines: &[ListLine]) -> usize {
+fn id_length(lines: &[RunListEntry]) -> usize {
     let mut ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::RunRecord;
+use punctual_model::{Nanos, RunListEntry, RunListFigures};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
 use uuid::Uuid;
@@ -44,43 +44,21 @@ pub struct RunRow {
     /// The id.
     pub id: Uuid,
     /// The figures, or why the run cannot be read.
-    pub figures: Result<RunFigures, String>,
+    pub figures: Result<RunListFigures, String>,
 }
 
-/// What a list says about a run. Numbers past 2^63 are shown as 2^63 - 1.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct RunFigures {
-    /// Start, RFC 3339 in UTC, where the run says.
-    pub started: Option<String>,
-    /// Name given by the user.
-    pub name: Option<String>,
-    /// Tags.
-    pub tags: BTreeMap<String, String>,
-    /// What made the samples.
-    pub instrument: String,
-    /// Whether every check passed.
-    pub valid: bool,
-    /// The tool that an imported run comes from.
-    pub imported_from: Option<String>,
-    /// Name of the machine.
-    pub host: Option<String>,
-    /// Kernel release.
-    pub kernel: Option<String>,
-    /// Measuring threads.
-    pub threads: u64,
-    /// Samples of all threads.
-    pub count: u64,
-    /// Median of all samples.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of all samples.
-    pub p99_ns: Option<u64>,
-    /// Largest sample.
-    pub max_ns: Option<u64>,
-    /// Time measured, where the run says.
-    pub duration_ns: Option<u64>,
-    /// Why it ended, as in run.json.
-    pub ended: Option<String>,
+impl From<RunRow> for RunListEntry {
+    fn from(row: RunRow) -> Self {
+        let (figures, unreadable) = match row.figures {
+            Ok(figures) => (Some(figures), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        Self {
+            id: row.id.to_string(),
+            figures,
+            unreadable,
+        }
+    }
 }
 
 impl RunRow {
@@ -90,57 +68,31 @@ impl RunRow {
             .map_err(|err| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, err.into()))?;
         let figures = match row.get::<_, Option<String>>("problem")? {
             Some(problem) => Err(problem),
-            None => Ok(RunFigures::read(row)?),
+            None => Ok(read(row)?),
         };
         Ok(Self { id, figures })
     }
 }
 
-impl RunFigures {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            started: row.get("started")?,
-            name: row.get("name")?,
-            tags: tags(row.get("tags")?),
-            instrument: row.get("instrument")?,
-            valid: row.get("valid")?,
-            imported_from: row.get("imported_from")?,
-            host: row.get("host")?,
-            kernel: row.get("kernel")?,
-            threads: number(row, "threads")?,
-            count: number(row, "count")?,
-            p50_ns: optional(row, "p50_ns")?,
-            p99_ns: optional(row, "p99_ns")?,
-            max_ns: optional(row, "max_ns")?,
-            duration_ns: optional(row, "duration_ns")?,
-            ended: row.get("ended")?,
-        })
-    }
-
-    /// Takes the figures out of a record.
-    pub fn of(record: &RunRecord) -> Self {
-        let quantile = |name: &str| record.total.quantiles_ns.get(name).copied().flatten();
-        let ended = record.ended.map(serde_json::to_value);
-        Self {
-            started: record.started.clone(),
-            name: record.name.clone(),
-            tags: record.tags.clone(),
-            instrument: record.instrument.clone(),
-            valid: record.valid,
-            imported_from: record.origin.as_ref().map(|origin| origin.tool.clone()),
-            host: record.host.hostname.clone(),
-            kernel: record.host.kernel_release.clone(),
-            threads: record.series.len().try_into().unwrap_or(u64::MAX),
-            count: record.total.count,
-            p50_ns: quantile("p50"),
-            p99_ns: quantile("p99"),
-            max_ns: record.total.max_ns,
-            duration_ns: record.duration_ns.map(punctual_model::Nanos::get),
-            ended: ended
-                .and_then(Result::ok)
-                .and_then(|name| name.as_str().map(ToOwned::to_owned)),
-        }
-    }
+/// Reads the figures of a run. Numbers past 2^63 are 2^63 - 1.
+fn read(row: &Row<'_>) -> rusqlite::Result<RunListFigures> {
+    Ok(RunListFigures {
+        started: row.get("started")?,
+        name: row.get("name")?,
+        tags: tags(row.get("tags")?),
+        instrument: row.get("instrument")?,
+        valid: row.get("valid")?,
+        imported_from: row.get("imported_from")?,
+        host: row.get("host")?,
+        kernel: row.get("kernel")?,
+        threads: number(row, "threads")?,
+        count: number(row, "count")?,
+        p50_ns: optional(row, "p50_ns")?,
+        p99_ns: optional(row, "p99_ns")?,
+        max_ns: optional(row, "max_ns")?,
+        duration_ns: optional(row, "duration_ns")?.map(Nanos::new),
+        ended: row.get("ended")?,
+    })
 }
 
 /// Writes the row of a run, readable or not.
@@ -150,7 +102,10 @@ pub(super) fn write(
     (mtime_ns, size): (i64, i64),
     run: &Result<StoredRun, ReadError>,
 ) -> rusqlite::Result<()> {
-    let figures = run.as_ref().ok().map(|run| RunFigures::of(run.record()));
+    let figures = run
+        .as_ref()
+        .ok()
+        .map(|run| RunListFigures::of(run.record()));
     let figures = figures.as_ref();
     let problem = run.as_ref().err().map(chain);
     connection.execute(
@@ -175,7 +130,7 @@ pub(super) fn write(
             ":p50_ns": figures.and_then(|f| f.p50_ns).map(signed),
             ":p99_ns": figures.and_then(|f| f.p99_ns).map(signed),
             ":max_ns": figures.and_then(|f| f.max_ns).map(signed),
-            ":duration_ns": figures.and_then(|f| f.duration_ns).map(signed),
+            ":duration_ns": figures.and_then(|f| f.duration_ns).map(|ns| signed(ns.get())),
             ":ended": figures.and_then(|f| f.ended.as_ref()),
         },
     )?;

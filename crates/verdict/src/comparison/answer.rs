@@ -9,6 +9,7 @@ use punctual_model::{
 };
 
 use crate::number::{digits, percent, unit};
+use crate::words::verdict;
 
 /// Figures that are named in a sentence.
 const NAMED: usize = 6;
@@ -41,16 +42,17 @@ pub enum Overall {
 impl Overall {
     /// Says it in a word or three.
     pub const fn word(self) -> &'static str {
+        use ComparisonVerdict as V;
         match self {
             Self::Mixed => "mixed",
-            Self::Worse => "worse",
-            Self::Better => "better",
-            Self::Different => "different",
-            Self::TooFewRuns => "too few runs",
+            Self::Worse => verdict(V::Worse),
+            Self::Better => verdict(V::Better),
+            Self::Different => verdict(V::Different),
+            Self::TooFewRuns => verdict(V::TooFewRuns),
             Self::Withheld => "no verdict",
-            Self::Same => "the same",
-            Self::NotWorse => "not worse",
-            Self::NotDistinguishable => "not distinguishable",
+            Self::Same => verdict(V::Equivalent),
+            Self::NotWorse => verdict(V::NotWorse),
+            Self::NotDistinguishable => verdict(V::NotDistinguishable),
             Self::Nothing => "nothing to compare",
         }
     }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use punctual_model::{Better, Figure, Nanos, RunRecord};
+use punctual_stats::text::{percent, quantile};
 use punctual_stats::{LatencyHistogram, float};
 
 use crate::number::compact;
@@ -262,11 +263,8 @@ impl FromStr for Metric {
         if let Some(digits) = text.strip_prefix('p')
             && digits.starts_with(|c: char| c.is_ascii_digit())
         {
-            let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-            let percent = plain.then(|| digits.parse::<f64>().ok()).flatten();
-            return percent
-                .filter(|percent| *percent > 0.0 && *percent < 100.0)
-                .map(|percent| Self::Quantile(percent / 100.0))
+            return quantile(text)
+                .map(Self::Quantile)
                 .ok_or_else(|| ParseMetricError::Quantile { part: part() });
         }
         let time = |time: &str| {
@@ -301,15 +299,7 @@ impl FromStr for Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Quantile(q) => {
-                // Without the digits that the factor of 100 adds.
-                let percent = format!("{:.9}", q * 100.0);
-                write!(
-                    f,
-                    "p{}",
-                    percent.trim_end_matches('0').trim_end_matches('.')
-                )
-            }
+            Self::Quantile(q) => write!(f, "p{}", percent(*q)),
             Self::Mean => f.write_str("mean"),
             Self::Stddev => f.write_str("stddev"),
             Self::Min => f.write_str("min"),

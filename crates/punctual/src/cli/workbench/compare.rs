@@ -11,6 +11,7 @@ use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
+use punctual_stats::text::share;
 use punctual_verdict::comparison::Metric;
 
 const HELP: &str = "\
@@ -236,14 +237,11 @@ impl FromStr for Percent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits = text
-            .strip_suffix('%')
-            .ok_or("needs a percent sign, such as 5%")?;
-        let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let percent = plain.then(|| digits.parse::<f64>().ok()).flatten();
-        percent
-            .filter(|percent| *percent > 0.0 && *percent < 100.0)
-            .map(|percent| Self(percent / 100.0))
+        if !text.ends_with('%') {
+            return Err("needs a percent sign, such as 5%".to_owned());
+        }
+        share(text)
+            .map(Self)
             .ok_or_else(|| "must be between 0% and 100%, without either".to_owned())
     }
 }

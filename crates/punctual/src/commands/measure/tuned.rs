@@ -6,12 +6,12 @@
 use punctual_model::{Plan, Skipped, TuningReport};
 use punctual_report::text;
 
-use crate::cli::{CareArgs, Instrument, MeasureTuning, WishArgs};
+use crate::cli::{Instrument, MeasureTuning};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
 use crate::signals::StopRequest;
-use crate::tuning::{self, Begun, Place, Tuned};
+use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
 
 /// Tunes the machine if that is asked for, measures, and puts everything back.
 pub(super) fn around(
@@ -25,12 +25,12 @@ pub(super) fn around(
         return measure();
     }
     place.require_privilege()?;
-    let wish = WishArgs {
+    let wish = Wish {
         profile: tuning.tune.clone(),
         isolate: tuning.isolate.clone(),
         cpus: instrument.cpus().cloned(),
         set: tuning.set.clone(),
-        ..WishArgs::default()
+        ..Wish::default()
     };
     let stop = StopRequest::on_signals()?;
     let prepared = tuning::prepare(&place, &wish)?;
@@ -39,7 +39,7 @@ pub(super) fn around(
         remark("Tuned: nothing had to be changed.");
         return measure();
     }
-    let care = CareArgs::default();
+    let care = Care::default();
     let tuned = match Tuned::begin(&place, prepared, "measure", care, &|| stop.is_set())? {
         Begun::Applied(tuned, report) => {
             if let Err(err) = check(&tuning.set, &report) {

@@ -16,10 +16,11 @@ use punctual_peers::{
 };
 use punctual_stats::{TaggedHistogram, write_hlog};
 use punctual_store::{Raw, RunWriter, Store};
+use punctual_verdict::words::clean;
 use uuid::Uuid;
 
 use crate::cli::ImportArgs;
-use crate::error::{CliError, harmless};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, print};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
@@ -39,7 +40,7 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
         match one(&store, file, args) {
             Ok((id, format)) => {
                 if !args.json {
-                    print(&format!("{id}  {}  {format}\n", harmless(&entry.file)))?;
+                    print(&format!("{id}  {}  {format}\n", clean(&entry.file)))?;
                 }
                 entry.id = Some(id.to_string());
                 entry.source_format = Some(format.name().to_owned());

@@ -11,11 +11,11 @@ use punctual_model::BootPlan;
 use punctual_report::text;
 
 use super::show;
-use crate::cli::{BootAction, BootWish, WishArgs};
+use crate::cli::{BootAction, BootWish};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{confirm, print, remark};
-use crate::tuning::{self, Place};
+use crate::tuning::{self, Place, Wish};
 
 /// Does what the options of `tune boot` say.
 pub(super) fn run(place: &Place, action: &BootAction) -> Result<Exit, CliError> {
@@ -30,9 +30,9 @@ pub(super) fn run(place: &Place, action: &BootAction) -> Result<Exit, CliError> 
 }
 
 fn plan(place: &Place, wish: &BootWish) -> Result<BootPlan, CliError> {
-    let profile = tuning::profile(&WishArgs {
+    let profile = tuning::profile(&Wish {
         profile: Some(wish.profile.clone().unwrap_or_else(|| "isolate".to_owned())),
-        ..WishArgs::default()
+        ..Wish::default()
     })?;
     let survey = Survey::read(&place.sys, Scope::Settings, place.privileged());
     let options = PlanOptions {

@@ -14,12 +14,11 @@ use punctual_report::text;
 use punctual_sys::{SysRoot, child, process, sched};
 
 use super::taken_back;
-use crate::cli::{CareArgs, WishArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
 use crate::signals::StopRequest;
-use crate::tuning::{self, Begun, Place, Tuned};
+use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
 
 /// Every how often it is looked whether the end was asked for.
 const LOOK: Duration = Duration::from_millis(200);
@@ -31,8 +30,8 @@ const BY_SIGNAL: i32 = 128;
 /// Runs a command in the tuned machine, and returns its exit status.
 pub(super) fn run(
     place: &Place,
-    wish: &WishArgs,
-    care: CareArgs,
+    wish: &Wish,
+    care: Care,
     command: &[OsString],
 ) -> Result<Exit, CliError> {
     let Some((program, arguments)) = command.split_first() else {

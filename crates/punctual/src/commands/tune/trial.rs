@@ -15,22 +15,22 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use punctual_host::profile::Profile;
-use punctual_model::{LeftOut, Nanos, Pin, Plan, Policy, RunSpec, TrialReport};
+use punctual_model::{LeftOut, Nanos, Plan, Policy, RunSpec, TrialReport};
 use punctual_report::text;
 use punctual_stats::Source;
 use punctual_store::Store;
 
 use self::conclude::{Cell, Figures};
 use super::show;
-use crate::cli::{CareArgs, TrialArgs, WishArgs};
-use crate::cpus::{cpus, usable};
+use crate::cli::TrialArgs;
+use crate::cpus::{cpus, on_each, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
 use crate::output::remark;
 use crate::recording::{self, Job};
 use crate::signals::StopRequest;
-use crate::tuning::{self, Begun, Place, Tuned};
+use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
 use crate::view::View;
 
 /// The name of all knobs as one treatment.
@@ -68,9 +68,10 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         )));
     }
     let stop = StopRequest::on_signals()?;
-    let whole = tuning::prepare(place, &args.wish)?;
+    let wish = Wish::from(&args.wish);
+    let whole = tuning::prepare(place, &wish)?;
     tuning::refuse(&whole.plan, args.yes)?;
-    let (tried, left_out) = treatments(place, &args.wish, whole.profile())?;
+    let (tried, left_out) = treatments(place, &wish, whole.profile())?;
     if tried.is_empty() {
         remark("There is nothing to try: `punctual tune plan` says why.");
         return Ok(Exit::Unsupported);
@@ -80,6 +81,7 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         place,
         store: Store::open(home::find(home)?)?,
         args,
+        wish,
         spec,
         stop,
         tried,
@@ -115,7 +117,7 @@ fn seed_of_the_moment() -> u64 {
 /// Divides a profile into its knobs, as far as there is anything to try of them here.
 fn treatments(
     place: &Place,
-    wish: &WishArgs,
+    wish: &Wish,
     profile: &Profile,
 ) -> Result<(Vec<Trying>, Vec<LeftOut>), CliError> {
     let mut names: Vec<&str> = Vec::new();
@@ -182,28 +184,10 @@ fn spec(args: &TrialArgs, plan: &Plan) -> Result<RunSpec, CliError> {
         None if plan.cpus_rt.is_empty() => cpus.allowed.clone(),
         None => plan.cpus_rt.clone(),
     };
-    let housekeeping = cpus.free_of(&measured);
     Ok(RunSpec {
-        threads: u32::try_from(measured.len()).unwrap_or(u32::MAX),
-        cpus: measured,
-        pin: Pin::Each,
-        priority: Policy::Fifo { priority: 80 },
-        priority_spread: false,
-        interval_ns: Nanos::from_millis(1),
-        distance_ns: Nanos::ZERO,
         duration_ns: Some(args.duration),
-        samples: None,
-        warm_up_ns: Nanos::ZERO,
-        timer: punctual_model::TimerKind::Nanosleep,
-        clock: punctual_model::Clock::Monotonic,
-        dma_latency_ns: None,
-        mlock: true,
-        housekeeping,
-        raw: false,
-        until: Vec::new(),
-        on_threshold_ns: None,
-        deadlines_ns: Vec::new(),
         loads: args.loads.words()?,
+        ..on_each(measured, &cpus, Policy::Fifo { priority: 80 })
     })
 }
 
@@ -211,6 +195,7 @@ struct Trial<'a> {
     place: &'a Place,
     store: Store,
     args: &'a TrialArgs,
+    wish: Wish,
     spec: RunSpec,
     stop: StopRequest,
     tried: Vec<Trying>,
@@ -274,9 +259,8 @@ impl Trial<'_> {
                 failed: 0,
             });
         };
-        let prepared =
-            tuning::prepare_profile(self.place, trying.profile.clone(), &self.args.wish)?;
-        let care = CareArgs {
+        let prepared = tuning::prepare_profile(self.place, trying.profile.clone(), &self.wish)?;
+        let care = Care {
             yes: self.args.yes,
             atomic: false,
         };
