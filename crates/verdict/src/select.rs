@@ -6,9 +6,9 @@
 mod error;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use punctual_model::{Figure, RefusedRun, RunRecord};
@@ -69,8 +69,9 @@ impl fmt::Debug for Chosen<'_> {
 pub fn groups(positional: &[String], named: &[String]) -> Result<Vec<Wanted>, SelectError> {
     let mut groups: Vec<Wanted> = positional
         .iter()
-        .map(|text| Wanted {
-            name: text.clone(),
+        .zip(names(positional))
+        .map(|(text, name)| Wanted {
+            name,
             selectors: selectors(text),
         })
         .collect();
@@ -86,6 +87,26 @@ pub fn groups(positional: &[String], named: &[String]) -> Result<Vec<Wanted>, Se
         }
     }
     Ok(groups)
+}
+
+/// The names of groups: what was written, and of a path as many of its last parts as tell it from the others.
+fn names(written: &[String]) -> Vec<String> {
+    let parts = |text: &str| Path::new(text).components().count();
+    let most = written.iter().map(|text| parts(text)).max().unwrap_or(0);
+    let short = |text: &String, kept: usize| match Path::new(text).exists() {
+        true => {
+            let tail = Path::new(text).components();
+            let tail = tail.skip(parts(text).saturating_sub(kept));
+            tail.collect::<PathBuf>().display().to_string()
+        }
+        false => text.clone(),
+    };
+    let told = (1..most).map(|kept| written.iter().map(|text| short(text, kept)).collect());
+    let mut told = told.filter(|names: &Vec<String>| {
+        let different: BTreeSet<&String> = names.iter().collect();
+        different.len() == names.len()
+    });
+    told.next().unwrap_or_else(|| written.to_vec())
 }
 
 /// Two groups of one name: of the same runs, or of others.
@@ -320,6 +341,24 @@ fn seconds(started: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_named_by_what_tells_them_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |part: &str| {
+            let path = dir.path().join(part);
+            std::fs::create_dir_all(&path).unwrap();
+            path.display().to_string()
+        };
+        let (a, b, other) = (path("x/stock"), path("x/rt"), path("y/rt"));
+        assert_eq!(names(&[a.clone(), b.clone()]), ["stock", "rt"]);
+        assert_eq!(names(&[format!("{b}/"), other.clone()]), ["x/rt", "y/rt"]);
+        assert_eq!(
+            names(&[a.clone(), "name:rt*".to_owned()]),
+            ["stock", "name:rt*"]
+        );
+        assert_eq!(names(&[a.clone(), a.clone()]), [a.clone(), a]);
+    }
 
     #[test]
     fn groups_have_names_of_their_own() {

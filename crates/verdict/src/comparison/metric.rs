@@ -128,7 +128,7 @@ impl Metric {
     }
 
     /// Whether it is the result of this name.
-    pub(crate) fn is_figure(&self, name: &str) -> bool {
+    pub fn is_figure(&self, name: &str) -> bool {
         matches!(self, Self::Figure { name: own, .. } if own == name)
     }
 
