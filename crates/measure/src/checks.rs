@@ -7,12 +7,12 @@
 //! machine, also without privilege; where a thing does not exist (no cpufreq, no loads) it cannot
 //! have gone wrong, and the check says that.
 
-use punctual_model::{Check, Clock, CpuSet, LoadRecord, Nanos, Pin, Policy, RunSpec, Series};
+use punctual_model::{Check, Clock, CpuSet, LoadRecord, Nanos, Pin, Policy};
 
 use crate::conditions::{Conditions, Ticks};
-use crate::throttling::{self, RtLoad};
+use crate::crew::{Finished, Ready};
+use crate::throttling::RtLoad;
 use crate::watch::Watch;
-use crate::worker::{Finished, Ready};
 
 /// Steal time above this share of a measured CPU's time makes a run say more about the
 /// hypervisor's other guests than about this machine.
@@ -68,24 +68,11 @@ pub(crate) struct Asked {
     pub(crate) loads: usize,
 }
 
-impl Asked {
-    /// What a specification of the wake-up instrument asks for.
-    pub(crate) const fn of(spec: &RunSpec) -> Self {
-        Self {
-            priority: spec.priority,
-            pin: spec.pin,
-            clock: spec.clock,
-            loads: spec.loads.len(),
-        }
-    }
-}
-
 /// Everything that the checks look at.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     pub(crate) asked: Asked,
     pub(crate) threads: &'a [ThreadEvidence],
-    pub(crate) series: &'a [Series],
     pub(crate) before: &'a Conditions,
     pub(crate) after: &'a Conditions,
     pub(crate) locking: &'a Locking,
@@ -95,17 +82,6 @@ pub(crate) struct Evidence<'a> {
     pub(crate) rt_load: &'a RtLoad,
     pub(crate) loads: &'a [LoadRecord],
     pub(crate) watch: &'a Watch,
-}
-
-/// Judges the evidence of a run of the wake-up instrument.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
-    let mut checks = vec![samples(evidence), lost(evidence), clamped(evidence)];
-    checks.extend(threads(evidence));
-    checks.push(memory(evidence));
-    checks.extend(surroundings(evidence));
-    checks.push(throttling::check(evidence.rt_load));
-    checks.push(loads(evidence));
-    checks
 }
 
 /// Judges what the kernel said of the measuring threads.
@@ -128,40 +104,11 @@ pub(crate) fn surroundings(evidence: &Evidence<'_>) -> Vec<Check> {
     ]
 }
 
-fn samples(e: &Evidence<'_>) -> Check {
-    let empty: Vec<String> = threads_where(e.series, |s| s.count == 0);
-    let count: u64 = e.series.iter().map(|s| s.count).sum();
-    Check::of(
-        "samples",
-        empty.is_empty() && !e.series.is_empty(),
-        if empty.is_empty() {
-            format!("{count} samples, every thread has some")
-        } else {
-            format!("no sample from thread {}", empty.join(", "))
-        },
-    )
-}
-
-fn lost(e: &Evidence<'_>) -> Check {
-    let lost: u64 = e.series.iter().filter_map(|s| s.lost).sum();
-    let count: u64 = e.series.iter().map(|s| s.count).sum();
-    lost_samples("samples", count, lost)
-}
-
 /// Judges whether every one of them was taken in, `count` being those that were. `what` they are: `samples`.
 pub(crate) fn lost_samples(what: &str, count: u64, lost: u64) -> Check {
     let all = count.saturating_add(lost);
     let detail = format!("{lost} of {all} {what} found the ring full");
     Check::of("lost-samples", lost == 0, detail)
-}
-
-fn clamped(e: &Evidence<'_>) -> Check {
-    let clamped: u64 = e.series.iter().filter_map(|s| s.clamped).sum();
-    Check::of(
-        "clamped-samples",
-        clamped == 0,
-        format!("{clamped} samples past the histogram's range or before their deadline"),
-    )
 }
 
 fn scheduling(e: &Evidence<'_>) -> Check {
@@ -465,14 +412,6 @@ fn work_of(load: &LoadRecord) -> String {
         "{} did {} {} (longest silence {silence})",
         load.load, load.work, load.unit
     )
-}
-
-fn threads_where(series: &[Series], is: impl Fn(&Series) -> bool) -> Vec<String> {
-    series
-        .iter()
-        .filter(|s| is(s))
-        .filter_map(|s| s.thread.map(|t| t.to_string()))
-        .collect()
 }
 
 /// Returns the clock that a resolution check must look at.

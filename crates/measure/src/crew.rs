@@ -3,9 +3,10 @@
 
 //! Threads of an instrument: each is bound, has its policy, is read back, and starts with all others.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle, Thread};
 
 use punctual_model::{CpuSet, Nanos, Policy};
 use punctual_sys::thread::{self, Tid, Usage};
@@ -13,7 +14,7 @@ use punctual_sys::{clock, sched};
 
 use crate::checks::ThreadEvidence;
 use crate::error::MeasureError;
-use crate::worker::{Finished, Gate, Ready, Start, bind};
+use crate::gate::{Gate, Start};
 
 /// Stack of a thread of an instrument. It may be locked in memory, so it is small.
 const STACK_BYTES: usize = 256 * 1_024;
@@ -47,6 +48,8 @@ impl Post {
 #[derive(Debug)]
 pub struct Crew<T> {
     gate: Arc<Gate>,
+    /// Woken by each thread that is done.
+    waker: Arc<OnceLock<Thread>>,
     members: Vec<Member<T>>,
 }
 
@@ -55,6 +58,34 @@ struct Member<T> {
     post: Post,
     ready: Ready,
     thread: JoinHandle<Option<(T, Spent)>>,
+}
+
+/// What the kernel says of a thread that is ready.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    /// Number of the thread, from 0.
+    pub(crate) index: u32,
+    /// The kernel's number of it.
+    pub(crate) tid: Tid,
+    /// Policy as read back.
+    pub(crate) policy: Policy,
+    /// Affinity as read back.
+    pub(crate) affinity: CpuSet,
+    /// How much later than asked the kernel may wake the thread.
+    pub(crate) timer_slack: Option<Nanos>,
+}
+
+/// What a thread reports when it is done.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Policy as read back at the end.
+    pub(crate) policy: io::Result<Policy>,
+    /// Affinity as read back at the end.
+    pub(crate) affinity: io::Result<CpuSet>,
+    /// Page faults during the loop.
+    pub(crate) faults: u64,
+    /// CPU time of the loop.
+    pub(crate) cpu_time: Nanos,
 }
 
 /// What a thread used while it worked, and what the kernel says of it at the end.
@@ -89,6 +120,11 @@ impl ThreadReport {
         self.evidence.ready.tid
     }
 
+    /// Returns the policy that the kernel said the thread had when it was ready.
+    pub const fn policy(&self) -> Policy {
+        self.evidence.ready.policy
+    }
+
     /// Returns the CPUs that the thread was bound to.
     pub const fn cpus(&self) -> &CpuSet {
         &self.evidence.asked_cpus
@@ -106,9 +142,30 @@ impl<T: Send + 'static> Crew<T> {
     where
         W: FnOnce() -> T + Send + 'static,
     {
+        let prepared = works
+            .into_iter()
+            .map(|(post, work)| (post, move || Ok(move |_: Start| (work(), ()))));
+        Self::prepare(STACK_BYTES, prepared.collect())
+    }
+
+    /// As [`Self::assemble`], of threads with a stack of their own size that make something ready before they wait: each then does what its
+    /// `prepare` returned. What comes with the thread's result is dropped when the thread is an ordinary one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::assemble`], and what `prepare` fails with.
+    pub(crate) fn prepare<P, W, D>(
+        stack: usize,
+        works: Vec<(Post, P)>,
+    ) -> Result<Self, MeasureError>
+    where
+        P: FnOnce() -> Result<W, MeasureError> + Send + 'static,
+        W: FnOnce(Start) -> (T, D),
+    {
         let gate = Arc::<Gate>::default();
+        let waker = Arc::<OnceLock<Thread>>::default();
         let mut started = Vec::new();
-        let result = start_all(works, &gate, &mut started);
+        let result = start_all(stack, works, &gate, &waker, &mut started);
         match result {
             Ok(ready) => {
                 let members = started
@@ -120,7 +177,11 @@ impl<T: Send + 'static> Crew<T> {
                         thread,
                     })
                     .collect();
-                Ok(Self { gate, members })
+                Ok(Self {
+                    gate,
+                    waker,
+                    members,
+                })
             }
             Err(err) => {
                 gate.call_off();
@@ -136,12 +197,33 @@ impl<T: Send + 'static> Crew<T> {
     /// Lets all threads work, whether or not their memory is locked. See
     /// [`Frame::start`](crate::frame::Frame::start).
     pub fn go(&self) {
-        self.gate.open(Start {
+        self.open(Start {
             origin: clock::monotonic(),
             rehearse: false,
             stagger: Nanos::ZERO,
             after_threshold: 0,
         });
+    }
+
+    /// Lets all threads work as `start` says, whether or not their memory is locked.
+    pub(crate) fn open(&self, start: Start) {
+        self.gate.open(start);
+    }
+
+    /// Returns where to put the thread that is to be woken by each that is done.
+    pub(crate) fn waker(&self) -> Arc<OnceLock<Thread>> {
+        Arc::clone(&self.waker)
+    }
+
+    /// Wakes the threads that sleep, so that they look whether they are to end.
+    pub(crate) fn interrupt(&self) {
+        self.members.iter().for_each(|m| m.ready.tid.interrupt());
+    }
+
+    /// Returns the number of threads that are done.
+    pub(crate) fn done(&self) -> usize {
+        let done = self.members.iter().filter(|m| m.thread.is_finished());
+        done.count()
     }
 
     /// Returns the kernel's numbers of the threads, in the order of their posts.
@@ -200,22 +282,32 @@ impl<T> Drop for Crew<T> {
 
 type Started<T> = Vec<(Post, JoinHandle<Option<(T, Spent)>>)>;
 
-fn start_all<T, W>(
-    works: Vec<(Post, W)>,
+fn start_all<T, P, W, D>(
+    stack: usize,
+    works: Vec<(Post, P)>,
     gate: &Arc<Gate>,
+    waker: &Arc<OnceLock<Thread>>,
     started: &mut Started<T>,
 ) -> Result<Vec<Ready>, MeasureError>
 where
     T: Send + 'static,
-    W: FnOnce() -> T + Send + 'static,
+    P: FnOnce() -> Result<W, MeasureError> + Send + 'static,
+    W: FnOnce(Start) -> (T, D),
 {
     let (send, receive) = channel();
     for (index, (post, work)) in (0..).zip(works) {
         let (gate, send, own) = (Arc::clone(gate), send.clone(), post.clone());
+        let waker = Arc::clone(waker);
         let thread = Builder::new()
             .name(post.name.clone())
-            .stack_size(STACK_BYTES)
-            .spawn(move || station(index, &own, &gate, send, work))
+            .stack_size(stack)
+            .spawn(move || {
+                let done = station(index, &own, &gate, send, work);
+                if let Some(waiting) = waker.get() {
+                    waiting.unpark();
+                }
+                done
+            })
             .map_err(MeasureError::Spawn)?;
         started.push((post, thread));
     }
@@ -240,34 +332,65 @@ fn touch_stack() {
 }
 
 /// The life of one thread.
-fn station<T>(
+fn station<T, W, D>(
     index: u32,
     post: &Post,
     gate: &Gate,
     ready: Sender<Result<Ready, MeasureError>>,
-    work: impl FnOnce() -> T,
-) -> Option<(T, Spent)> {
-    let answer = bind(index, post.policy, &post.cpus);
+    prepare: impl FnOnce() -> Result<W, MeasureError>,
+) -> Option<(T, Spent)>
+where
+    W: FnOnce(Start) -> (T, D),
+{
+    let bound = bind(index, post.policy, &post.cpus);
+    let prepared = bound.and_then(|facts| Ok((prepare()?, facts)));
     touch_stack();
-    let failed = answer.is_err();
-    ready.send(answer).ok()?;
+    let work = match prepared {
+        Ok((work, facts)) => {
+            ready.send(Ok(facts)).ok()?;
+            work
+        }
+        Err(err) => {
+            ready.send(Err(err)).ok()?;
+            return None;
+        }
+    };
     drop(ready);
-    if failed {
-        return None;
-    }
-    gate.wait()?;
+    let start = gate.wait()?;
     let before = thread::usage();
-    let value = work();
+    let (value, _last) = work(start);
     let after = thread::usage();
+    let policy = sched::policy_of(0);
+    // To end takes the kernel some hundred microseconds, which are no latency of the threads below this one
+    // on its CPU that wait for their last deadline. To be an ordinary thread takes no privilege.
+    if policy.as_ref().is_ok_and(|policy| policy.is_real_time()) {
+        drop(sched::set_policy(Policy::Other { nice: 0 }));
+    }
     let usage = after.since(&before);
     let finished = Finished {
-        policy: sched::policy_of(0),
+        policy,
         affinity: sched::affinity(),
         faults: usage.minor_faults + usage.major_faults,
         cpu_time: usage.cpu_time,
-        failure: None,
     };
     Some((value, Spent { finished, usage }))
+}
+
+/// Binds the thread, sets its policy, and reads both back.
+fn bind(index: u32, policy: Policy, cpus: &CpuSet) -> Result<Ready, MeasureError> {
+    sched::set_affinity(cpus).map_err(|source| MeasureError::Affinity {
+        cpus: cpus.clone(),
+        source,
+    })?;
+    sched::set_policy(policy).map_err(|source| MeasureError::Policy { policy, source })?;
+    let read_back = |source| MeasureError::ReadBack { source };
+    Ok(Ready {
+        index,
+        tid: Tid::current(),
+        policy: sched::policy_of(0).map_err(read_back)?,
+        affinity: sched::affinity().map_err(read_back)?,
+        timer_slack: sched::timer_slack(),
+    })
 }
 
 #[cfg(test)]

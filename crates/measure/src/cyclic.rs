@@ -99,7 +99,7 @@ pub struct Counts {
 
 /// Adds without a locked instruction: there is one writer.
 #[inline]
-fn add(counter: &AtomicU64, n: u64) {
+pub(crate) fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 

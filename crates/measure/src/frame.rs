@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What every instrument but `wakeup` has around it: the machine's conditions before and after, the
+//! What every instrument has around it: the machine's conditions before and after, the
 //! bound on idle states, the memory lock, the loads' evidence, progress, and the validity checks.
 //!
 //! An instrument is a function that gets a [`Frame`], starts its threads as a
@@ -17,22 +17,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use punctual_model::{
-    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, Progress, Sample,
-    Series, Setup,
+    Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
+    Progress, Sample, Series, Setup, ThresholdHit,
 };
 use punctual_stats::{Keep, LatencyHistogram};
 use punctual_sys::memory::LockedMemory;
-use punctual_sys::thread::allow_interrupts;
+use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
-use crate::checks::{self, Asked, Evidence, ThreadEvidence};
+use crate::checks::{self, Asked, Evidence, Locking, ThreadEvidence};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadReport};
 use crate::error::MeasureError;
 use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::loads::LoadProcess;
 use crate::sink::{Sink, SinkError};
-use crate::standing::standing;
+use crate::standing::{loads_check, standing};
 use crate::throttling::{self, RtLoad};
 use crate::watch::Watch;
 
@@ -82,12 +82,18 @@ pub struct Found {
     pub figures: Vec<Figure>,
     /// What the pattern shows.
     pub findings: Vec<Finding>,
+    /// The sample above the threshold that ended the run.
+    pub threshold: Option<ThresholdHit>,
+    /// State of the precision targets.
+    pub precision: Vec<PrecisionState>,
     /// Checks of the instrument's own.
     pub checks: Vec<Check>,
     /// Why it ended.
     pub ended: Ended,
     /// The measuring threads. Those that only help need not be here.
     pub threads: Vec<ThreadReport>,
+    /// How they were bound; as their CPUs show, where it is not said.
+    pub pin: Option<Pin>,
     /// Whether a page fault in one of those threads spoils the result.
     pub faults_spoil: bool,
     /// Who judges throttling.
@@ -104,9 +110,12 @@ impl Default for Found {
             histograms: Vec::new(),
             figures: Vec::new(),
             findings: Vec::new(),
+            threshold: None,
+            precision: Vec::new(),
             checks: Vec::new(),
             ended: Ended::Completed,
             threads: Vec::new(),
+            pin: None,
             faults_spoil: false,
             throttling: Throttling::Disturbs,
             options: BTreeMap::new(),
@@ -137,9 +146,16 @@ pub struct Frame<'a> {
     refused: Option<SinkError>,
     original: CpuSet,
     lock: Option<LockedMemory>,
+    locking: Locking,
     watch: Watch,
+    /// The clock that is watched.
+    clock: Clock,
     origin: Nanos,
+    /// How long the run took, where the instrument knows.
+    lasted: Option<Nanos>,
     next_progress: Nanos,
+    /// Whether the listener knows that the run began.
+    announced: bool,
 }
 
 impl std::fmt::Debug for Frame<'_> {
@@ -252,6 +268,35 @@ impl Frame<'_> {
         self.say(&Event::Progress(progress));
     }
 
+    /// Passes on what a recorder of the instrument's own says; of progress it knows all but the loads.
+    pub(crate) fn relay(&mut self, mut event: Event) {
+        if let (Event::Progress(progress), Some(load)) = (&mut event, &mut self.load) {
+            progress.loads = load.progress();
+            progress.checks.push(loads_check(&progress.loads));
+        }
+        self.say(&event);
+    }
+
+    /// Takes over what that recorder saw of `clock`, and how long the run took.
+    pub(crate) fn was_watched(&mut self, clock: Clock, watch: Watch, lasted: Nanos) {
+        (self.clock, self.watch, self.lasted) = (clock, watch, Some(lasted));
+    }
+
+    /// Returns the time between progress events.
+    pub(crate) const fn progress_every(&self) -> Nanos {
+        self.control.progress_every
+    }
+
+    /// Tells the listener the kernel's numbers of the threads, and where their time zero lies.
+    pub(crate) fn begun(&mut self, threads: &[Tid], origin: Nanos) {
+        self.tell(|sink| sink.begun(threads, origin));
+    }
+
+    /// Tells the listener that the samples up to now have been passed on.
+    pub(crate) fn tick(&mut self) {
+        self.tell(|sink| sink.tick());
+    }
+
     /// Lets all threads of `crew` work. Their memory is locked before, where memory is: it was mapped
     /// after the rest. Where that is refused it is present all the same, and the check of the memory
     /// counts the page faults.
@@ -259,9 +304,10 @@ impl Frame<'_> {
     /// # Errors
     ///
     /// [`MeasureError::Lock`], if the lock was insisted on.
-    pub fn start<T: Send + 'static>(&self, crew: &Crew<T>) -> Result<(), MeasureError> {
+    pub fn start<T: Send + 'static>(&mut self, crew: &Crew<T>) -> Result<(), MeasureError> {
         self.renew_lock()?;
         crew.go();
+        self.tell(|_| Ok(()));
         Ok(())
     }
 
@@ -274,21 +320,28 @@ impl Frame<'_> {
     ///
     /// As [`Self::start`].
     pub fn start_at<T: Send + 'static>(
-        &self,
+        &mut self,
         crew: &Crew<T>,
         begin: impl FnOnce(Nanos),
     ) -> Result<(), MeasureError> {
         self.renew_lock()?;
         begin(clock::monotonic() + HEAD_START);
         crew.go();
+        self.tell(|_| Ok(()));
         Ok(())
     }
 
-    fn renew_lock(&self) -> Result<(), MeasureError> {
+    /// Locks what was mapped since the run began, where memory is locked, and says whether it is. Where that
+    /// is refused, and not insisted on, nothing stays locked.
+    pub(crate) fn renew_lock(&mut self) -> Result<bool, MeasureError> {
         match self.lock.as_ref().map(LockedMemory::renew) {
-            Some(Err(err)) if self.control.insist_on_mlock => Err(MeasureError::Lock(err)),
-            _ => Ok(()),
+            None => return Ok(false),
+            Some(Ok(())) => return Ok(true),
+            Some(Err(err)) if self.control.insist_on_mlock => return Err(MeasureError::Lock(err)),
+            Some(Err(err)) => self.locking = Locking::Refused(err.to_string()),
         }
+        (self.lock, self.setup.mlock) = (None, false);
+        Ok(false)
     }
 
     /// Waits for `crew`, looking and saying how far it is meanwhile.
@@ -315,25 +368,37 @@ impl Frame<'_> {
 
     /// Passes an event on. A listener that cannot take it ends the run.
     pub fn say(&mut self, event: &Event) {
-        if self.refused.is_none()
-            && let Err(err) = self.sink.event(event)
-        {
-            self.refuse(err);
-        }
+        self.tell(|sink| sink.event(event));
     }
 
     /// Passes samples of `thread` on, oldest first.
     pub fn samples(&mut self, thread: u32, samples: &[Sample]) {
-        if self.refused.is_none()
-            && let Err(err) = self.sink.samples(thread, samples)
-        {
-            self.refuse(err);
+        self.tell(|sink| sink.samples(thread, samples));
+    }
+
+    /// Tells the listener something, and before the first thing that the run began.
+    fn tell(&mut self, something: impl FnOnce(&mut dyn Sink) -> Result<(), SinkError>) {
+        if self.refused.is_some() {
+            return;
+        }
+        let mut told = Ok(());
+        if !std::mem::replace(&mut self.announced, true) {
+            told = self.sink.event(&self.started());
+        }
+        if let Err(err) = told.and_then(|()| something(self.sink)) {
+            self.refused = Some(err);
+            self.control.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    fn refuse(&mut self, err: SinkError) {
-        self.refused = Some(err);
-        self.control.stop.store(true, Ordering::Relaxed);
+    fn started(&self) -> Event {
+        let asked = self.setup.options.get("threads");
+        let asked = asked.and_then(|threads| threads.parse().ok());
+        let cpus = || u32::try_from(self.setup.cpus.len()).unwrap_or(u32::MAX);
+        Event::Started {
+            id: self.control.id.clone(),
+            threads: asked.unwrap_or_else(cpus),
+        }
     }
 }
 
@@ -372,21 +437,19 @@ pub fn run(
         refused: None,
         original,
         lock,
+        locking,
         watch: Watch::new(Clock::Monotonic, origin),
+        clock: Clock::Monotonic,
         origin,
+        lasted: None,
         next_progress: Nanos::ZERO,
+        announced: false,
     };
-    let asked = frame.setup.options.get("threads");
-    let threads = asked.and_then(|threads| threads.parse().ok());
-    let threads =
-        threads.unwrap_or_else(|| u32::try_from(frame.setup.cpus.len()).unwrap_or(u32::MAX));
-    frame.say(&Event::Started {
-        id: control.id.clone(),
-        threads,
-    });
     let found = instrument(&mut frame)?;
-    frame.watch.look();
-    let duration = frame.elapsed();
+    let duration = frame.lasted.unwrap_or_else(|| {
+        frame.watch.look();
+        frame.elapsed()
+    });
     frame.say(&Event::Ended {
         reason: found.ended,
         t_ns: duration,
@@ -397,7 +460,7 @@ pub fn run(
     if let Some(err) = frame.refused {
         return Err(MeasureError::Sink(err));
     }
-    let (setup, watch) = (frame.setup, frame.watch);
+    let (setup, watch, locking) = (frame.setup, frame.watch, frame.locking);
     let loads = frame.load.map(LoadProcess::evidence).unwrap_or_default();
     let (threads, found) = take_threads(found);
     let rt_load = RtLoad {
@@ -409,16 +472,15 @@ pub fn run(
         worst: worst(&found),
         cpus: setup.cpus.clone(),
     };
-    let (resolution, observed_step) = checks::observe(Clock::Monotonic);
+    let (resolution, observed_step) = checks::observe(frame.clock);
     let evidence = Evidence {
         asked: Asked {
             priority: setup.priority,
-            pin: pin(&threads),
-            clock: Clock::Monotonic,
+            pin: found.pin.unwrap_or_else(|| pin(&threads)),
+            clock: frame.clock,
             loads: setup.loads.len(),
         },
         threads: &threads,
-        series: &[],
         before: &before,
         after: &after,
         locking: &locking,
@@ -432,10 +494,16 @@ pub fn run(
     Ok(judged(setup, found, duration, &evidence))
 }
 
+/// The checks of [`sample_checks`](crate::stream::sample_checks).
+const OF_SAMPLES: [&str; 3] = ["samples", "lost-samples", "clamped-samples"];
+
 /// Adds the frame's checks to the instrument's own.
 fn judged(mut setup: Setup, mut found: Found, duration: Nanos, evidence: &Evidence<'_>) -> Outcome {
     let own = std::mem::take(&mut found.checks);
-    let mut checks = Vec::new();
+    // What there is of samples comes first.
+    let (mut checks, own): (Vec<Check>, Vec<Check>) = own
+        .into_iter()
+        .partition(|check| OF_SAMPLES.contains(&check.id.as_str()));
     if !evidence.threads.is_empty() {
         checks.extend(checks::threads(evidence));
     }

@@ -25,27 +25,23 @@ pub mod wakeup;
 
 mod budget;
 mod checks;
-mod conclude;
 mod conditions;
 mod error;
 mod figures;
+mod gate;
 mod hold;
 mod median;
 mod pool;
 mod program;
 mod rates;
-mod recorder;
 mod repeats;
 mod room;
-mod series;
 mod sink;
 mod tasks;
-mod team;
 #[cfg(test)]
 mod testing;
 mod throttling;
 mod watch;
-mod worker;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};

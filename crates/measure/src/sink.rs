@@ -12,7 +12,7 @@ use punctual_sys::thread::Tid;
 pub type SinkError = Box<dyn Error + Send + Sync>;
 
 /// A listener: the store, the live view. Called on the thread that called
-/// [`run`](crate::wakeup::run), never on a measuring thread.
+/// [`run`](crate::frame::run), never on a measuring thread.
 pub trait Sink {
     /// Takes an event.
     ///

@@ -4,7 +4,7 @@
 //! Samples from a measuring thread to its figures, over a wait-free ring.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use punctual_model::{Check, Nanos, Sample, Series, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
@@ -12,31 +12,27 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::checks::lost_samples;
 use crate::crew::Post;
+use crate::cyclic::{Counts, add};
 use crate::figures;
-use crate::recorder::ring_slots;
 
 /// Samples that are worked on at once: they fit the first-level cache.
 pub(crate) const BLOCK: usize = 256;
+
+/// A stall of whoever takes the samples in that the rings must survive.
+const RING_SPAN: Nanos = Nanos::from_secs(4);
+
+/// Returns how many samples a thread's ring holds: 4 s of them, but 1 Ki at least and 256 Ki
+/// (6 MiB) at most.
+pub(crate) fn ring_slots(interval: Nanos) -> usize {
+    let samples = RING_SPAN.get() / interval.get().max(1);
+    usize::try_from(samples).map_or(1 << 18, |n| n.clamp(1 << 10, 1 << 18))
+}
 
 /// The measuring thread's end. To push is hot: it allocates nothing, locks nothing, never waits.
 #[derive(Debug)]
 pub struct Tap {
     ring: Producer<Sample>,
-    counts: Arc<TapCounts>,
-}
-
-/// What the measuring thread counts beside its samples. Written by that thread alone.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct TapCounts {
-    lost: AtomicU64,
-    overruns: AtomicU64,
-}
-
-/// Adds without a locked instruction: there is one writer.
-#[inline]
-fn add(counter: &AtomicU64, n: u64) {
-    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    counts: Arc<Counts>,
 }
 
 impl Tap {
@@ -54,8 +50,14 @@ impl Tap {
         add(&self.counts.overruns, deadlines);
     }
 
-    /// Makes the ring's memory present: locking does that too, but it may be off or refused.
-    fn touch(&mut self) {
+    /// Returns what [`cyclic::run`](crate::cyclic::run) writes to.
+    pub(crate) fn parts(&mut self) -> (&mut Producer<Sample>, &Counts) {
+        (&mut self.ring, &self.counts)
+    }
+
+    /// Makes the ring's memory present: locking does that too, but it may be off or refused, and then every
+    /// page would fault while the thread measures.
+    pub(crate) fn touch(&mut self) {
         // What is written is not committed, so nobody reads it.
         drop(self.ring.write_chunk(self.ring.slots()));
     }
@@ -65,7 +67,7 @@ impl Tap {
 #[derive(Debug)]
 pub struct Stream {
     ring: Consumer<Sample>,
-    counts: Arc<TapCounts>,
+    counts: Arc<Counts>,
     tally: Accumulator,
     last: Option<Sample>,
     thread: u32,
@@ -77,13 +79,24 @@ impl Stream {
     /// Makes both ends for thread `thread`, which takes about one sample an `interval`. The ring
     /// holds some seconds of them. Its memory is present.
     pub fn pair(thread: u32, post: &Post, interval: Nanos, keep: &Keep) -> (Tap, Self) {
+        let (mut tap, stream) = Self::pair_untouched(thread, post, interval, keep);
+        tap.touch();
+        (tap, stream)
+    }
+
+    /// As [`Self::pair`], of a ring whose memory the thread makes present near its CPU.
+    pub(crate) fn pair_untouched(
+        thread: u32,
+        post: &Post,
+        interval: Nanos,
+        keep: &Keep,
+    ) -> (Tap, Self) {
         let (producer, ring) = RingBuffer::new(ring_slots(interval));
-        let counts = Arc::<TapCounts>::default();
-        let mut tap = Tap {
+        let counts = Arc::<Counts>::default();
+        let tap = Tap {
             ring: producer,
             counts: Arc::clone(&counts),
         };
-        tap.touch();
         let stream = Self {
             ring,
             counts,
@@ -99,23 +112,46 @@ impl Stream {
     /// Takes in what is there, oldest first. To be called several times a second, and once after
     /// the thread is done.
     pub fn drain(&mut self, mut each: impl FnMut(&[Sample])) {
+        self.drain_with(|block, _, _| each(block));
+    }
+
+    /// As [`Self::drain`]; `each` also gets the latencies alone, and what is kept of all samples so far.
+    pub(crate) fn drain_with(&mut self, mut each: impl FnMut(&[Sample], &[u64], &Accumulator)) {
         let ready = self.ring.slots();
         let Ok(chunk) = self.ring.read_chunk(ready) else {
             return;
         };
+        let interval = self.interval.get().max(1);
         let (first, second) = chunk.as_slices();
-        for part in [first, second] {
-            for block in part.chunks(BLOCK) {
-                let mut ns = [0_u64; BLOCK];
-                for (ns, sample) in ns.iter_mut().zip(block) {
-                    *ns = sample.latency_ns;
+        for run in [first, second] {
+            for part in run.split_inclusive(|sample| sample.skipped > 0) {
+                for block in part.chunks(BLOCK) {
+                    let mut ns = [0_u64; BLOCK];
+                    for (ns, sample) in ns.iter_mut().zip(block) {
+                        *ns = sample.latency_ns;
+                    }
+                    let ns = &ns[..block.len()];
+                    self.tally.record_slice(ns);
+                    each(block, ns, &self.tally);
                 }
-                self.tally.record_slice(&ns[..block.len()]);
-                each(block);
+                if let Some(stall) = part.last() {
+                    let late = |deadline| late_overruns(stall, interval, deadline);
+                    self.tally.record_unsampled(stall.skipped.into(), late);
+                }
             }
-            self.last = part.last().copied().or(self.last);
+            self.last = run.last().copied().or(self.last);
         }
         chunk.commit_all();
+    }
+
+    /// Returns the time between deadlines.
+    pub(crate) const fn interval(&self) -> Nanos {
+        self.interval
+    }
+
+    /// Returns the number of the thread.
+    pub(crate) const fn thread(&self) -> u32 {
+        self.thread
     }
 
     /// Returns the figures without what the thread counted.
@@ -138,7 +174,10 @@ impl Stream {
         series.interval_ns = Some(self.interval);
         series.overruns = Some(self.counts.overruns.load(Ordering::Relaxed));
         series.lost = Some(self.lost());
-        series.warm_up_samples = Some(0);
+        let early = self.counts.early.load(Ordering::Relaxed);
+        series.clamped = series.clamped.map(|clamped| clamped + early);
+        series.warm_up_samples = Some(self.counts.warm_up.load(Ordering::Relaxed));
+        series.misses = figures::misses(&self.tally);
         series
     }
 
@@ -167,26 +206,47 @@ impl Stream {
     }
 }
 
-/// Judges the samples of an instrument with one series a thread.
+/// Returns how many of the deadlines that `stall` skipped were served more than `deadline` late.
+///
+/// The first one skipped was due one interval after the sample's own: it waited `interval` less.
+fn late_overruns(stall: &Sample, interval: u64, deadline: u64) -> u64 {
+    // The number of n >= 1 with latency - n * interval > deadline.
+    let beyond = stall.latency_ns.saturating_sub(deadline);
+    u64::from(stall.skipped).min(beyond.saturating_sub(1) / interval)
+}
+
+/// Judges the samples of a run with one series a thread, or a thread and kind.
 pub fn sample_checks(series: &[Series]) -> Vec<Check> {
     let count: u64 = series.iter().map(|s| s.count).sum();
     let lost: u64 = series.iter().filter_map(|s| s.lost).sum();
     let clamped: u64 = series.iter().filter_map(|s| s.clamped).sum();
-    let empty = series.iter().filter(|s| s.count == 0).count();
+    let kinds = series.iter().any(|s| s.context.is_some());
+    let name = |s: &Series| {
+        let thread = s
+            .thread
+            .map_or_else(String::new, |thread| thread.to_string());
+        match &s.context {
+            Some(context) => format!("{thread}/{context}"),
+            None => thread,
+        }
+    };
+    let empty: Vec<String> = series.iter().filter(|s| s.count == 0).map(name).collect();
+    let noun = if kinds { "series" } else { "thread" };
     vec![
         Check::of(
             "samples",
-            empty == 0 && count > 0,
-            match empty {
-                0 => format!("{count} samples, every series has some"),
-                n => format!("{n} of {} series have no sample", series.len()),
+            empty.is_empty() && count > 0,
+            if empty.is_empty() {
+                format!("{count} samples, every {noun} has some")
+            } else {
+                format!("no sample from {noun} {}", empty.join(", "))
             },
         ),
         lost_samples("samples", count, lost),
         Check::of(
             "clamped-samples",
             clamped == 0,
-            format!("{clamped} samples past the histogram's range"),
+            format!("{clamped} samples past the histogram's range or before their deadline"),
         ),
     ]
 }
@@ -215,5 +275,26 @@ mod tests {
         assert_eq!((series.count, series.lost), (slots, Some(7)));
         assert_eq!((series.cpu, series.overruns), (Some(3), Some(2)));
         assert_eq!(series.max_ns, Some(slots - 1));
+    }
+
+    #[test]
+    fn a_stall_counts_every_deadline_that_it_made_late() {
+        let stall = Sample {
+            latency_ns: 3_500,
+            skipped: 3,
+            ..Sample::default()
+        };
+        // Due 1000, 2000 and 3000 after the sample's own deadline: 2500, 1500 and 500 late.
+        for (deadline, late) in [
+            (0, 3),
+            (499, 3),
+            (500, 2),
+            (1_500, 1),
+            (2_499, 1),
+            (2_500, 0),
+        ] {
+            assert_eq!(late_overruns(&stall, 1_000, deadline), late, "{deadline}");
+        }
+        assert_eq!(late_overruns(&stall, 1_000, u64::MAX), 0);
     }
 }

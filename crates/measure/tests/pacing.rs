@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
+use punctual_measure::frame::{self, Control, Outcome};
 use punctual_measure::pacing::{Begin, EndWith, Pacing};
-use punctual_measure::wakeup::{self, Options, Outcome};
+use punctual_measure::wakeup;
 use punctual_measure::{Sink, SinkError};
 use punctual_model::{Clock, Ended, Event, Nanos, Pin, Policy, RunSpec, Sample, TimerKind};
 use punctual_sys::thread::Tid;
@@ -75,16 +76,20 @@ fn run(spec: &RunSpec, pacing: Pacing) -> (Outcome, Ear) {
         samples: vec![Vec::new(); spec.threads as usize],
         ..Ear::default()
     };
-    let options = Options {
+    let control = Control {
         psquare: false,
         id: "pacing".to_owned(),
         stop: std::sync::Arc::default(),
         insist_on_mlock: false,
         insist_on_dma_latency: false,
         progress_every: Nanos::from_secs(1),
-        pacing,
     };
-    let outcome = wakeup::run(&SysRoot::live(), spec, &options, None, &mut ear).unwrap();
+    let setup = wakeup::setup(spec);
+    let sys = SysRoot::live();
+    let outcome = frame::run(&sys, &setup, &control, None, &mut ear, |frame| {
+        wakeup::run(spec, pacing, frame)
+    })
+    .unwrap();
     (outcome, ear)
 }
 
@@ -99,9 +104,9 @@ fn the_first_thread_that_is_done_can_end_the_run() {
         ..Pacing::default()
     };
     let (outcome, ear) = run(&spec, pacing);
-    assert_eq!(outcome.ended, Ended::Completed);
-    assert_eq!(outcome.series[0].count, 5);
-    assert_eq!(outcome.series[1].count, 0);
+    assert_eq!(outcome.found.ended, Ended::Completed);
+    assert_eq!(outcome.found.series[0].count, 5);
+    assert_eq!(outcome.found.series[1].count, 0);
     assert_eq!((ear.tids, ear.ticks), (2, 0));
 }
 
@@ -127,7 +132,7 @@ fn nothing_is_taken_after_the_threshold_where_nothing_is_asked_for() {
         ..Pacing::default()
     };
     let (outcome, ear) = run(&spec, pacing);
-    assert_eq!(outcome.ended, Ended::Threshold);
+    assert_eq!(outcome.found.ended, Ended::Threshold);
     assert_eq!(ear.samples[0].len(), 1);
 }
 

@@ -3,8 +3,6 @@
 
 //! Measuring, with the store and the view listening, and making a record of it.
 
-pub(crate) mod instrument;
-
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::iter::{once, successors};
@@ -15,13 +13,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
-use punctual_measure::wakeup::{self, Options, Outcome};
-use punctual_measure::{MeasureError, Sink, SinkError};
+use punctual_measure::{MeasureError, Sink, SinkError, wakeup};
 use punctual_model::{
-    Check, Event, HostFacts, Nanos, Progress, RUN_FORMAT, RequirementResult, RunRecord, RunSpec,
-    Sample,
+    Check, Event, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, Progress, RUN_FORMAT, RequirementResult,
+    RunRecord, RunSpec, Sample, Setup,
 };
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
@@ -83,7 +81,11 @@ pub(crate) fn serve_parent() -> Result<(), CliError> {
 /// What to measure and record.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    pub(crate) spec: RunSpec,
+    /// Name of the instrument in the record.
+    pub(crate) instrument: &'static str,
+    pub(crate) setup: Setup,
+    /// What stands in the record in place of the set-up, for wake-ups.
+    pub(crate) spec: Option<RunSpec>,
     pub(crate) name: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) tags: BTreeMap<String, String>,
@@ -97,6 +99,47 @@ pub(crate) struct Job {
     pub(crate) insist_on_dma_latency: bool,
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
+}
+
+impl Job {
+    /// Measures as `setup` says.
+    pub(crate) const fn of(instrument: &'static str, setup: Setup) -> Self {
+        Self {
+            instrument,
+            setup,
+            spec: None,
+            name: None,
+            note: None,
+            tags: BTreeMap::new(),
+            requirements: Vec::new(),
+            loads: Vec::new(),
+            metrics: None,
+            insist_on_mlock: false,
+            insist_on_dma_latency: false,
+            psquare: false,
+        }
+    }
+
+    /// Measures wake-ups as `spec` says.
+    pub(crate) fn wakeup(spec: RunSpec) -> Self {
+        let setup = wakeup::setup(&spec);
+        Self {
+            spec: Some(spec),
+            ..Self::of("wakeup", setup)
+        }
+    }
+
+    /// Returns how it is done beyond its set-up.
+    pub(crate) fn control(&self, id: String, stop: &StopRequest, progress_every: Nanos) -> Control {
+        Control {
+            id,
+            stop: stop.flag(),
+            insist_on_mlock: self.insist_on_mlock,
+            insist_on_dma_latency: self.insist_on_dma_latency,
+            progress_every,
+            psquare: self.psquare,
+        }
+    }
 }
 
 /// A finished run. The figures are there even if the store could not take them.
@@ -166,15 +209,36 @@ pub(crate) fn check_room(store: &Store, spec: &RunSpec) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Measures, and stores what was measured.
-pub(crate) fn record(
+/// Measures wake-ups as `job` says, and stores what was measured.
+pub(crate) fn record_wakeup(
     sys: &SysRoot,
     store: &Store,
     job: &Job,
     stop: &StopRequest,
     view: &mut View,
 ) -> Result<Recorded, CliError> {
-    record_for(sys, store, job, stop, view, None)
+    record(sys, store, job, stop, view, |frame| {
+        measure_wakeup(job, Pacing::default(), frame)
+    })
+}
+
+fn measure_wakeup(job: &Job, pacing: Pacing, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
+    // A job that was made as one of wake-ups has it.
+    let spec = job.spec.as_ref();
+    let spec = spec.ok_or(MeasureError::Defect { thread: 0 })?;
+    wakeup::run(spec, pacing, frame)
+}
+
+/// Measures with `instrument`, and stores what was measured.
+pub(crate) fn record(
+    sys: &SysRoot,
+    store: &Store,
+    job: &Job,
+    stop: &StopRequest,
+    view: &mut View,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<Recorded, CliError> {
+    record_for(sys, store, job, stop, view, None, instrument)
 }
 
 /// Who listens beside the store, and how the run goes for its sake.
@@ -184,7 +248,7 @@ pub(crate) struct Beside<S> {
     pub(crate) pacing: Pacing,
 }
 
-/// Measures for `beside`, which gets every sample, and stores the run without them.
+/// Measures wake-ups for `beside`, which gets every sample, and stores the run without them.
 pub(crate) fn record_beside<S: Sink>(
     sys: &SysRoot,
     store: &Store,
@@ -194,8 +258,10 @@ pub(crate) fn record_beside<S: Sink>(
 ) -> Result<Recorded, CliError> {
     let pacing = beside.pacing;
     let sink: &mut dyn Sink = &mut beside.sink;
-    let asked = Some((sink, pacing));
-    record_for(sys, store, job, stop, &mut View::Quiet, asked)
+    let (view, sink) = (&mut View::Quiet, Some(sink));
+    record_for(sys, store, job, stop, view, sink, |frame| {
+        measure_wakeup(job, pacing, frame)
+    })
 }
 
 fn record_for<'a>(
@@ -204,15 +270,12 @@ fn record_for<'a>(
     job: &Job,
     stop: &StopRequest,
     view: &'a mut View,
-    beside: Option<(&'a mut dyn Sink, Pacing)>,
+    beside: Option<&'a mut dyn Sink>,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<Recorded, CliError> {
     let id = run_id()?;
-    let keep_samples = job.spec.raw && beside.is_none();
+    let keep_samples = job.spec.as_ref().is_some_and(|spec| spec.raw) && beside.is_none();
     let raw = if keep_samples { Raw::Keep } else { Raw::Drop };
-    let (beside, pacing) = match beside {
-        Some((sink, pacing)) => (Some(sink), pacing),
-        None => (None, Pacing::default()),
-    };
     let mut listener = Listener {
         progress_every: view.every(),
         writer: store.begin(id, raw)?,
@@ -223,28 +286,29 @@ fn record_for<'a>(
         metrics: job.metrics.clone(),
     };
     let mut load = start_load(&job.loads)?;
-    let options = Options {
-        id: id.to_string(),
-        stop: stop.flag(),
-        insist_on_mlock: job.insist_on_mlock,
-        insist_on_dma_latency: job.insist_on_dma_latency,
-        psquare: job.psquare,
-        progress_every: listener.progress_every,
-        pacing,
-    };
+    let control = job.control(id.to_string(), stop, listener.progress_every);
     let started = SystemTime::now();
-    let outcome = wakeup::run(sys, &job.spec, &options, load.as_mut(), &mut listener);
+    let outcome = frame::run(
+        sys,
+        &job.setup,
+        &control,
+        load.as_mut(),
+        &mut listener,
+        instrument,
+    );
     drop(load);
     listener.view.pause();
-    let mut outcome = outcome?;
-    outcome.spec.raw = keep_samples;
+    let outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
-    let histograms = histogram_log(&outcome, started);
-    let all = merged(&outcome.histograms);
+    let log = histogram_log(&outcome, started);
+    let histograms = outcome.found.histograms.iter();
+    let all = merged(histograms.map(|(_, histogram)| histogram));
     let mut record = to_record(id, job, host, started, outcome);
+    if let Some(spec) = &mut record.spec {
+        spec.raw = keep_samples;
+    }
     record.requirements = judged(&job.requirements, &record, all.as_ref());
-    let writer = listener.writer;
-    let stored = histograms.and_then(|log| keep(writer, &log, &record));
+    let stored = keep(listener.writer, &log, &record);
     Ok(Recorded { record, stored })
 }
 
@@ -311,40 +375,47 @@ fn to_record(
     started: SystemTime,
     outcome: Outcome,
 ) -> RunRecord {
+    let found = outcome.found;
+    let spec = job.spec.as_ref();
+    let spec = spec.map(|spec| wakeup::carried_out(spec, &outcome.setup));
+    let format = match &spec {
+        Some(_) => RUN_FORMAT,
+        None => INSTRUMENT_RUN_FORMAT,
+    };
     RunRecord {
-        format: RUN_FORMAT.to_owned(),
+        format: format.to_owned(),
         id: id.to_string(),
-        valid: outcome.checks.iter().all(Check::passed),
-        checks: outcome.checks,
-        instrument: "wakeup".to_owned(),
+        valid: found.checks.iter().all(Check::passed),
+        checks: found.checks,
+        instrument: job.instrument.to_owned(),
+        origin: None,
+        guest: None,
         name: job.name.clone(),
         note: job.note.clone(),
         program: concat!("punctual ", env!("CARGO_PKG_VERSION")).to_owned(),
-        origin: None,
-        guest: None,
-        spec: Some(outcome.spec),
+        setup: spec.is_none().then_some(outcome.setup),
+        spec,
         host,
         started: Timestamp::try_from(started).ok().map(|t| t.to_string()),
         duration_ns: Some(outcome.duration),
-        ended: Some(outcome.ended),
-        series: outcome.series,
-        total: outcome.total,
-        threshold: outcome.hit,
-        precision: outcome.precision,
-        setup: None,
-        figures: Vec::new(),
-        findings: Vec::new(),
+        ended: Some(found.ended),
+        series: found.series,
+        total: found.total,
+        figures: found.figures,
+        findings: found.findings,
         tags: job.tags.clone(),
         requirements: Vec::new(),
         loads: outcome.loads,
+        threshold: found.threshold,
+        precision: found.precision,
     }
 }
 
-fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, StoreError> {
-    let entries: Vec<TaggedHistogram> = (0_u32..)
-        .zip(&outcome.histograms)
-        .map(|(thread, histogram)| TaggedHistogram {
-            tag: Some(thread.to_string()),
+fn histogram_log(outcome: &Outcome, started: SystemTime) -> Vec<u8> {
+    let histograms = outcome.found.histograms.iter();
+    let entries: Vec<TaggedHistogram> = histograms
+        .map(|(tag, histogram)| TaggedHistogram {
+            tag: Some(tag.clone()),
             start: Duration::ZERO,
             duration: outcome.duration.into(),
             histogram: histogram.clone(),
@@ -354,7 +425,7 @@ fn histogram_log(outcome: &Outcome, started: SystemTime) -> Result<Vec<u8>, Stor
     // Memory takes everything, and these tags are sound: an error would be a defect of ours, and
     // the reader of the run would say that the histograms are missing.
     drop(write_hlog(&mut log, started, &entries));
-    Ok(log)
+    log
 }
 
 /// Progress is stored more rarely than it is shown; the maxima in between go along with what is stored.

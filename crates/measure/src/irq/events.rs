@@ -23,7 +23,7 @@ use crate::crew::{Crew, Post};
 use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame, HEAD_START};
-use crate::recorder::ring_slots;
+use crate::stream::ring_slots;
 
 /// Time after tracing was switched, in which the kernel patches its code on all CPUs. What is
 /// measured then is in no figure.

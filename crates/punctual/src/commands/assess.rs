@@ -8,7 +8,6 @@
 
 mod beside;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use punctual_model::{
@@ -91,27 +90,23 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
         if stop.is_set() {
             break;
         }
+        let spec = RunSpec {
+            loads: loads.iter().map(ToString::to_string).collect(),
+            deadlines_ns: with_limits(&spec.deadlines_ns, &args.require),
+            ..spec.clone()
+        };
         let job = Job {
-            spec: RunSpec {
-                loads: loads.iter().map(ToString::to_string).collect(),
-                deadlines_ns: with_limits(&spec.deadlines_ns, &args.require),
-                ..spec.clone()
-            },
             name: Some(format!("assess {name}")),
-            note: None,
-            tags: BTreeMap::new(),
             requirements: cli::under(&args.require, Some(args.burst)),
             loads,
             metrics: metrics.clone(),
-            insist_on_mlock: false,
-            insist_on_dma_latency: false,
-            psquare: false,
+            ..Job::wakeup(spec)
         };
         view.title(&format!("assess, {name} ({number} of {count})"));
         if let Some(metrics) = &metrics {
             metrics.next("wakeup", &format!("assess {name}"), (number - 1, count));
         }
-        let recorded = recording::record(&sys, &store, &job, &stop, &mut view)?;
+        let recorded = recording::record_wakeup(&sys, &store, &job, &stop, &mut view)?;
         if let Err(err) = recorded.kept() {
             unstored = Some(err);
         }

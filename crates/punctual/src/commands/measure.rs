@@ -29,7 +29,7 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::words::failed_checks;
 
-use crate::cli::{self, Instrument, WakeupArgs};
+use crate::cli::{self, CommonArgs, DmaLatency, Instrument, Switch, WakeupArgs};
 use crate::cpus::cpus;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -83,22 +83,27 @@ fn wakeup(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
     recording::check_room(&store, &spec)?;
     let stop = StopRequest::on_signals()?;
     let common = &args.common;
-    let job = Job {
-        spec,
+    let job = asked(common, Job::wakeup(spec))?;
+    let mut view = View::pick(common.quiet, &stop);
+    view.title("wakeup");
+    let recorded = recording::record_wakeup(&sys, &store, &job, &stop, &mut view)?;
+    finish(&recorded, common.json, common.quiet)
+}
+
+/// Adds to `job` what all instruments can be asked for.
+fn asked(common: &CommonArgs, job: Job) -> Result<Job, CliError> {
+    Ok(Job {
         name: common.name.clone(),
         note: common.note.clone(),
         tags: cli::tags(&common.tag),
         requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
-        metrics: Metrics::of(&common.metrics, "wakeup", common.name.as_deref())?,
-        insist_on_mlock: common.mlock.is_some(),
-        insist_on_dma_latency: common.dma_latency.is_some(),
+        metrics: Metrics::of(&common.metrics, job.instrument, common.name.as_deref())?,
+        insist_on_mlock: common.mlock == Some(Switch::On),
+        insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
         psquare: common.psquare(),
-    };
-    let mut view = View::pick(common.quiet, &stop);
-    view.title("wakeup");
-    let recorded = recording::record(&sys, &store, &job, &stop, &mut view)?;
-    finish(&recorded, common.json, common.quiet)
+        ..job
+    })
 }
 
 /// Prints the run, says where it is, and turns it into an exit status.

@@ -3,7 +3,6 @@
 
 //! One run from its options to its results.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -13,7 +12,7 @@ use std::thread;
 
 use jiff::Timestamp;
 use punctual_measure::MeasureError;
-use punctual_measure::wakeup::{self, Options as Way};
+use punctual_measure::{frame, wakeup};
 use punctual_model::{Nanos, Policy, RunSpec};
 use punctual_peers::command::{Affinity, Class, IdleStates, Options};
 use punctual_store::Store;
@@ -183,20 +182,13 @@ fn measure(
     stop: &StopRequest,
     beside: &mut Beside<Live>,
 ) -> Result<(), Failed> {
+    let job = Job {
+        note: Some(command(start.args)).filter(|note| note.len() <= 200),
+        insist_on_mlock: true,
+        ..Job::wakeup(spec.clone())
+    };
     if options.record {
         let store = Store::open(home::find(start.home)?).map_err(CliError::from)?;
-        let job = Job {
-            spec,
-            name: None,
-            note: Some(command(start.args)).filter(|note| note.len() <= 200),
-            tags: BTreeMap::new(),
-            requirements: Vec::new(),
-            loads: Vec::new(),
-            metrics: None,
-            insist_on_mlock: true,
-            insist_on_dma_latency: false,
-            psquare: false,
-        };
         let recorded = record_beside(start.sys, &store, &job, stop, beside)?;
         let path = recorded.kept()?;
         remark(&format!(
@@ -206,16 +198,12 @@ fn measure(
         ));
         return Ok(());
     }
-    let way = Way {
-        id: String::new(),
-        stop: stop.flag(),
-        insist_on_mlock: true,
-        insist_on_dma_latency: false,
-        progress_every: Nanos::MAX,
-        psquare: false,
-        pacing: beside.pacing,
-    };
-    match wakeup::run(start.sys, &spec, &way, None, &mut beside.sink) {
+    let control = job.control(String::new(), stop, Nanos::MAX);
+    let (pacing, sink) = (beside.pacing, &mut beside.sink);
+    let run = frame::run(start.sys, &job.setup, &control, None, sink, |frame| {
+        wakeup::run(&spec, pacing, frame)
+    });
+    match run {
         Ok(_) => Ok(()),
         Err(MeasureError::Policy { .. }) => Err(Failed::new(DENIED)),
         Err(err) => Err(CliError::from(err).into()),

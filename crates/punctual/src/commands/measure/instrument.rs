@@ -13,12 +13,11 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 
 use super::plan::{Cpus, usable};
-use crate::cli::{self, CommonArgs, DmaLatency, Switch};
+use crate::cli::{CommonArgs, DmaLatency, Switch};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::metrics::Metrics;
-use crate::recording::instrument::{Job, record};
+use crate::recording::{Job, record};
 use crate::signals::StopRequest;
 use crate::view::View;
 
@@ -90,19 +89,7 @@ pub(crate) fn run(
     let setup = setup(common, asked, &super::cpus(&sys)?)?;
     let store = Store::open(home::find(home)?)?;
     let stop = StopRequest::on_signals()?;
-    let job = Job {
-        instrument: name,
-        setup,
-        name: common.name.clone(),
-        note: common.note.clone(),
-        tags: cli::tags(&common.tag),
-        requirements: cli::under(&common.require, common.burst),
-        loads: common.loads.chosen()?,
-        metrics: Metrics::of(&common.metrics, name, common.name.as_deref())?,
-        insist_on_mlock: common.mlock == Some(Switch::On),
-        insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
-        psquare: common.psquare(),
-    };
+    let job = super::asked(common, Job::of(name, setup))?;
     let mut view = View::pick(common.quiet, &stop);
     view.title(name);
     let recorded = record(&sys, &store, &job, &stop, &mut view, instrument)?;

@@ -10,7 +10,6 @@
 mod conclude;
 mod work;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -294,19 +293,14 @@ impl Trial<'_> {
     fn measure(&self, block: u64, name: &str) -> Result<Option<Figures>, CliError> {
         std::thread::sleep(SETTLE);
         let job = Job {
-            spec: self.spec.clone(),
             name: Some(format!("trial {name}")),
             note: Some(format!("block {block}")),
-            tags: BTreeMap::new(),
-            requirements: Vec::new(),
             loads: self.args.loads.chosen()?,
-            metrics: None,
-            insist_on_mlock: false,
-            insist_on_dma_latency: false,
-            psquare: false,
+            ..Job::wakeup(self.spec.clone())
         };
         let sys = &self.place.sys;
-        let recorded = recording::record(sys, &self.store, &job, &self.stop, &mut View::Quiet)?;
+        let recorded =
+            recording::record_wakeup(sys, &self.store, &job, &self.stop, &mut View::Quiet)?;
         recorded.kept()?;
         let record = &recorded.record;
         if !record.valid {

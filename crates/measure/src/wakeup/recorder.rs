@@ -10,7 +10,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use punctual_model::{
@@ -18,15 +17,15 @@ use punctual_model::{
 };
 use punctual_stats::PSquare;
 use punctual_sys::clock;
-use punctual_sys::thread::Tid;
-use rtrb::Consumer;
 
+use super::follow::Follower;
+use super::worker::Slept;
+use crate::crew::{Crew, ThreadReport};
 use crate::cyclic::Shared;
+use crate::error::MeasureError;
 use crate::pacing::{EndWith, Pacing};
-use crate::series::ThreadStats;
 use crate::standing::standing;
 use crate::watch::Watch;
-use crate::worker::Finished;
 
 /// Time between two looks while the threads are asked to end.
 const ENDING_TICK: Duration = Duration::from_millis(5);
@@ -34,19 +33,9 @@ const ENDING_TICK: Duration = Duration::from_millis(5);
 /// Time that the other threads have where the first one to finish ends the run.
 const LAST_CALL: Nanos = Nanos::from_millis(10);
 
-/// A stall of the recorder that the rings must survive.
-const RING_SPAN: Nanos = Nanos::from_secs(4);
-
-/// Returns how many samples a thread's ring holds: 4 s of them, but 1 Ki at least and 256 Ki
-/// (6 MiB) at most.
-pub(crate) fn ring_slots(interval: Nanos) -> usize {
-    let samples = RING_SPAN.get() / interval.get().max(1);
-    usize::try_from(samples).map_or(1 << 18, |n| n.clamp(1 << 10, 1 << 18))
-}
-
 /// What the recorder says.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(super) enum Message {
     /// For the listener.
     Event(Event),
     /// For the listener: samples of a thread.
@@ -55,46 +44,37 @@ pub(crate) enum Message {
     Tick,
 }
 
-/// A measuring thread as the recorder sees it.
-#[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) ring: Consumer<Sample>,
-    pub(crate) stats: ThreadStats,
-    pub(crate) thread: JoinHandle<Option<Finished>>,
-    pub(crate) tid: Option<Tid>,
-}
-
 /// The recorder's state.
 #[derive(Debug)]
-pub(crate) struct Recorder {
-    pub(crate) spec: Arc<RunSpec>,
-    pub(crate) sources: Vec<Source>,
-    pub(crate) total: Option<PSquare>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) out: Sender<Message>,
-    pub(crate) origin: Nanos,
-    pub(crate) progress_every: Nanos,
-    pub(crate) pacing: Pacing,
+pub(super) struct Recorder {
+    pub(super) spec: Arc<RunSpec>,
+    pub(super) followers: Vec<Follower>,
+    pub(super) crew: Crew<Slept>,
+    pub(super) total: Option<PSquare>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) out: Sender<Message>,
+    pub(super) origin: Nanos,
+    pub(super) progress_every: Nanos,
+    pub(super) pacing: Pacing,
 }
 
 /// What the recorder leaves when the run is over.
 #[derive(Debug)]
-pub(crate) struct Recorded {
-    pub(crate) stats: Vec<ThreadStats>,
-    pub(crate) finished: Vec<Option<Finished>>,
-    pub(crate) total: Option<PSquare>,
-    pub(crate) ended: Ended,
-    pub(crate) duration: Nanos,
-    pub(crate) hit: Option<ThresholdHit>,
-    pub(crate) precision: Vec<PrecisionState>,
-    pub(crate) watch: Watch,
+pub(super) struct Recorded {
+    pub(super) followers: Vec<Follower>,
+    pub(super) threads: Result<Vec<(Slept, ThreadReport)>, MeasureError>,
+    pub(super) total: Option<PSquare>,
+    pub(super) ended: Ended,
+    pub(super) duration: Nanos,
+    pub(super) hit: Option<ThresholdHit>,
+    pub(super) precision: Vec<PrecisionState>,
+    pub(super) watch: Watch,
 }
 
 impl Recorder {
     /// Records until every measuring thread is done.
-    pub(crate) fn run(mut self) -> Recorded {
-        let mut buffer = vec![Sample::default(); 4_096];
+    pub(super) fn run(mut self) -> Recorded {
         let mut ended = Ended::Completed;
         let mut ending = false;
         let mut next_progress = self.progress_every;
@@ -102,10 +82,9 @@ impl Recorder {
         let mut last_call = None;
         loop {
             watch.look();
-            let finished = self.sources.iter().filter(|s| s.thread.is_finished());
-            let finished = finished.count();
-            let done = finished == self.sources.len();
-            self.drain(&mut buffer);
+            let finished = self.crew.done();
+            let done = finished == self.followers.len();
+            self.drain();
             if self.pacing.tell_ticks {
                 // A closed queue means that the listener failed and the run is ending.
                 drop(self.out.send(Message::Tick));
@@ -129,10 +108,7 @@ impl Recorder {
                 self.shared.stop();
             }
             if ending || self.shared.threshold_was_hit() {
-                self.sources
-                    .iter()
-                    .filter_map(|s| s.tid)
-                    .for_each(Tid::interrupt);
+                self.crew.interrupt();
             }
             if now >= next_progress {
                 // Late looks do not pile up.
@@ -150,23 +126,19 @@ impl Recorder {
         clock::read(self.spec.clock) - self.origin
     }
 
-    /// Empties the rings, round robin, so that no thread's ring waits for another's.
-    fn drain(&mut self, buffer: &mut [Sample]) {
-        let mut more = true;
-        while more {
-            more = false;
-            for (index, source) in (0_u32..).zip(&mut self.sources) {
-                let full = buffer.len();
-                let (taken, rest) = source.ring.pop_partial_slice(buffer);
-                if taken.is_empty() {
-                    continue;
+    /// Empties the rings, one after the other: each holds seconds, and this takes milliseconds.
+    fn drain(&mut self) {
+        for (index, follower) in (0_u32..).zip(&mut self.followers) {
+            let mut raw = Vec::new();
+            let keep = self.spec.raw;
+            follower.take(self.total.as_mut(), |block| {
+                if keep {
+                    raw.extend_from_slice(block);
                 }
-                more |= rest.is_empty() && taken.len() == full;
-                source.stats.absorb(taken, self.total.as_mut());
-                if self.spec.raw {
-                    // A closed queue means that the listener failed and the run is ending.
-                    drop(self.out.send(Message::Samples(index, taken.to_vec())));
-                }
+            });
+            if !raw.is_empty() {
+                // A closed queue means that the listener failed and the run is ending.
+                drop(self.out.send(Message::Samples(index, raw)));
             }
         }
     }
@@ -174,8 +146,8 @@ impl Recorder {
     fn say_progress(&mut self, now: Nanos, watch: &Watch) {
         let (done, left) = self.done(now);
         let precision = self.precision();
-        let sources = self.sources.iter_mut();
-        let series: Vec<_> = sources.map(|s| s.stats.progress()).collect();
+        let followers = self.followers.iter_mut();
+        let series: Vec<_> = followers.map(|f| f.stream.progress()).collect();
         let progress = Progress {
             t_ns: now,
             done,
@@ -197,8 +169,8 @@ impl Recorder {
         });
         let by_samples = self.spec.samples.map(|wanted| {
             // The slowest thread decides.
-            let parts = self.sources.iter().map(|source| {
-                let (count, interval) = source.stats.pace();
+            let parts = self.followers.iter().map(|follower| {
+                let (count, interval) = follower.pace();
                 let missing = wanted.saturating_sub(count);
                 (count as f64 / wanted.max(1) as f64, interval.times(missing))
             });
@@ -218,14 +190,14 @@ impl Recorder {
     /// Whether every thread's figures are precise enough.
     fn is_precise(&mut self) -> bool {
         // Every thread looks when its look is due, also after one that is not precise.
-        let looks = self.sources.iter_mut().map(|s| s.stats.is_precise());
+        let looks = self.followers.iter_mut().map(Follower::is_precise);
         looks.filter(|precise| !precise).count() == 0
     }
 
     fn precision(&self) -> Vec<PrecisionState> {
-        self.sources
+        self.followers
             .iter()
-            .flat_map(|s| s.stats.precision())
+            .flat_map(Follower::precision)
             .collect()
     }
 
@@ -243,33 +215,23 @@ impl Recorder {
         if let Some(hit) = &hit {
             drop(self.out.send(Message::Event(Event::Threshold(hit.clone()))));
         }
-        drop(self.out.send(Message::Event(Event::Ended {
-            reason: ended,
-            t_ns: duration,
-        })));
-        let mut recorded = Recorded {
-            stats: Vec::with_capacity(self.sources.len()),
-            finished: Vec::with_capacity(self.sources.len()),
+        Recorded {
+            followers: self.followers,
+            threads: self.crew.join(),
             total: self.total,
             ended,
             duration,
             hit,
             precision,
             watch,
-        };
-        for source in self.sources {
-            recorded.stats.push(source.stats);
-            // A panic in a measuring thread is reported as a defect by the coordinator.
-            recorded.finished.push(source.thread.join().ok().flatten());
         }
-        recorded
     }
 
     fn threshold_hit(&self) -> Option<ThresholdHit> {
         let threshold_ns = self.spec.on_threshold_ns?;
-        let hits = self.sources.iter().filter_map(|s| s.stats.hit());
+        let hits = self.followers.iter().filter_map(Follower::hit);
         let sample = hits.min_by_key(|sample| sample.t_ns)?;
-        let mut around: Vec<_> = self.sources.iter().flat_map(|s| s.stats.recent()).collect();
+        let mut around: Vec<_> = self.followers.iter().flat_map(Follower::recent).collect();
         around.sort_by_key(|sample| sample.t_ns);
         Some(ThresholdHit {
             threshold_ns,
