@@ -117,13 +117,17 @@ impl Accumulator {
             for (value, &x) in values.iter_mut().zip(part) {
                 *value = x as f64;
             }
+            let max = part.iter().copied().max().unwrap_or(0);
+            self.recent_max = self.recent_max.max(Some(max));
             self.histogram.record_slice(part);
-            self.dependence.extend(part, values, &self.histogram);
+            self.dependence
+                .extend_up_to(max, part, values, &self.histogram);
             self.window.extend_from_slice(values);
-            self.recent_max = self.recent_max.max(part.iter().copied().max());
-            self.thresholds.record_slice(part);
+            if !self.late.is_empty() {
+                self.thresholds.record_slice(part);
+            }
             for late in &mut self.late {
-                late.exceedances.extend(part, &self.histogram);
+                late.exceedances.extend_up_to(max, part, &self.histogram);
             }
             if let Some(psquare) = &mut self.psquare {
                 psquare.extend_from_slice(values);

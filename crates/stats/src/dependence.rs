@@ -70,9 +70,21 @@ impl Dependence {
     ///
     /// Hot: it allocates nothing.
     pub fn extend(&mut self, ns: &[u64], values: &[f64], histogram: &LatencyHistogram) {
+        let max = ns.iter().copied().max().unwrap_or(0);
+        self.extend_up_to(max, ns, values, histogram);
+    }
+
+    /// As [`Self::extend`], of samples whose largest is known.
+    pub(crate) fn extend_up_to(
+        &mut self,
+        max: u64,
+        ns: &[u64],
+        values: &[f64],
+        histogram: &LatencyHistogram,
+    ) {
         self.values.extend_from_slice(values);
         for (_, exceedances) in &mut self.quantiles {
-            exceedances.extend(ns, histogram);
+            exceedances.extend_up_to(max, ns, histogram);
         }
     }
 
@@ -172,9 +184,18 @@ impl Exceedances {
     ///
     /// Hot: it allocates nothing.
     pub fn extend(&mut self, ns: &[u64], histogram: &LatencyHistogram) {
+        self.extend_up_to(u64::MAX, ns, histogram);
+    }
+
+    /// As [`Self::extend`], of samples none of which is larger than `max`: most slices hold nothing above a
+    /// quantile of the tail.
+    pub(crate) fn extend_up_to(&mut self, max: u64, ns: &[u64], histogram: &LatencyHistogram) {
         self.renew(histogram);
         let (threshold, mut above) = (self.threshold, 0);
         self.batches.extend(ns, |part| {
+            if max <= threshold {
+                return 0.0;
+            }
             let late = part
                 .iter()
                 .map(|ns| u64::from(*ns > threshold))
