@@ -72,7 +72,7 @@ impl FromStr for CpuSet {
             let (lo, hi) = part.split_once('-').unwrap_or((part, part));
             let (lo, hi) = (parse_cpu(lo, s)?, parse_cpu(hi, s)?);
             if lo > hi {
-                return Err(ParseCpuSetError::Reversed { list: s.to_owned() });
+                return Err(ParseCpuSetError::Reversed { list: quoted(s) });
             }
             // A list may be somebody else's and say the same CPUs a million times.
             if set.len() < CPU_LIMIT as usize {
@@ -145,12 +145,23 @@ pub enum ParseCpuSetError {
     },
 }
 
+/// Characters of a rejected list that an error quotes: what is in a file may be of any length.
+const QUOTED: usize = 80;
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 fn parse_cpu(part: &str, list: &str) -> Result<CpuId, ParseCpuSetError> {
-    let (part, list) = (part.to_owned(), list.to_owned());
-    if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
+    let number = part;
+    let (part, list) = (quoted(part), quoted(list));
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
         return Err(ParseCpuSetError::NotANumber { part, list });
     }
-    match part.parse::<CpuId>() {
+    match number.parse::<CpuId>() {
         Ok(cpu) if cpu < CPU_LIMIT => Ok(cpu),
         _ => Err(ParseCpuSetError::PastLimit { part, list }),
     }
@@ -165,6 +176,18 @@ mod tests {
         for list in ["", "0", "0-3", "0-3,5,8-11", "1023"] {
             let set: CpuSet = list.parse().unwrap();
             assert_eq!(set.to_string(), list);
+        }
+    }
+
+    #[test]
+    fn an_error_quotes_no_more_than_a_line_of_what_a_file_holds() {
+        for list in [
+            "x".repeat(5_000),
+            format!("9-1,{}", "1,".repeat(5_000)),
+            "9".repeat(5_000),
+        ] {
+            let said = list.parse::<CpuSet>().unwrap_err().to_string();
+            assert!(said.len() < 300, "{said}");
         }
     }
 
