@@ -38,8 +38,8 @@ pub use comparison::comparison;
 pub(crate) use comparison::{
     NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, p_value, verdict as comparison_verdict,
 };
-pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
+pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
 pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
