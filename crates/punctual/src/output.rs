@@ -8,6 +8,10 @@ mod target;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
+use punctual_report::document::{Document, Material};
+use punctual_report::text::{self, Detail};
+use punctual_sys::terminal;
+
 #[cfg(feature = "workbench")]
 pub(crate) use self::target::Target;
 use crate::error::CliError;
@@ -15,6 +19,21 @@ use crate::error::CliError;
 /// Prints `text` to standard output.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     write(|out| out.write_all(text.as_bytes()))
+}
+
+/// Columns of output that is no terminal.
+const COLUMNS: usize = 80;
+
+/// Prints what `material` says: as wide as the terminal is.
+pub(crate) fn page(material: &Material, detail: Detail) -> Result<(), CliError> {
+    let document = Document::new(material);
+    print(&text::page(&document, columns(), detail))
+}
+
+/// Columns to write in: those of the terminal on standard output, but not so few that no table fits.
+fn columns() -> usize {
+    let size = terminal::size_of(io::stdout());
+    size.map_or(COLUMNS, |(columns, _)| usize::from(columns).max(COLUMNS))
 }
 
 /// Prints with `body` to standard output.

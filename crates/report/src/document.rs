@@ -158,12 +158,16 @@ impl From<String> for Reason {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     /// Its heading, with the unit.
     pub name: String,
     /// Whether it has figures, which end at the same place.
     pub figures: bool,
+    /// How early it goes where there is no room; 0: never.
+    pub rank: u8,
+    /// What stands between the column before and this one, where lines are short and both are written as one.
+    pub behind: Option<&'static str>,
 }
 
 /// A table.
@@ -214,6 +218,8 @@ pub struct Document {
     pub title: String,
     /// What it was made of, by what and when.
     pub made: String,
+    /// What has to be known before all else: what no figure here may be taken for.
+    pub caveats: Vec<String>,
     /// The answers.
     pub answers: Vec<Answer>,
     /// The sections.
@@ -221,11 +227,23 @@ pub struct Document {
 }
 
 impl Table {
-    /// Makes a table; a column whose name begins with `<` has words, else figures.
+    /// Makes a table. Before the name of a column, `?` means that it goes where there is no room, `??` that it goes
+    /// before those; `<` that it has words, else figures. `..`, `±` and `/`: it is written behind the column before.
     pub(crate) fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
-        let column = |name: &&str| Column {
-            name: name.trim_start_matches('<').to_owned(),
-            figures: !name.starts_with('<'),
+        let column = |name: &&str| {
+            let ranked = name.trim_start_matches('?');
+            let (behind, shown) = match ranked {
+                _ if ranked.starts_with("..") => (Some(" .. "), &ranked[2..]),
+                _ if ranked.starts_with('±') => (Some(" ±"), ranked),
+                _ if ranked.starts_with('/') => (Some(" of "), &ranked[1..]),
+                _ => (None, ranked),
+            };
+            Column {
+                name: shown.trim_start_matches('<').to_owned(),
+                figures: !shown.starts_with('<'),
+                rank: u8::try_from(name.len() - ranked.len()).unwrap_or(u8::MAX),
+                behind,
+            }
         };
         Self {
             caption: caption.into(),
@@ -257,6 +275,7 @@ impl Document {
         let mut document = Self {
             title: String::new(),
             made: format!("Made by {} at {}", material.program, material.made),
+            caveats: Vec::new(),
             answers: Vec::new(),
             sections: Vec::new(),
         };

@@ -13,7 +13,8 @@ use std::path::Path;
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
-use punctual_report::text;
+use punctual_report::document::Material;
+use punctual_report::text::Detail;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 use punctual_verdict::assessment::assess;
@@ -25,7 +26,7 @@ use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
-use crate::output::{self, print, remark};
+use crate::output::{self, remark};
 use crate::recording::{self, Job};
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -142,7 +143,13 @@ fn show(assessment: &Assessment, json: bool) -> Result<(), CliError> {
             writeln!(out)
         })
     } else {
-        print(&text::assessment(assessment))
+        output::page(
+            &Material {
+                assessments: vec![assessment.clone()],
+                ..Material::default()
+            },
+            Detail::Summary,
+        )
     }
 }
 

@@ -180,7 +180,6 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
             RequirementRuling::Fail => "fail",
             RequirementRuling::Unclaimed => "unclaimed",
         };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         items.push((ruling.to_owned(), text));
     }
     for remark in &comparison.remarks {

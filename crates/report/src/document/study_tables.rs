@@ -27,6 +27,7 @@ pub(crate) fn published(published: &PublishedTable) -> Table {
             .map(|(at, name)| Column {
                 name: name.clone(),
                 figures: at > 0,
+                ..Column::default()
             })
             .collect(),
         rows: published.rows.clone(),

@@ -20,7 +20,7 @@ pub(super) fn requirements(comparison: &Comparison) -> Option<String> {
         .requirements
         .iter()
         .map(|of| requirement(&of.result, Some(&of.group), Times::of(comparison)));
-    Some(texts.collect())
+    Some(texts.map(|text| paragraph("Required", &text)).collect())
 }
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
@@ -49,7 +49,7 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
     sentences.extend(to_decide(result));
     sentences.extend(worth(result));
     sentences.extend(further_runs(result));
-    paragraph("Required", &(sentences.join(". ") + "."))
+    sentences.join(". ") + "."
 }
 
 /// How large the share is, and may be.
