@@ -20,6 +20,7 @@ mod runs;
 mod series;
 mod study;
 pub(crate) mod study_tables;
+mod verdicts;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
@@ -28,7 +29,9 @@ use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
 pub(crate) use self::maxima::{about, together};
+pub(crate) use self::verdicts::p_value;
 use crate::chart::Drawing;
+use crate::text;
 
 /// The largest sample of each stretch of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +91,18 @@ pub struct Material {
     pub program: String,
     /// When it was made, RFC 3339.
     pub made: String,
+}
+
+impl Material {
+    /// Whether all times in it are counts of instructions.
+    fn is_virtual(&self) -> bool {
+        let runs = self.runs.iter().map(|run| run.record.is_virtual());
+        let compared = self.comparisons.iter().map(Comparison::is_virtual);
+        let experiments = self.experiments.iter().flat_map(|e| &e.measurements);
+        let experiments = experiments.map(|m| m.comparison.is_virtual());
+        let mut all = runs.chain(compared).chain(experiments).peekable();
+        all.peek().is_some() && all.all(|is_virtual| is_virtual)
+    }
 }
 
 /// How an answer sounds.
@@ -181,6 +196,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// What has to be known of it.
     pub notes: Vec<String>,
+    /// Whether it only has the values of a chart: text has it where all is asked for.
+    pub aside: bool,
 }
 
 /// A part of a section.
@@ -296,6 +313,9 @@ impl Document {
         let asked = !document.answers.is_empty();
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);
+        if material.is_virtual() {
+            document.caveats.insert(0, text::HEADING.to_owned());
+        }
         document.title = title(material);
         document
     }

@@ -6,9 +6,7 @@
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
 
-mod comparison;
 mod diagnosis;
-mod experiment;
 mod extrapolation;
 mod figures;
 mod glance;
@@ -34,13 +32,8 @@ use punctual_model::RunRecord;
 
 use crate::times::Times;
 
-pub use comparison::comparison;
-pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, p_value, verdict as comparison_verdict,
-};
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
-pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
 pub use glance::glance;
@@ -53,7 +46,9 @@ pub use latency_test::latency_test;
 pub(crate) use layout::clean;
 pub use list::run_list;
 pub use loads::{loads, scaled};
-pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span, tiny};
+pub(crate) use number::{
+    Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
+};
 pub use one_shot::{one_shot_plan, one_shot_status};
 pub use page::page;
 pub(crate) use punctual_verdict::number::unit as compared_unit;

@@ -110,19 +110,14 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
     let first = results.first();
     let baseline = first.map_or("the first", |first| first.baseline.group.as_str());
     let p = p_heading(comparison);
-    let alone = match comparison.method.tests {
-        0 | 1 => "",
-        _ => ", each",
-    };
-    let low = format!("Low{alone}");
     let (caption, names) = match (of, first) {
         (Of::Group, Some(first)) => (
             format!("{} against {baseline}", first.candidate.group),
-            [format!("?{}", shortened(baseline)), format!("?{}", shortened(&first.candidate.group))],
+            [shortened(baseline), shortened(&first.candidate.group)],
         ),
         _ => (
             format!("Answers: each cell against {baseline}"),
-            ["??Baseline".to_owned(), "?Value".to_owned()],
+            ["Baseline".to_owned(), "Value".to_owned()],
         ),
     };
     let mut table = Table::new(
@@ -130,19 +125,23 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
         &[
             "<Group",
             "<Figure",
-            &names[0],
-            &names[1],
+            "?Baseline",
+            "?Value",
             "Ratio",
-            &low,
+            "Low",
             "..High",
             &p,
             "<Verdict",
             "?Noticeable",
-            "??p, alone",
+            "??Own p",
             "??Runs",
-            "/of the baseline",
+            "??Runs of the baseline",
         ],
     );
+    // Names of users mean nothing here.
+    for (column, name) in table.columns.iter_mut().skip(2).zip(names) {
+        column.name = name;
+    }
     let mut missing = Missing::default();
     for result in results {
         let (_, scale) = times.unit(&result.unit);
@@ -164,7 +163,9 @@ pub(super) fn table(results: &[&ComparedFigure], comparison: &Comparison, of: Of
             high.unwrap_or_default(),
             missing.or(result.adjusted_p.map(p_value), NO_TEST),
             verdict(result, comparison),
-            result.smallest_detectable.map_or_else(String::new, times_as_much),
+            result
+                .smallest_detectable
+                .map_or_else(String::new, times_as_much),
             result.p.map_or_else(String::new, p_value),
             result.candidate.runs.to_string(),
             result.baseline.runs.to_string(),
@@ -195,7 +196,9 @@ fn foot(results: &[&ComparedFigure], comparison: &Comparison, of: Of) -> Vec<Str
         ),
     });
     let least = |result: &&&ComparedFigure| {
-        let least = result.smallest_detectable.filter(|_| result.withheld.is_none())?;
+        let least = result
+            .smallest_detectable
+            .filter(|_| result.withheld.is_none())?;
         Some(format!("{} {}", result.figure, times_as_much(least)))
     };
     let noticed: Vec<String> = results.iter().filter_map(|result| least(&result)).collect();
@@ -252,7 +255,11 @@ fn levels(results: &[&ComparedFigure], comparison: &Comparison) -> Option<String
         let with = |result: &&&ComparedFigure| {
             result.interval_method.is_some() && result.interval_level == level
         };
-        results.iter().filter(with).map(|result| result.figure.as_str()).collect()
+        results
+            .iter()
+            .filter(with)
+            .map(|result| result.figure.as_str())
+            .collect()
     };
     let parts = [
         (
@@ -263,7 +270,10 @@ fn levels(results: &[&ComparedFigure], comparison: &Comparison) -> Option<String
             Some(IntervalLevel::Intervals),
             "over runs, and inside each over the interval that it recorded",
         ),
-        (None, "over runs alone, which tell nothing of what is inside"),
+        (
+            None,
+            "over runs alone, which tell nothing of what is inside",
+        ),
     ];
     let said = parts.into_iter().filter_map(|(level, how)| {
         let names = of(level);
@@ -311,11 +321,18 @@ fn verdict(result: &ComparedFigure, comparison: &Comparison) -> String {
 pub(super) fn groups(comparison: &Comparison) -> Table {
     let times = Times::of(comparison);
     let confidence = percent(comparison.method.confidence);
-    let title = format!("Groups: estimate over runs with its {confidence} interval, and the difference");
     let mut table = Table::new(
-        times.heading(title),
+        times.heading("Groups: estimates over runs and differences"),
         &[
-            "<Figure", "<Group", "Value", "Low", "..High", "?Deviation", "??Runs", "Difference", "from",
+            "<Figure",
+            "<Group",
+            "Value",
+            "Low",
+            "..High",
+            "?Deviation",
+            "??Runs",
+            "Difference",
+            "from",
             "..to",
         ],
     );
@@ -329,7 +346,10 @@ pub(super) fn groups(comparison: &Comparison) -> Table {
     }
     for figure in order {
         for result in comparison.results.iter().filter(|r| r.figure == figure) {
-            for (side, against) in [(&result.baseline, None), (&result.candidate, result.difference)] {
+            for (side, against) in [
+                (&result.baseline, None),
+                (&result.candidate, result.difference),
+            ] {
                 let key = (figure, side.group.as_str());
                 if seen.contains(&key) {
                     continue;
@@ -359,10 +379,16 @@ pub(super) fn groups(comparison: &Comparison) -> Table {
             }
         }
     }
-    table.notes.push("Deviation: standard deviation between runs.".to_owned());
+    table.notes.push(format!(
+        "Low, High: {confidence} interval; Deviation: standard deviation between runs."
+    ));
     let inside = |result: &ComparedFigure| {
         let part = result.variance_inside?;
-        Some(format!("{} {:.0} %", result.figure, part * 100.0))
+        let of = match comparison.groups.len() {
+            0..=2 => String::new(),
+            _ => format!("{}: ", result.candidate.group),
+        };
+        Some(format!("{of}{} {:.0} %", result.figure, part * 100.0))
     };
     let inside: Vec<String> = comparison.results.iter().filter_map(inside).collect();
     if !inside.is_empty() {
@@ -394,14 +420,17 @@ pub(super) fn samples(comparison: &Comparison) -> Option<Table> {
     names.extend(quantiles.into_iter().map(String::as_str));
     names.push("max");
     let (unit, _) = Times::of(comparison).unit("ns");
-    let mut heading = vec!["<Figure".to_owned()];
-    for (name, _) in &known {
-        heading.extend([shortened(name), "Low".to_owned(), "..High".to_owned()]);
-    }
-    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
-    let caption =
-        format!("Samples of groups of one run in {unit}: what that run did, not what another would");
+    let mut heading = vec!["<Figure"];
+    heading.extend(["Value", "Low", "..High"].repeat(known.len()));
+    let caption = format!(
+        "Samples of groups of one run in {unit}: what that run did, not what another would"
+    );
     let mut table = Table::new(caption, &heading);
+    for (at, (name, _)) in known.iter().enumerate() {
+        if let Some(column) = table.columns.get_mut(1 + 3 * at) {
+            column.name = shortened(name);
+        }
+    }
     let mut missing = Missing::default();
     for name in names {
         let mut row = vec![name.to_owned()];

@@ -303,7 +303,7 @@ mod tests {
                                      at all\n"
         );
         let narrow = grid(44, &table);
-        assert!(narrow.contains("not distinguishable"), "{narrow}");
+        assert!(narrow.contains("distinguishable at\n"), "{narrow}");
         assert!(
             narrow.ends_with(" A wider terminal also shows: Mean, Min.\n"),
             "{narrow}"

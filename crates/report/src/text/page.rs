@@ -76,8 +76,12 @@ impl Writer {
             Block::Text(text) => self.prose("", 2, text),
             Block::Facts(facts) => self.facts("", facts),
             Block::Items(items) => self.facts(" ", items),
-            Block::Table(table) | Block::Drawing(_, Some(table)) => self.table(table),
-            Block::Drawing(_, None) => String::new(),
+            Block::Table(table) | Block::Drawing(_, Some(table))
+                if !table.aside || self.detail == Detail::Full =>
+            {
+                self.table(table)
+            }
+            Block::Table(_) | Block::Drawing(..) => String::new(),
             Block::Fold(title, inside) => {
                 let mut text = self.prose("", 2, title);
                 if self.detail == Detail::Full {
