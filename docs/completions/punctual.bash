@@ -3203,7 +3203,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__deadline)
-            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -D -c -q -h -V --threads --pin --priority --iteration --additions --deadline --interval --duty --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3261,6 +3261,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3279,10 +3283,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3521,7 +3521,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__io)
-            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --engine --rw --block-size --depth --threads --size --directory --buffered --runtime --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3595,10 +3595,6 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
-                    return 0
-                    ;;
                 --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3667,7 +3663,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__ipc)
-            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --path --placement --sender --receiver --interval --priority --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3713,6 +3709,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3731,10 +3731,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3805,7 +3801,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --source --interval --priority --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3839,6 +3835,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3857,10 +3857,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -3931,7 +3927,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__linpack)
-            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -c -q -h -V --engine --order --product --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3975,10 +3971,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4049,7 +4041,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__memory)
-            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -c -q -h -V --size --kernels --threads --huge-pages --repeats --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4105,10 +4097,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4179,7 +4167,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__noise)
-            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-p -D -c -q -h -V --priority --threshold --duty --period --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4213,6 +4201,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4231,10 +4223,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4305,7 +4293,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__pi)
-            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --protocol --interval --hold --spin --priority --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4347,6 +4335,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4365,10 +4357,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4439,7 +4427,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__release)
-            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -p -D -c -q -h -V --interval --spin --priority --duration --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4473,6 +4461,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4491,10 +4483,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)
@@ -4565,7 +4553,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --cpus --dma-latency --mlock --housekeeping --statistics --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4647,6 +4635,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --statistics)
+                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4665,10 +4657,6 @@ _punctual() {
                     ;;
                 --housekeeping)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --statistics)
-                    COMPREPLY=($(compgen -W "psquare" -- "${cur}"))
                     return 0
                     ;;
                 --require)

@@ -20,6 +20,7 @@ mod figure;
 mod guest;
 mod host;
 mod import;
+mod instrument;
 mod kernel_source;
 mod latency_test;
 mod load_report;
@@ -62,6 +63,7 @@ pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
 pub use guest::{AgentKind, GUEST_BOOT_FORMAT, Guest, GuestAgent, GuestBoot, GuestTime};
 pub use host::HostFacts;
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
+pub use instrument::{Instrument, Makes, Picture, SampleWords};
 pub use kernel_source::{
     AppliedSeries, BisectReport, BisectStep, BisectVerdict, BuildEnd, BuildReport, BuiltKernel,
     ChangedOption, ConfigDiff, ConfigReport, ConflictingCommit, FailedHunk, KERNEL_BISECT_FORMAT,

@@ -12,25 +12,15 @@
 
 #[cfg(not(feature = "workbench"))]
 mod agent;
-mod ipc;
-mod irq;
 mod loads;
 mod measure;
-mod pi;
-mod throughput;
 #[cfg(feature = "workbench")]
 mod workbench;
 
 #[cfg(not(feature = "workbench"))]
 pub use self::agent::{Cli, Command};
-pub use self::ipc::{IpcArgs, WayArg};
-pub use self::irq::{IrqArgs, IrqSource};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
-pub use self::measure::{
-    CommonArgs, DeadlineArgs, Instrument, MetricsArgs, NoiseArgs, ReleaseArgs, WakeupArgs,
-};
-pub use self::pi::PiArgs;
-pub use self::throughput::{HugePagesArg, IoArgs, LinpackArgs, MemoryArgs};
+pub use self::measure::{CommonArgs, ExtraStatistic, MetricsArgs, StatisticsArgs};
 #[cfg(feature = "workbench")]
 pub use self::workbench::*;
 use clap::ValueEnum;
@@ -74,7 +64,10 @@ pub enum Switch {
 }
 
 /// One of a few names. The model knows them; clap shows them in the help and in errors.
-fn one_of<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+pub(crate) fn one_of<T>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
 where
     T: Copy + std::str::FromStr + Send + Sync + 'static,
     T::Err: std::error::Error + Send + Sync + 'static,

@@ -14,7 +14,8 @@ mod experiment;
 #[cfg(feature = "workbench")]
 mod kernel;
 pub(crate) mod load;
-pub(crate) mod measure;
+#[cfg(feature = "workbench")]
+mod measure;
 #[cfg(feature = "workbench")]
 mod report;
 #[cfg(feature = "workbench")]
@@ -71,7 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
 #[cfg(not(feature = "workbench"))]
 pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     match cli.command {
-        Command::Measure { instrument } => measure::here(cli.home.as_deref(), &instrument),
+        Command::Measure { instrument } => instrument.measure(cli.home.as_deref()),
         Command::Load(args) => load::run(&args),
     }
 }

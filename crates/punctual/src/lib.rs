@@ -32,6 +32,7 @@ mod guests;
 mod home;
 #[cfg(feature = "workbench")]
 mod http;
+mod instruments;
 #[cfg(feature = "workbench")]
 mod metrics;
 #[cfg(not(feature = "workbench"))]

@@ -16,7 +16,6 @@ mod latency_test;
 mod layout;
 mod list;
 mod loads;
-mod nouns;
 mod number;
 mod one_shot;
 mod page;
@@ -28,7 +27,7 @@ mod tuning;
 mod verdict;
 mod words;
 
-use punctual_model::RunRecord;
+use punctual_model::{Instrument, RunRecord};
 
 use crate::times::Times;
 
@@ -111,10 +110,10 @@ pub fn run(run: &RunRecord, detail: Detail) -> String {
 
 /// What the samples of a run have a deadline or are: `Wake-ups`.
 pub(crate) fn events_of(run: &RunRecord) -> &'static str {
-    nouns::of(run).events
+    Instrument::samples_of(&run.instrument).events
 }
 
 /// What a sample of a run is: `Latency`.
 pub(crate) fn quantity_of(run: &RunRecord) -> String {
-    nouns::of(run).title.to_owned()
+    Instrument::samples_of(&run.instrument).title.to_owned()
 }

@@ -9,7 +9,8 @@
 //!   Real-time Performance On Multi-Core Architecture", 2015).
 //! - `vasyukov`: LINPACK on every core (A. Vasyukov and A. Ermakov, "Using Real Time Linux Kernel with
 //!   Computationally Intensive Workloads", 2018).
-//! - `kernel`: processes, files in memory and messages: threads that are in the kernel most of the time.
+//! - `kernel`: processes, files in memory and messages: threads that are in the kernel most of the time. Files and messages
+//!   rest for a part of it: at full intensity, on a kernel without preemption, no process ends for ten seconds beside them.
 
 use super::parse::ParseLoadError;
 use super::settings::Settings;
@@ -26,7 +27,15 @@ pub(super) fn expand(text: &str) -> Result<Option<Vec<String>>, ParseLoadError> 
     };
     let loads = match (words.name, words.size) {
         ("bridgers", None) => vec!["ping:4".to_owned(), "memory".to_owned()],
-        ("kernel", None) => ["fork", "tmpfs", "sched"].map(str::to_owned).to_vec(),
+        ("kernel", None) => {
+            let own = words.given.iter().any(|(key, _)| *key == "intensity");
+            let (tmpfs, sched) = if own {
+                ("tmpfs", "sched")
+            } else {
+                ("tmpfs@intensity=50%", "sched@intensity=10%")
+            };
+            ["fork", tmpfs, sched].map(str::to_owned).to_vec()
+        }
         ("vasyukov", None) => vec!["linpack".to_owned()],
         ("raju", Some(threads)) => vec![format!("cpu:{threads}")],
         ("raju", None) => return Err(fail("how many threads? use raju:N".to_owned())),
@@ -64,7 +73,8 @@ mod tests {
     #[test]
     fn presets_stand_for_loads_and_pass_their_settings_on() {
         assert_eq!(said("bridgers"), ["ping:4", "memory"]);
-        assert_eq!(said("kernel,cpu"), ["fork", "tmpfs", "sched", "cpu"]);
+        let kernel = ["fork", "tmpfs@intensity=50%", "sched@intensity=10%", "cpu"];
+        assert_eq!(said("kernel,cpu"), kernel);
         assert_eq!(said("cpu:1,raju:7"), ["cpu:1", "cpu:7"]);
         assert_eq!(
             said("vasyukov@cpus=0,1@nice=5,tmpfs"),

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
-use super::{Instrument, LoadArgs};
+use super::LoadArgs;
+use crate::instruments::Instrument;
 
 /// The agent of a guest
 #[derive(Debug, Parser)]

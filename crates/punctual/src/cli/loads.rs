@@ -106,7 +106,7 @@ Loads, by default one thread a CPU:
 
 Presets, which take the settings below too:
   bridgers         ping:4,memory
-  kernel           fork,tmpfs,sched
+  kernel           fork,tmpfs@intensity=50%,sched@intensity=10%
   raju:N           cpu:N
   vasyukov         linpack
 

@@ -46,7 +46,8 @@ use punctual_model::{CpuSet, Nanos, Severity};
 use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
 
-use super::{Instrument, LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of};
+use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of};
+use crate::instruments::Instrument;
 
 const EXIT_STATUS: &str = "\
 Exit status:

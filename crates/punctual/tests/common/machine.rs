@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Arc, Weak};
 
 /// Whether `what` must be there, because `PUNCTUAL_TEST_REQUIRE` names it.
-fn required(what: &str) -> bool {
+pub(crate) fn required(what: &str) -> bool {
     std::env::var("PUNCTUAL_TEST_REQUIRE")
         .is_ok_and(|list| list.split(',').any(|name| name.trim() == what))
 }

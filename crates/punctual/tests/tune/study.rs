@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::common::machine::required;
 use crate::common::{Running, finish, stored, wait_until};
 use crate::live::{Live, assert_same};
 
@@ -189,13 +190,19 @@ fn five_sections(live: &Live) {
     assert_eq!(body(&own), body(&again));
 }
 
-/// What a new user types first, as it is.
+/// What a new user types first: as it is where `PUNCTUAL_TEST_REQUIRE` names `whole-studies`, for it takes minutes, and with
+/// short runs elsewhere.
 #[test]
 fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was() {
     let Some(live) = Live::new() else { return };
     let before = live.dump();
     let mut command = live.program(["study", "run", "all", "--quick", "--quiet"]);
     command.current_dir(live.dir());
+    if !required("whole-studies") {
+        for parameter in STUDIES.iter().flat_map(|(_, short)| short.iter()) {
+            command.arg(format!("--parameter={parameter}"));
+        }
+    }
     let answer = finish(command);
     let page = answer.fine().stdout.clone();
     assert_same(&live.dump(), &before, "all studies");

@@ -9,7 +9,7 @@
 
 use std::cmp::Ordering;
 
-use punctual_model::{CheckStatus, Figure, Nanos, RequirementRuling, RunRecord};
+use punctual_model::{CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord};
 use punctual_verdict::claims::at_most;
 
 use super::named::{counted, interval_in, micros, validity};
@@ -172,12 +172,7 @@ fn latencies(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
 
 /// The figures that say most of a run without samples.
 fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
-    let wanted: &[&str] = match run.instrument.as_str() {
-        "linpack" => &["gflops", "peak", "share_of_peak"],
-        "memory" => &["copy", "stream_triad", "random_read", "chase"],
-        "io" => &["throughput", "requests", "completion_latency_p99"],
-        _ => &[],
-    };
+    let wanted = Instrument::of(&run.instrument).map_or(&[][..], |of| of.key_figures);
     let mut chosen: Vec<&Figure> = Vec::new();
     for name in wanted {
         let of_name = run.figures.iter().filter(|f| f.name == *name);

@@ -5,7 +5,7 @@
 //!
 //! Of different kinds there is no common distribution: each is a row and a series of its own.
 
-use punctual_model::{Interval, Series};
+use punctual_model::{Instrument, Interval, Series};
 
 use super::named::counted;
 use super::runs::Named;
@@ -148,11 +148,10 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     } else {
         String::new()
     };
-    let title = match run.record().instrument.as_str() {
-        "irq" => format!("Where the time of a wake-up goes{of}"),
-        "ipc" => format!("Ways to wake a thread{of}"),
-        "pi" => format!("Wait for the lock, by protocol{of}"),
-        _ => format!("{quantity} by kind{of}"),
+    let kinds = Instrument::of(&run.record().instrument).and_then(|instrument| instrument.kinds);
+    let title = match kinds {
+        Some(kinds) => format!("{kinds}{of}"),
+        None => format!("{quantity} by kind{of}"),
     };
     let chart = Chart {
         id: ids.make(&format!("{}-kinds-{}", run.record().instrument, run.name)),

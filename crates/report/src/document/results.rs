@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::Figure;
+use punctual_model::{Figure, Instrument, Picture};
 
 use super::named::counted;
 use super::runs::Named;
@@ -15,11 +15,14 @@ use crate::text::{digits, percent};
 
 /// The charts that figures of an instrument make.
 pub(super) fn charts(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
-    match runs.first().map(|run| run.record().instrument.as_str()) {
-        Some("linpack") => linpack(ids, runs).into_iter().collect(),
-        Some("memory") => runs.iter().flat_map(|run| memory(ids, run)).collect(),
-        Some("io" | "noise") => rates(ids, runs).into_iter().collect(),
-        _ => Vec::new(),
+    let of = runs
+        .first()
+        .and_then(|run| Instrument::of(&run.record().instrument));
+    match of.map_or(Picture::None, |of| of.picture) {
+        Picture::Sizes => linpack(ids, runs).into_iter().collect(),
+        Picture::NodePairs => runs.iter().flat_map(|run| memory(ids, run)).collect(),
+        Picture::Dots => rates(ids, runs).into_iter().collect(),
+        Picture::None => Vec::new(),
     }
 }
 

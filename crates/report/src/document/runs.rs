@@ -7,7 +7,7 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
-use punctual_model::RunRecord;
+use punctual_model::{Instrument, RunRecord};
 
 use super::named::{self, counted, micros, validity};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
@@ -120,18 +120,9 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
 }
 
 fn heading(instrument: &str) -> String {
-    match instrument {
-        "wakeup" => "Wake-up latency".to_owned(),
-        "irq" => "From the interrupt to the thread".to_owned(),
-        "noise" => "Noise".to_owned(),
-        "ipc" => "Waking another thread".to_owned(),
-        "pi" => "Priority inversion".to_owned(),
-        "release" => "Release accuracy".to_owned(),
-        "deadline" => "Deadlines of computing threads".to_owned(),
-        "linpack" => "LINPACK".to_owned(),
-        "memory" => "Memory".to_owned(),
-        "io" => "Storage".to_owned(),
-        other => format!("Instrument {other}"),
+    match Instrument::of(instrument) {
+        Some(of) => of.heading.to_owned(),
+        None => format!("Instrument {instrument}"),
     }
 }
 

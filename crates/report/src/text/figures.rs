@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Nanos, RunRecord, Series};
+use punctual_model::{Instrument, Nanos, RunRecord, Series};
 use punctual_verdict::bursts;
 
 use super::Detail;
 use super::layout::{Column, paragraph, table as layout, wrapped};
-use super::nouns;
 use super::number::{Micros, Missing, percent, policy, span};
 use super::too_short;
 use crate::order::in_order;
@@ -152,7 +151,7 @@ pub(crate) fn table(run: &RunRecord) -> Option<String> {
     let (header, rows) = with_content(run, &header, cells.collect());
     let mut text = format!(
         "{} in {}\n",
-        nouns::of(run).title,
+        Instrument::samples_of(&run.instrument).title,
         Times::of_run(run).micros()
     );
     text += &layout(&header, rows);
@@ -394,7 +393,7 @@ pub(crate) fn intervals(run: &RunRecord, detail: Detail) -> Option<String> {
     let header = [
         ("Quantile", Column::Left),
         ("Thread", Column::Right),
-        (nouns::of(run).value, Column::Right),
+        (Instrument::samples_of(&run.instrument).value, Column::Right),
         ("Interval", Column::Right),
         ("Confidence", Column::Right),
     ];
@@ -470,7 +469,7 @@ pub(crate) fn misses(run: &RunRecord, detail: Detail) -> Option<String> {
             ]);
         }
     }
-    let events = nouns::of(run).events;
+    let events = Instrument::samples_of(&run.instrument).events;
     let header = [
         ("Deadline", Column::Right),
         ("Thread", Column::Right),

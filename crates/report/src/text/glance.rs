@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
-use punctual_model::Nanos;
+use punctual_model::{Instrument, Nanos};
 use punctual_stats::LatencyHistogram;
 
 use super::layout::clean;
-use super::{WIDTH, nouns, span};
+use super::{WIDTH, span};
 use crate::chart::scale::grouped;
 use crate::chart::{distribution, spark};
 use crate::document::{RunItem, about, together};
@@ -32,7 +32,7 @@ pub fn glance(run: &RunItem) -> Option<String> {
             contexts.push(context);
         }
     }
-    let title = nouns::of(&run.record).title;
+    let title = Instrument::samples_of(&run.record.instrument).title;
     for context in contexts.iter().take(KINDS) {
         text += &histogram(run, *context, title);
     }

@@ -5,16 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{RefusedRun, RunRecord};
+use punctual_model::{Instrument, RefusedRun, RunRecord};
 
 use super::{CompareError, GroupInput, Table};
 
 /// What the samples of an instrument are, where several tools measure the same.
 fn meaning(run: &RunRecord) -> (&str, &str) {
-    let what = match run.instrument.as_str() {
-        "wakeup" | "cyclictest" | "timerlat" | "jitterdebugger" => "wake-up latency",
-        other => other,
-    };
+    let name = run.instrument.as_str();
+    let what = Instrument::of(name).map_or(name, |instrument| instrument.meaning);
     // Of what has several kinds, `thread` is what the others measure.
     let kind = run.total.context.as_deref().unwrap_or("thread");
     (what, kind)

@@ -15,14 +15,13 @@ use punctual_kernel::guest::{Job, JobRun, RunAnswer, run_checks};
 use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestAgent, GuestTime, Nanos, RunRecord};
 use punctual_store::{Raw, Store};
 
-use super::finish;
 use super::watched::Shown;
-use crate::cli::Instrument;
 use crate::commands::kernel::stock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
 use crate::home;
+use crate::instruments::{Instrument, finish};
 use crate::metrics::Metrics;
 use crate::recording::{self, Recorded};
 use crate::signals::StopRequest;

@@ -6,9 +6,10 @@
 use punctual_model::{Plan, Skipped, TuningReport};
 use punctual_report::text;
 
-use crate::cli::{Instrument, MeasureTuning};
+use crate::cli::MeasureTuning;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::instruments::Instrument;
 use crate::output::remark;
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};

@@ -1,19 +1,168 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! From options and the machine to the specification of a run, or to why not.
+//! `punctual measure wakeup`: its options, and the specification of a run that they make on this machine.
 
-use punctual_model::{CpuSet, Nanos, Pin, RunSpec};
+use std::path::Path;
 
-use crate::cli::{DmaLatency, Switch, WakeupArgs, with_limits};
-pub(super) use crate::cpus::{Cpus, usable};
+use clap::Args;
+use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, RunSpec, TimerKind};
+use punctual_stats::PrecisionTarget;
+use punctual_store::Store;
+use punctual_sys::SysRoot;
+
+use super::asked::{self, finish};
+use crate::cli::{CommonArgs, StatisticsArgs, Switch, one_of, with_limits};
+use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::recording::{self, Job};
+use crate::signals::StopRequest;
+use crate::view::View;
+
+/// Options of `measure wakeup`
+#[derive(Args, Debug)]
+pub struct WakeupArgs {
+    /// Number of measuring threads [default: one for each CPU]
+    #[arg(long, short = 't', value_name = "N", help_heading = "Threads",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+
+    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
+          value_parser = one_of(Pin::ALL, Pin::name))]
+    pub pin: Pin,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:80",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Give each further thread a priority lower by one
+    #[arg(long, help_heading = "Threads")]
+    pub priority_spread: bool,
+
+    /// Time between the deadlines of a thread
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1ms",
+        help_heading = "Sampling"
+    )]
+    pub interval: Nanos,
+
+    /// What each further thread's interval is longer by
+    #[arg(
+        long,
+        short = 'd',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "0",
+        help_heading = "Sampling"
+    )]
+    pub distance: Nanos,
+
+    /// What the threads sleep with; `relative` sleeps for a span, all others to a deadline
+    #[arg(long, value_name = "KIND", default_value = "nanosleep", help_heading = "Sampling",
+          value_parser = one_of(TimerKind::ALL, TimerKind::name))]
+    pub timer: TimerKind,
+
+    /// Clock of the deadlines and time stamps
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", help_heading = "Sampling",
+          value_parser = one_of(Clock::ALL, Clock::name))]
+    pub clock: Clock,
+
+    /// Store every sample, not only the figures
+    #[arg(long, help_heading = "Sampling")]
+    pub raw: bool,
+
+    /// Measure for this time [default: 60s, or without limit when --samples is given]
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
+    pub duration: Option<Nanos>,
+
+    /// Take this many samples with each thread
+    #[arg(long, short = 'n', value_name = "N", help_heading = "End",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub samples: Option<u64>,
+
+    /// Do not record the first TIME; its samples are counted and shown
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "0",
+        help_heading = "End"
+    )]
+    pub warm_up: Nanos,
+
+    /// End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
+    #[arg(long, value_name = "FIGURE:WIDTH", help_heading = "End")]
+    pub until: Vec<PrecisionTarget>,
+
+    /// End at a sample above TIME, keep the samples around it, exit 3
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
+    pub on_threshold: Option<Nanos>,
+
+    /// Count the samples later than TIME exactly, and exit 3 if there are any (can be repeated)
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
+    pub deadline: Vec<Nanos>,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
 
 /// Measured for this long when nothing is said.
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(60);
 
+/// Measures wake-up latency as `args` say.
+pub(super) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliError> {
+    let sys = SysRoot::live();
+    let spec = plan(args, &cpus(&sys)?)?;
+    let store = Store::open(home::find(home)?)?;
+    recording::check_room(&store, &spec)?;
+    let stop = StopRequest::on_signals()?;
+    let common = &args.common;
+    let job = Job {
+        psquare: args.statistics.psquare(),
+        ..asked::job(common, Job::wakeup(spec))?
+    };
+    let mut view = View::pick(common.quiet, &stop);
+    view.title("wakeup");
+    let recorded = recording::record_wakeup(&sys, &store, &job, &stop, &mut view)?;
+    finish(&recorded, common.json, common.quiet)
+}
+
 /// Returns what `args` mean on a machine with `cpus`.
-pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
+fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
     check_times(args)?;
     if !args.timer.supports(args.clock) {
         return Err(CliError::usage(format!(
@@ -51,11 +200,7 @@ pub(crate) fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> 
         warm_up_ns: args.warm_up,
         timer: args.timer,
         clock: args.clock,
-        dma_latency_ns: match args.common.dma_latency {
-            None => Some(Nanos::ZERO),
-            Some(DmaLatency::Hold(bound)) => Some(bound),
-            Some(DmaLatency::Off) => None,
-        },
+        dma_latency_ns: args.common.bound(true),
         mlock: args.common.mlock != Some(Switch::Off),
         housekeeping,
         raw: args.raw,
@@ -124,7 +269,8 @@ fn housekeeping(args: &WakeupArgs, threads: u32, measured: &CpuSet, cpus: &Cpus)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command, Instrument};
+    use crate::cli::{Cli, Command};
+    use crate::instruments::Instrument;
     use clap::Parser as _;
 
     fn planned(options: &str) -> Result<RunSpec, String> {

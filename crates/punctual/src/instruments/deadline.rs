@@ -1,19 +1,110 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual measure deadline`.
+//! `punctual measure deadline`: its options, and what they mean.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::Args;
 use punctual_measure::deadline::{self, Deadline, Due, Work};
-use punctual_model::{Nanos, Pin};
+use punctual_measure::duty::Duty;
+use punctual_model::{Nanos, Pin, Policy};
 
-use super::instrument::{self, Asked, Kind, Measured};
-use crate::cli::DeadlineArgs;
+use super::asked::{self, Asked, Measured};
+use crate::cli::{CommonArgs, StatisticsArgs, one_of};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
+
+/// Options of `measure deadline`
+#[derive(Args, Debug)]
+pub struct DeadlineArgs {
+    /// Number of measuring threads
+    #[arg(long, short = 't', value_name = "N", default_value = "1", help_heading = "Threads",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+
+    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
+          value_parser = one_of(Pin::ALL, Pin::name))]
+    pub pin: Pin,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:99",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Length of an undisturbed iteration; calibrated [default: 10ms]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "additions",
+        help_heading = "Work"
+    )]
+    pub iteration: Option<Nanos>,
+
+    /// Additions in an iteration, instead of a length; Raju and Govindarajulu took 900000000
+    #[arg(long, value_name = "N", help_heading = "Work",
+          value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
+    pub additions: Option<u64>,
+
+    /// Deadline of an iteration after its release: a time, and exit 3 if it is missed, or auto:FACTOR
+    /// times an undisturbed iteration, whose misses are only counted
+    #[arg(
+        long,
+        value_name = "TIME|auto:FACTOR",
+        default_value = "auto:1.05",
+        help_heading = "Work"
+    )]
+    pub deadline: Due,
+
+    /// Time between the releases of a thread, which sleeps in between [default: each iteration follows the one
+    /// before]
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "duty",
+        help_heading = "Work"
+    )]
+    pub interval: Option<Nanos>,
+
+    /// The same by the part of the time that is worked: 80% of --iteration 800us is --interval 1ms; with
+    /// --additions it follows the calibration
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "100%",
+        help_heading = "Work"
+    )]
+    pub duty: Duty,
+
+    /// Measure for this time, after calibrating
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "10s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
 
 /// Length of an iteration when nothing is said: many of them in a stall of the kernel's own.
 const ITERATION: Nanos = Nanos::from_millis(10);
@@ -24,20 +115,15 @@ const SHORTEST: Nanos = Nanos::from_micros(10);
 /// Measures deadline misses as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliError> {
     let deadline = plan(args)?;
-    let asked = Asked {
-        instrument: "deadline",
-        kind: Kind::Latency,
-        measured: match args.pin {
+    let asked = Asked::of("deadline", args.priority)
+        .on(match args.pin {
             Pin::Each => Measured::First(args.threads),
             Pin::Set | Pin::None => Measured::All,
-        },
-        priority: args.priority,
-        duration: Some(args.duration),
-        options: BTreeMap::new(),
-    }
-    .option("threads", args.threads)
-    .option("pin", args.pin)
-    .option("deadline", args.deadline);
+        })
+        .samples(args.duration, &args.statistics)
+        .option("threads", args.threads)
+        .option("pin", args.pin)
+        .option("deadline", args.deadline);
     let asked = match args.interval {
         Some(_) => asked,
         None => asked.option("duty", args.duty),
@@ -50,7 +136,7 @@ pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliE
         Work::Additions(additions) => asked.option("additions", additions),
         Work::Time(time) => asked.option("iteration", time),
     };
-    instrument::run(home, &args.common, asked, |frame| {
+    asked::run(home, &args.common, asked, |frame| {
         deadline::run(deadline, frame)
     })
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Options of `measure irq`.
+//! `punctual measure irq`: its options, and what they mean.
+
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use punctual_measure::irq::{self, Irq, Source};
 use punctual_model::{Nanos, Policy};
 
-use super::measure::CommonArgs;
+use super::asked::{self, Asked};
+use crate::cli::{CommonArgs, StatisticsArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
 
 /// Options of `measure irq`
 #[derive(Args, Debug)]
@@ -53,6 +59,10 @@ pub struct IrqArgs {
     )]
     pub duration: Nanos,
 
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
     /// What all instruments share
     #[command(flatten)]
     pub common: CommonArgs,
@@ -67,4 +77,26 @@ pub enum IrqSource {
     Timerlat,
     /// Threads of our own, and the kernel's trace events of their wake-ups
     Events,
+}
+
+/// Measures interrupt latency apart from thread latency as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError> {
+    if args.interval < Nanos::from_micros(10) {
+        return Err(CliError::usage(format!(
+            "--interval {}: must be at least 10us",
+            args.interval
+        )));
+    }
+    let asked = Asked::of("irq", args.priority)
+        .samples(args.duration, &args.statistics)
+        .option("interval", args.interval);
+    let irq = Irq {
+        interval: args.interval,
+        source: match args.source {
+            IrqSource::Auto => Source::Auto,
+            IrqSource::Timerlat => Source::Timerlat,
+            IrqSource::Events => Source::Events,
+        },
+    };
+    asked::run(home, &args.common, asked, |frame| irq::run(irq, frame))
 }

@@ -1,24 +1,102 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual measure ipc`.
+//! `punctual measure ipc`: its options, and what they mean.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use punctual_measure::ipc::{self, Ipc, Placement, Way};
-use punctual_model::{CpuId, CpuSet, Nanos};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use punctual_measure::ipc::{self, Ipc, ParseWayError, Placement, Way};
+use punctual_model::{CpuId, CpuSet, Nanos, Policy};
 use punctual_sys::SysRoot;
 
-use super::instrument::{self, Asked, Kind, Measured};
-use super::plan::{Cpus, usable};
-use crate::cli::{IpcArgs, WayArg};
+use super::asked::{self, Asked};
+use crate::cli::{CommonArgs, StatisticsArgs, one_of};
+use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
 
+/// Options of `measure ipc`
+#[derive(Args, Debug)]
+pub struct IpcArgs {
+    /// Ways to wake, comma-separated
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "all",
+        help_heading = "Sampling",
+        value_parser = ways()
+    )]
+    pub path: Vec<WayArg>,
+
+    /// Sender and receiver on the same CPU, or across two [default: both, with two CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Threads",
+          value_parser = one_of(Placement::ALL, Placement::name))]
+    pub placement: Vec<Placement>,
+
+    /// CPU of the sender across CPUs [default: the second of --cpus]
+    #[arg(long, value_name = "CPU", help_heading = "Threads")]
+    pub sender: Option<CpuId>,
+
+    /// CPU of the receiver, and of both on the same CPU [default: the first of --cpus]
+    #[arg(long, value_name = "CPU", help_heading = "Threads")]
+    pub receiver: Option<CpuId>,
+
+    /// Time between the wake-ups of a pair
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1ms",
+        help_heading = "Sampling"
+    )]
+    pub interval: Nanos,
+
+    /// Policy of the receivers; FIFO and round-robin senders run one priority below
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:80",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Measure for this time, in which all pairs take turns
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "30s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// A value of `--path`
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WayArg {
+    /// All that there are
+    All,
+    /// This one, which must be there
+    One(Way),
+}
+
 /// Measures wake-ups between threads as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError> {
-    let ipc = plan(args, &super::cpus(&SysRoot::live())?)?;
+    let ipc = plan(args, &cpus(&SysRoot::live())?)?;
     let names = |names: Vec<&str>| names.join(",");
     let mut common = args.common.clone();
     let mut cpus: CpuSet = std::iter::once(ipc.receiver).collect();
@@ -26,25 +104,19 @@ pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError>
         cpus = cpus.iter().chain([ipc.sender]).collect();
     }
     common.cpus = Some(cpus);
-    let mut asked = Asked {
-        instrument: "ipc",
-        kind: Kind::Latency,
-        measured: Measured::All,
-        priority: args.priority,
-        duration: Some(args.duration),
-        options: BTreeMap::new(),
-    }
-    .option("interval", args.interval)
-    .option("path", names(ipc.ways.iter().map(|w| w.name()).collect()))
-    .option(
-        "placement",
-        names(ipc.placements.iter().map(|p| p.name()).collect()),
-    )
-    .option("receiver", ipc.receiver);
+    let mut asked = Asked::of("ipc", args.priority)
+        .samples(args.duration, &args.statistics)
+        .option("interval", args.interval)
+        .option("path", names(ipc.ways.iter().map(|w| w.name()).collect()))
+        .option(
+            "placement",
+            names(ipc.placements.iter().map(|p| p.name()).collect()),
+        )
+        .option("receiver", ipc.receiver);
     if ipc.placements.contains(&Placement::Cross) {
         asked = asked.option("sender", ipc.sender);
     }
-    instrument::run(home, &common, asked, |frame| ipc::run(&ipc, frame))
+    asked::run(home, &common, asked, |frame| ipc::run(&ipc, frame))
 }
 
 /// Returns what the options mean on a machine with `cpus`.
@@ -125,4 +197,14 @@ fn plan(args: &IpcArgs, cpus: &Cpus) -> Result<Ipc, CliError> {
 /// Returns the first CPU of `cpus` that is not `other`.
 fn first(cpus: &CpuSet, other: Option<CpuId>) -> Option<CpuId> {
     cpus.iter().find(|cpu| Some(*cpu) != other)
+}
+
+fn ways() -> impl TypedValueParser<Value = WayArg> {
+    let names = Way::ALL.iter().map(|way| way.name()).chain(["all"]);
+    PossibleValuesParser::new(names).try_map(|name| {
+        Ok::<_, ParseWayError>(match name.as_str() {
+            "all" => WayArg::All,
+            name => WayArg::One(name.parse()?),
+        })
+    })
 }

@@ -1,19 +1,88 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual measure pi`.
+//! `punctual measure pi`: its options, and what they mean.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::Args;
 use punctual_measure::pi::{self, Pi, Protocol, Verdict};
-use punctual_model::Nanos;
+use punctual_model::{Nanos, Policy};
 
-use super::instrument::{self, Asked, Kind, Measured};
-use crate::cli::PiArgs;
+use super::asked::{self, Asked, Measured};
+use crate::cli::{CommonArgs, StatisticsArgs, one_of};
 use crate::error::CliError;
 use crate::exit::Exit;
+
+/// Options of `measure pi`
+#[derive(Args, Debug)]
+pub struct PiArgs {
+    /// Protocols of the lock, comma-separated [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Sampling",
+          value_parser = one_of(Protocol::ALL, Protocol::name))]
+    pub protocol: Vec<Protocol>,
+
+    /// Time between the beginnings of cycles
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "100ms",
+        help_heading = "Sampling"
+    )]
+    pub interval: Nanos,
+
+    /// What the least urgent thread works while it holds the lock
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "2ms",
+        help_heading = "Sampling"
+    )]
+    pub hold: Nanos,
+
+    /// What the thread in between works, in every second cycle half of it
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "20ms",
+        help_heading = "Sampling"
+    )]
+    pub spin: Nanos,
+
+    /// FIFO priority of the most urgent thread; the others have the two below: f:3 to f:99
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:80",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// Measure for this time
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "30s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
 
 /// A throttled CPU rests for 50 ms by default: a longer wait would look like that.
 const LONGEST: Nanos = Nanos::from_millis(30);
@@ -33,20 +102,15 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
         spin: args.spin,
     };
     let protocols: Vec<&str> = pi.protocols.iter().map(|p| p.name()).collect();
-    let asked = Asked {
-        instrument: "pi",
-        kind: Kind::Latency,
-        measured: Measured::First(1),
-        priority: args.priority,
-        duration: Some(args.duration),
-        options: BTreeMap::new(),
-    }
-    .option("interval", args.interval)
-    .option("hold", args.hold)
-    .option("spin", args.spin)
-    .option("protocol", protocols.join(","));
+    let asked = Asked::of("pi", args.priority)
+        .on(Measured::First(1))
+        .samples(args.duration, &args.statistics)
+        .option("interval", args.interval)
+        .option("hold", args.hold)
+        .option("spin", args.spin)
+        .option("protocol", protocols.join(","));
     let verdict = Cell::new(Verdict::Bounded);
-    let exit = instrument::run(home, &args.common, asked, |frame| {
+    let exit = asked::run(home, &args.common, asked, |frame| {
         let (found, own) = pi::run(&pi, frame)?;
         verdict.set(own);
         Ok(found)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The instruments of `measure`. Each is a file here with its options and what they mean, beside its folder in
+//! `punctual-measure`; what is said of it by name stands in the table of [`punctual_model::Instrument`].
+
+mod asked;
+mod deadline;
+mod io;
+mod ipc;
+mod irq;
+mod linpack;
+mod memory;
+mod noise;
+mod pi;
+mod release;
+mod wakeup;
+
+use std::path::Path;
+
+use clap::Subcommand;
+use punctual_model::CpuSet;
+
+#[cfg(feature = "workbench")]
+pub(crate) use self::asked::finish;
+use crate::cli::{CommonArgs, MetricsArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Makes the subcommands of `measure`: of each instrument the help text, and the module with its options and `run`.
+macro_rules! instruments {
+    ($($(#[$about:meta])* $name:ident = $module:ident::$args:ident,)*) => {
+        /// What makes samples
+        #[derive(Debug, Subcommand)]
+        pub enum Instrument {
+            $($(#[$about])* $name(Box<$module::$args>),)*
+        }
+
+        impl Instrument {
+            /// Returns its name.
+            pub(crate) const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => stringify!($module),)*
+                }
+            }
+
+            /// Measures with it in this machine as it is.
+            pub(crate) fn measure(&self, home: Option<&Path>) -> Result<Exit, CliError> {
+                match self {
+                    $(Self::$name(args) => $module::run(home, args),)*
+                }
+            }
+
+            const fn common(&self) -> &CommonArgs {
+                match self {
+                    $(Self::$name(args) => &args.common,)*
+                }
+            }
+
+            const fn common_mut(&mut self) -> &mut CommonArgs {
+                match self {
+                    $(Self::$name(args) => &mut args.common,)*
+                }
+            }
+        }
+    };
+}
+
+instruments! {
+    /// Measure how late threads wake up that sleep to a deadline
+    Wakeup = wakeup::WakeupArgs,
+    /// Measure the timer's interrupt latency apart from the thread's: the phases of each wake-up
+    Irq = irq::IrqArgs,
+    /// Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...
+    Ipc = ipc::IpcArgs,
+    /// Show priority inversion: how long an urgent thread waits for a lock, with and without a protocol
+    Pi = pi::PiArgs,
+    /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
+    Release = release::ReleaseArgs,
+    /// Measure how fast systems of linear equations are solved: GFLOPS against their size
+    Linpack = linpack::LinpackArgs,
+    /// Measure how fast memory is copied, streamed and reached, for every pair of CPU node and memory node
+    Memory = memory::MemoryArgs,
+    /// Measure storage with fio: throughput, completion latency, and how far repeats differ
+    Io = io::IoArgs,
+    /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
+    Deadline = deadline::DeadlineArgs,
+    /// Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them
+    Noise = noise::NoiseArgs,
+}
+
+impl Instrument {
+    /// Returns the CPUs that were named to be measured.
+    pub(crate) const fn cpus(&self) -> Option<&CpuSet> {
+        self.common().cpus.as_ref()
+    }
+
+    /// Returns where metrics of the run that goes on are wanted.
+    pub(crate) const fn metrics(&self) -> &MetricsArgs {
+        &self.common().metrics
+    }
+
+    /// Measures `cpus` where none were named.
+    pub(crate) fn or_on(&mut self, cpus: &CpuSet) {
+        self.common_mut().cpus.get_or_insert_with(|| cpus.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_measured_with_is_described() {
+        let command = Instrument::augment_subcommands(clap::Command::new("measure"));
+        for of in command.get_subcommands() {
+            let described = punctual_model::Instrument::of(of.get_name());
+            assert!(described.is_some(), "{}", of.get_name());
+        }
+    }
+}

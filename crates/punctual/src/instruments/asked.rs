@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What every instrument's options are turned into, and what is done around every instrument.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use punctual_measure::MeasureError;
+use punctual_measure::frame::{Found, Frame};
+use punctual_model::{
+    CpuSet, Ended, Instrument, Makes, Nanos, Policy, RequirementResult, RunRecord, Setup,
+};
+use punctual_report::text;
+use punctual_store::Store;
+use punctual_sys::SysRoot;
+use punctual_verdict::words::failed_checks;
+
+use crate::cli::{self, CommonArgs, DmaLatency, StatisticsArgs, Switch};
+use crate::cpus::{Cpus, cpus, usable};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::metrics::Metrics;
+use crate::output::{self, print, remark};
+use crate::recording::{Job, Recorded, record};
+use crate::signals::StopRequest;
+use crate::view::View;
+
+/// CPUs that are measured when nothing is said.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Measured {
+    /// Every CPU that this process may use.
+    All,
+    /// So many of them, from the first.
+    First(u32),
+    /// All but the first, which is left to everything else; that one, where there is no other.
+    AllButFirst,
+}
+
+impl Measured {
+    fn of(self, allowed: &CpuSet) -> CpuSet {
+        match self {
+            Self::All => allowed.clone(),
+            Self::First(n) => allowed.iter().take(n as usize).collect(),
+            Self::AllButFirst if allowed.len() > 1 => allowed.iter().skip(1).collect(),
+            Self::AllButFirst => allowed.clone(),
+        }
+    }
+}
+
+/// What one instrument adds to [`CommonArgs`].
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Name of the subcommand and of the instrument in the record.
+    instrument: &'static str,
+    measured: Measured,
+    /// Policy of the measuring threads.
+    priority: Policy,
+    /// Longest time to measure.
+    duration: Option<Nanos>,
+    /// Whether quantiles are estimated by P-square too.
+    psquare: bool,
+    /// The instrument's own options, in the words of the command line.
+    options: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// Measures with threads of this policy, on every CPU, until the work is done.
+    pub(super) const fn of(instrument: &'static str, priority: Policy) -> Self {
+        Self {
+            instrument,
+            measured: Measured::All,
+            priority,
+            duration: None,
+            psquare: false,
+            options: BTreeMap::new(),
+        }
+    }
+
+    /// Measures these CPUs where none are named.
+    pub(super) fn on(self, measured: Measured) -> Self {
+        Self { measured, ..self }
+    }
+
+    /// Takes samples for this time, and keeps these statistics of them.
+    pub(super) fn samples(self, duration: Nanos, statistics: &StatisticsArgs) -> Self {
+        Self {
+            duration: Some(duration),
+            psquare: statistics.psquare(),
+            ..self
+        }
+    }
+
+    /// Adds an option as it was given or defaulted.
+    pub(super) fn option(mut self, name: &str, value: impl ToString) -> Self {
+        self.options.insert(name.to_owned(), value.to_string());
+        self
+    }
+}
+
+/// Measures, records, and prints, with `instrument` in the middle.
+pub(super) fn run(
+    home: Option<&Path>,
+    common: &CommonArgs,
+    asked: Asked,
+    instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
+) -> Result<Exit, CliError> {
+    let sys = SysRoot::live();
+    let name = asked.instrument;
+    let psquare = asked.psquare;
+    let setup = setup(common, asked, &cpus(&sys)?)?;
+    let store = Store::open(home::find(home)?)?;
+    let stop = StopRequest::on_signals()?;
+    let job = Job {
+        psquare,
+        ..job(common, Job::of(name, setup))?
+    };
+    let mut view = View::pick(common.quiet, &stop);
+    view.title(name);
+    let recorded = record(&sys, &store, &job, &stop, &mut view, instrument)?;
+    finish(&recorded, common.json, common.quiet)
+}
+
+/// Returns what the options mean on a machine with `cpus`.
+fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliError> {
+    if asked.duration.is_some_and(Nanos::is_zero) {
+        return Err(CliError::usage("--duration 0s: must be at least 1ns"));
+    }
+    let measured = match &common.cpus {
+        Some(list) => usable("--cpus", list, cpus)?,
+        None => asked.measured.of(&cpus.allowed),
+    };
+    let housekeeping = match &common.housekeeping {
+        Some(list) => usable("--housekeeping", list, cpus)?,
+        None => cpus.free_of(&measured),
+    };
+    let makes = Instrument::of(asked.instrument).map(|of| of.makes);
+    let latency = makes != Some(Makes::Rates);
+    Ok(Setup {
+        cpus: measured,
+        priority: asked.priority,
+        duration_ns: asked.duration,
+        dma_latency_ns: common.bound(latency),
+        mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),
+        housekeeping,
+        loads: common.loads.words()?,
+        options: asked.options,
+    })
+}
+
+/// Adds to `job` what all instruments can be asked for.
+pub(super) fn job(common: &CommonArgs, job: Job) -> Result<Job, CliError> {
+    Ok(Job {
+        name: common.name.clone(),
+        note: common.note.clone(),
+        tags: cli::tags(&common.tag),
+        requirements: cli::under(&common.require, common.burst),
+        loads: common.loads.chosen()?,
+        metrics: Metrics::of(&common.metrics, job.instrument, common.name.as_deref())?,
+        insist_on_mlock: common.mlock == Some(Switch::On),
+        insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
+        ..job
+    })
+}
+
+/// Prints the run, says where it is, and turns it into an exit status.
+pub(crate) fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exit, CliError> {
+    let record = &recorded.record;
+    let printed = if json {
+        output::write(|out| punctual_report::export::json_run(record, out))
+    } else {
+        print(&text::run(record, text::Detail::Summary))
+    };
+    if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
+        return Err(err.hint(format!("the run is recorded in {}", path.display())));
+    }
+    let path = recorded.kept()?;
+    if !quiet && !json {
+        print(&format!(
+            "\nRecorded as {} in {}\n",
+            record.id,
+            path.display()
+        ))?;
+    }
+    if json && !record.valid {
+        remark(&format!("Invalid run: {}", failed_checks(record)));
+    }
+    Ok(exit_of(record))
+}
+
+/// A threshold that was passed is the answer to the question asked, also where the run is invalid.
+/// Of an invalid run no requirement can be claimed, and that it is invalid is the reason.
+fn exit_of(record: &RunRecord) -> Exit {
+    if record.ended == Some(Ended::Threshold) {
+        Exit::Verdict
+    } else if !record.valid {
+        Exit::Failed
+    } else if record.requirements.iter().all(RequirementResult::is_met) && !is_missed(record) {
+        Exit::Fine
+    } else {
+        Exit::Verdict
+    }
+}
+
+/// Whether a deadline that was given was missed. What a requirement names the requirement judges, and the
+/// deadline `auto` of `measure deadline` is calibrated: it is nobody's demand.
+fn is_missed(record: &RunRecord) -> bool {
+    let asked = record
+        .setup
+        .as_ref()
+        .and_then(|s| s.options.get("deadline"));
+    if asked.is_some_and(|deadline| deadline.starts_with("auto")) {
+        return false;
+    }
+    let judged = |limit| record.requirements.iter().any(|r| r.limit_ns == limit);
+    let counted = record.series.iter().chain([&record.total]);
+    let mut misses = counted.flat_map(|series| &series.misses);
+    misses.any(|misses| misses.all() > 0 && !judged(misses.deadline_ns))
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure io`: its options, and what they mean.
+
+use std::path::{Path, PathBuf, absolute};
+
+use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use punctual_measure::io::{self, AsyncEngine, Io, Pattern};
+use punctual_model::{Bytes, Nanos, Policy};
+
+use super::asked::{self, Asked};
+use crate::cli::{CommonArgs, one_of};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Options of `measure io`
+#[derive(Args, Debug)]
+pub struct IoArgs {
+    /// How requests reach the kernel
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        default_value = "libaio",
+        help_heading = "Sampling",
+        value_parser = one_of(AsyncEngine::ALL, AsyncEngine::name)
+    )]
+    pub engine: AsyncEngine,
+
+    /// Which requests, in fio's words
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        default_value = "randwrite",
+        help_heading = "Sampling",
+        value_parser = one_of(Pattern::ALL, Pattern::name)
+    )]
+    pub rw: Pattern,
+
+    /// Size of a request
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64K",
+        help_heading = "Sampling"
+    )]
+    pub block_size: Bytes,
+
+    /// Requests under way at once, of each thread
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "32",
+        help_heading = "Sampling",
+        value_parser = clap::value_parser!(u32).range(1..=65_536)
+    )]
+    pub depth: u32,
+
+    /// Threads of fio
+    #[arg(
+        long,
+        short = 't',
+        value_name = "N",
+        default_value = "1",
+        help_heading = "Threads",
+        value_parser = clap::value_parser!(u32).range(1..=4096)
+    )]
+    pub threads: u32,
+
+    /// Size of the file
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1G",
+        help_heading = "Sampling"
+    )]
+    pub size: Bytes,
+
+    /// Where the file is made; it has no name, and is gone at any end
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = ".",
+        help_heading = "Sampling",
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
+    pub directory: PathBuf,
+
+    /// Go through the page cache; without it requests go to the device (O_DIRECT)
+    #[arg(long, help_heading = "Sampling")]
+    pub buffered: bool,
+
+    /// How long each run of fio takes
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "3s",
+        help_heading = "End"
+    )]
+    pub runtime: Nanos,
+
+    /// Run fio this often
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        help_heading = "End",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub repeats: u32,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Shorter runs say more of fio's start than of the disk.
+const SHORTEST: Nanos = Nanos::from_millis(500);
+
+/// Sizes of a request that the kernel takes: a sector at least.
+const REQUESTS: (Bytes, Bytes) = (Bytes::new(512), Bytes::new(1 << 30));
+
+/// The largest file.
+const LARGEST: Bytes = Bytes::new(16 << 40);
+
+/// Measures storage as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> {
+    if args.runtime < SHORTEST {
+        let reason = format!("must be at least {SHORTEST}");
+        return Err(CliError::usage(format!(
+            "--runtime {}: {reason}",
+            args.runtime
+        )));
+    }
+    let (least, most) = REQUESTS;
+    let block = args.block_size;
+    if block < least || block > most || !block.get().is_multiple_of(least.get()) {
+        return Err(CliError::usage(format!(
+            "--block-size {block}: must be from {least} to {most} and a multiple of {least}"
+        )));
+    }
+    if args.size < block || args.size > LARGEST || !args.size.get().is_multiple_of(block.get()) {
+        return Err(CliError::usage(format!(
+            "--size {}: must be at most {LARGEST} and a multiple of --block-size {block}",
+            args.size
+        )));
+    }
+    let directory = absolute(&args.directory)
+        .map_err(|err| CliError::failed_to("find the current directory").because(err))?;
+    let asked = Asked::of("io", args.priority)
+        .option("engine", args.engine.name())
+        .option("rw", args.rw.name())
+        .option("block_size", block)
+        .option("depth", args.depth)
+        .option("threads", args.threads)
+        .option("size", args.size)
+        .option("directory", directory.display())
+        .option("buffered", args.buffered)
+        .option("runtime", args.runtime)
+        .option("repeats", args.repeats);
+    let what = Io {
+        engine: args.engine,
+        pattern: args.rw,
+        block,
+        depth: args.depth,
+        jobs: args.threads,
+        size: args.size,
+        directory,
+        buffered: args.buffered,
+        runtime: args.runtime,
+        repeats: args.repeats,
+    };
+    asked::run(home, &args.common, asked, |frame| io::run(&what, frame))
+}

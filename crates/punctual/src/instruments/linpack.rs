@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure linpack`: its options, and what they mean.
+
+use std::path::Path;
+
+use clap::Args;
+use punctual_measure::linpack::{self, Engine, Linpack};
+use punctual_model::Policy;
+
+use super::asked::{self, Asked};
+use crate::cli::CommonArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Options of `measure linpack`
+#[derive(Args, Debug)]
+pub struct LinpackArgs {
+    /// What solves them: own, openblas[:PATH], mkl[:PATH], command:PROGRAM that prints what HPL prints
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        default_value = "own",
+        help_heading = "Sampling"
+    )]
+    pub engine: Engine,
+
+    /// Numbers of equations (comma-separated) [default: 1000,2000,4000; what a command solves is its own affair]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        help_heading = "Sampling",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub order: Vec<u32>,
+
+    /// Measure the product of two matrices of the same order too, in turns: the ceiling of any solver
+    #[arg(long, help_heading = "Sampling")]
+    pub product: bool,
+
+    /// Solve each order, or run the command, this often
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        help_heading = "End",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub repeats: u32,
+
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Small, middling and large: how the rate grows, in some seconds.
+const DEFAULT_ORDERS: [usize; 3] = [1_000, 2_000, 4_000];
+
+/// Measures how fast systems of equations are solved, as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliError> {
+    let command = matches!(args.engine, Engine::Command(_));
+    if command && !args.order.is_empty() {
+        return Err(CliError::usage(
+            "--order: what --engine command:PROGRAM solves is said in its own command line",
+        ));
+    }
+    if command && args.product {
+        return Err(CliError::usage(
+            "--product: of which order is not known before --engine command:PROGRAM has run",
+        ));
+    }
+    let mut orders: Vec<usize> = match (command, args.order.as_slice()) {
+        // One run of it a round.
+        (true, _) => vec![1],
+        (false, []) => DEFAULT_ORDERS.to_vec(),
+        (false, given) => given.iter().map(|n| *n as usize).collect(),
+    };
+    orders.sort_unstable();
+    orders.dedup();
+    let list: Vec<String> = orders.iter().map(ToString::to_string).collect();
+    let mut asked = Asked::of("linpack", args.priority)
+        .option("engine", &args.engine)
+        .option("repeats", args.repeats)
+        .option("product", args.product);
+    if !command {
+        asked = asked.option("order", list.join(","));
+    }
+    let what = Linpack {
+        engine: args.engine.clone(),
+        orders,
+        repeats: args.repeats,
+        product: args.product,
+        openblas_core: std::env::var("OPENBLAS_CORETYPE").ok(),
+    };
+    asked::run(home, &args.common, asked, |frame| {
+        linpack::run(&what, frame)
+    })
+}

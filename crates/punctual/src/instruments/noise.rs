@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual measure noise`: its options, and what they mean.
+
+use std::path::Path;
+
+use clap::Args;
+use punctual_measure::duty::Duty;
+use punctual_measure::noise::{self, Noise};
+use punctual_model::{Nanos, Policy};
+
+use super::asked::{self, Asked, Measured};
+use crate::cli::{CommonArgs, StatisticsArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Options of `measure noise`
+#[derive(Args, Debug)]
+pub struct NoiseArgs {
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "o",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
+    /// What is longer between two readings of the counter is a gap
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1us",
+        help_heading = "Sampling"
+    )]
+    pub threshold: Nanos,
+
+    /// Part of each period that is watched [default: 100%, for real-time policies 75%, which their
+    /// budget allows]
+    #[arg(long, value_name = "PERCENT", help_heading = "Sampling")]
+    pub duty: Option<Duty>,
+
+    /// The period of which a part is watched
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1s",
+        help_heading = "Sampling"
+    )]
+    pub period: Nanos,
+
+    /// Measure for this time
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "10s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Measures the gaps as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &NoiseArgs) -> Result<Exit, CliError> {
+    let noise = plan(args)?;
+    let asked = Asked::of("noise", args.priority)
+        .on(Measured::AllButFirst)
+        .samples(args.duration, &args.statistics)
+        .option("threshold", noise.threshold)
+        .option("duty", noise.duty);
+    let asked = match noise.duty.is_full() {
+        true => asked,
+        false => asked.option("period", noise.period),
+    };
+    asked::run(home, &args.common, asked, |frame| noise::run(noise, frame))
+}
+
+/// Returns what the options mean.
+fn plan(args: &NoiseArgs) -> Result<Noise, CliError> {
+    let least = |option: &str, given: Nanos, least: Nanos| {
+        (given < least).then(|| {
+            let least = least.to_string().replace(' ', "");
+            CliError::usage(format!("{option} {given}: must be at least {least}"))
+        })
+    };
+    if let Some(err) = least("--threshold", args.threshold, Nanos::new(1))
+        .or_else(|| least("--period", args.period, Nanos::from_millis(1)))
+        .or_else(|| least("--duration", args.duration, Nanos::from_millis(10)))
+    {
+        return Err(err);
+    }
+    // Four fifths of the usual budget, of 95 %: so much cannot be throttled.
+    let duty = args
+        .duty
+        .unwrap_or_else(|| match args.priority.is_real_time() {
+            true => Duty::THREE_QUARTERS,
+            false => Duty::FULL,
+        });
+    Ok(Noise {
+        threshold: args.threshold,
+        duty,
+        period: args.period,
+    })
+}
