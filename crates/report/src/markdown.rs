@@ -30,6 +30,9 @@ const LISTED: usize = 60;
 /// Writes a report as Markdown.
 pub fn page(document: &Document) -> String {
     let mut out = format!("# {}\n\n", Markdown(&document.title));
+    for caveat in &document.caveats {
+        out += &format!("**{}**\n\n", Markdown(caveat));
+    }
     for answer in &document.answers {
         out += &self::answer(answer);
     }

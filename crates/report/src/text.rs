@@ -6,10 +6,7 @@
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
 
-mod assessment;
-mod comparison;
 mod diagnosis;
-mod experiment;
 mod extrapolation;
 mod figures;
 mod glance;
@@ -21,6 +18,7 @@ mod list;
 mod loads;
 mod number;
 mod one_shot;
+mod page;
 mod requirement;
 mod results;
 mod study;
@@ -33,14 +31,8 @@ use punctual_model::{Instrument, RunRecord};
 
 use crate::times::Times;
 
-pub use assessment::assessment;
-pub use comparison::comparison;
-pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, p_value, verdict as comparison_verdict,
-};
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
 pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
-pub use experiment::experiment_results;
 pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
 pub use glance::glance;
@@ -53,15 +45,18 @@ pub use latency_test::latency_test;
 pub(crate) use layout::clean;
 pub use list::run_list;
 pub use loads::{loads, scaled};
-pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span, tiny};
+pub(crate) use number::{
+    Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
+};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub use page::page;
 pub(crate) use punctual_verdict::number::unit as compared_unit;
 pub(crate) use requirement::requirement;
 pub(crate) use study::{all_alike, facts_of, finding};
 pub use study::{studies, study, study_list};
 pub(crate) use too_short::too_short;
 pub use tuning::{boot, knobs, plan, trial, tuning};
-pub(crate) use words::{measured, seconds_of, tuned};
+pub(crate) use words::{duration, host_facts, measured, seconds_of};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
 pub const WIDTH: usize = 100;
@@ -80,7 +75,7 @@ pub enum Detail {
 fn requirements(run: &RunRecord) -> Option<String> {
     let times = Times::of_run(run);
     let texts = run.requirements.iter();
-    let texts = texts.map(|of| requirement(of, None, times));
+    let texts = texts.map(|of| layout::paragraph("Required", &requirement(of, None, times)));
     Some(texts.collect::<String>()).filter(|text| !text.is_empty())
 }
 

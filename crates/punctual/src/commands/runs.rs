@@ -100,10 +100,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
             runs: rows.into_iter().map(RunListEntry::from).collect(),
             foreign,
         };
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
-        })?;
+        output::json(&list)?;
     } else {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
         print(&text::run_list(&lines, &foreign))?;

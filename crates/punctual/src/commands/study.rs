@@ -21,7 +21,6 @@ use punctual_lab::LabError;
 use punctual_lab::study::Study;
 use punctual_model::{PublishedTable, StudyFacts, StudyStep};
 use punctual_report::text;
-use serde::Serialize;
 
 use crate::cli::StudyAction;
 use crate::error::CliError;
@@ -93,7 +92,8 @@ fn facts(study: &Study) -> StudyFacts {
 fn list(json: bool) -> Result<Exit, CliError> {
     let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
     if json {
-        return write_json(&studies);
+        output::json(&studies)?;
+        return Ok(Exit::Fine);
     }
     print(&text::study_list(&studies))?;
     Ok(Exit::Fine)
@@ -102,16 +102,9 @@ fn list(json: bool) -> Result<Exit, CliError> {
 fn show(name: &str, json: bool) -> Result<Exit, CliError> {
     let facts = facts(&named(name)?);
     if json {
-        return write_json(&facts);
+        output::json(&facts)?;
+        return Ok(Exit::Fine);
     }
     print(&text::study(&facts))?;
-    Ok(Exit::Fine)
-}
-
-fn write_json(value: &impl Serialize) -> Result<Exit, CliError> {
-    output::write(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        writeln!(out)
-    })?;
     Ok(Exit::Fine)
 }

@@ -38,7 +38,7 @@ pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
         word,
         sentence,
         figures,
-        validity: believed(run),
+        validity: believed(run, None),
     }
 }
 
@@ -229,8 +229,8 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
     })
 }
 
-/// Why a run may, or may not, be believed, and what the samples say of what was required.
-fn believed(run: &RunRecord) -> Vec<Reason> {
+/// Why a run may, or may not, be believed, and what the samples say of what was required of it, or of `group`.
+pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     if run.is_virtual() {
         reasons.push(format!("{VIRTUAL}, no latency of any hardware").into());
@@ -268,9 +268,8 @@ fn believed(run: &RunRecord) -> Vec<Reason> {
         reasons.push(counts.join(", ").into());
     }
     for result in &run.requirements {
-        let text = crate::text::requirement(result, None, Times::of_run(run));
         reasons.push(Reason {
-            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            text: crate::text::requirement(result, group, Times::of_run(run)),
             is_fault: result.ruling != RequirementRuling::Pass,
         });
     }

@@ -121,7 +121,7 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
         return vec![Block::Items(items)];
     }
     if answer.virtual_time {
-        add("virtual time", text::HEADING.trim_end().to_owned());
+        add("virtual time", text::HEADING.to_owned());
     }
     add("here", answer.conclusion.clone());
     for joint in &answer.joint {

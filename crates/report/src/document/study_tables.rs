@@ -9,11 +9,9 @@ use punctual_model::{
 use punctual_verdict::claims::{at_most, class};
 use punctual_verdict::words::{self, obstacle};
 
+use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
 use crate::document::{Column, Table};
-use crate::text::{
-    Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    p_value, range, tiny,
-};
+use crate::text::{Missing, compared_unit as unit, difference, digits, range, tiny};
 
 /// What the marks in a table of a comparison mean.
 const MARKS: &str = "(+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference";
@@ -27,10 +25,11 @@ pub(crate) fn published(published: &PublishedTable) -> Table {
             .map(|(at, name)| Column {
                 name: name.clone(),
                 figures: at > 0,
+                ..Column::default()
             })
             .collect(),
         rows: published.rows.clone(),
-        notes: Vec::new(),
+        ..Table::default()
     }
 }
 

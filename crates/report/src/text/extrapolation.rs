@@ -6,10 +6,10 @@
 use punctual_model::{Extrapolation, TailEstimate, TailMethod};
 use punctual_stats::float;
 
-use super::comparison::p_value;
 use super::layout::{Column, paragraph, table, wrapped};
 use super::number::digits;
 use super::number::{percent, span};
+use crate::document::p_value;
 
 /// Says what may lie beyond the largest sample of a run, or why that is not said.
 pub fn extrapolation(of: &Extrapolation) -> String {

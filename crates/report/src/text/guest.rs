@@ -3,7 +3,7 @@
 
 //! Kernels in a virtual machine of our own.
 
-use punctual_model::{Comparison, Guest, GuestBoot, GuestTime, RunRecord};
+use punctual_model::{Guest, GuestBoot, GuestTime, RunRecord};
 
 use super::layout::{clean, paragraph};
 use super::number::span;
@@ -41,17 +41,13 @@ pub fn guest_boot(boot: &GuestBoot) -> String {
 
 /// Says first that times are no latencies.
 pub(crate) fn virtual_time(run: &RunRecord) -> Option<String> {
-    run.is_virtual().then(|| HEADING.to_owned())
+    run.is_virtual()
+        .then(|| super::layout::wrapped("", 2, HEADING))
 }
 
 /// The first line of what is in virtual time.
-pub(crate) const HEADING: &str = "VIRTUAL TIME: µs below are instruction counts of the software path, no latency of \
-                                  any hardware\n";
-
-/// The same of a comparison.
-pub(crate) fn virtual_times(comparison: &Comparison) -> Option<String> {
-    comparison.is_virtual().then(|| HEADING.to_owned())
-}
+pub(crate) const HEADING: &str = "VIRTUAL TIME: all times are instruction counts of the software path, no latency of \
+                                  any hardware";
 
 /// Says in which guest a run was done.
 pub(crate) fn paragraph_of(guest: &Guest) -> String {

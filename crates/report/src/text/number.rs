@@ -55,6 +55,15 @@ impl Micros {
     }
 }
 
+/// The ends of an interval, where there is one.
+pub(crate) fn range_ends(interval: Option<&Interval>, scale: f64) -> [Option<String>; 2] {
+    let ends = interval.map(|interval| range(interval, scale));
+    match ends.as_deref().map(|ends| ends.split_once(" .. ")) {
+        Some(Some((low, high))) => [Some(low.to_owned()), Some(high.to_owned())],
+        _ => [ends, None],
+    }
+}
+
 /// The reasons for the figures that a text shows as `-`.
 #[derive(Debug, Default)]
 pub(crate) struct Missing(BTreeSet<&'static str>);

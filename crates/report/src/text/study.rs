@@ -8,10 +8,9 @@ use punctual_model::{
     StudyPicture, StudyReport, StudyResult,
 };
 
-use super::comparison::p_value;
 use super::layout::{Column, clean, paragraph, table, wrapped};
 use crate::document::study_tables as tables;
-use crate::document::{self, Table};
+use crate::document::{self, Table, p_value};
 
 /// Columns that the longest bar of a picture takes.
 const BAR: u64 = 40;
@@ -158,7 +157,7 @@ fn answer(answer: &StudyAnswer) -> String {
         return text + &wrapped(" skipped: ", 3, &clean(reason));
     }
     if answer.virtual_time {
-        text += &wrapped(" ", 3, super::guest::HEADING.trim_end());
+        text += &wrapped(" ", 3, super::guest::HEADING);
     }
     text += &wrapped(" here: ", 3, &clean(&answer.conclusion));
     if !answer.joint.is_empty() {

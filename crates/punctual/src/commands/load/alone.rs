@@ -107,10 +107,7 @@ impl<'a> Alone<'a> {
             loads,
         };
         if json {
-            output::write(|out| {
-                serde_json::to_writer_pretty(&mut *out, &report)?;
-                writeln!(out)
-            })?;
+            output::json(&report)?;
         } else {
             print(&format!("\n{}", text::loads(&report)))?;
         }

@@ -13,7 +13,7 @@ use crate::cli::ExtrapolateArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::finding::find;
-use crate::output::{self, print};
+use crate::output;
 
 /// Samples of a run that are held at once: those of four hours at 1 kHz.
 const MOST_SAMPLES: u64 = 16 << 20;
@@ -42,14 +42,7 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         args.seed,
     );
     let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
-    if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &found)?;
-            writeln!(out)
-        })?;
-    } else {
-        print(&text::extrapolation(&found))?;
-    }
+    output::show(&found, args.json, text::extrapolation)?;
     Ok(Exit::Fine)
 }
 

@@ -16,7 +16,7 @@ use punctual_report::{html, text};
 use punctual_store::{Store, StoredRun};
 
 use super::note::{Note, PartNote};
-use super::{ALL, answer, chosen, facts, write_json};
+use super::{ALL, answer, chosen, facts};
 use crate::cli::StudyReportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -64,7 +64,7 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
     if let (Some(target), Some(path)) = (target, &args.output) {
         put(target, path, &page(&report))?;
     } else if args.json {
-        write_json(&report)?;
+        crate::output::json(&report)?;
     } else {
         print(&text::studies(&report))?;
     }
