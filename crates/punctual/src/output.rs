@@ -47,7 +47,12 @@ const COLUMNS: usize = 80;
 
 /// What `material` says, as wide as the terminal is.
 pub(crate) fn page(material: &Material) -> String {
-    text::page(&Document::new(material), columns(), Detail::Summary)
+    written(&Document::new(material))
+}
+
+/// What `document` says, as wide as the terminal is.
+pub(crate) fn written(document: &Document) -> String {
+    text::page(document, columns(), Detail::Summary)
 }
 
 /// Columns to write in: those of the terminal on standard output, but not so few that no table fits.

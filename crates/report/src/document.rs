@@ -11,7 +11,9 @@ mod assessment;
 mod comparison;
 mod deadline;
 mod experiment;
+mod extrapolation;
 mod irregular;
+mod list;
 mod machine;
 mod maxima;
 mod named;
@@ -19,7 +21,7 @@ mod results;
 mod runs;
 mod series;
 mod study;
-pub(crate) mod study_tables;
+mod study_tables;
 mod verdicts;
 
 use punctual_model::{
@@ -29,7 +31,6 @@ use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
 pub(crate) use self::maxima::{about, together};
-pub(crate) use self::verdicts::p_value;
 use crate::chart::Drawing;
 use crate::text;
 
@@ -229,7 +230,7 @@ pub struct Section {
 }
 
 /// A report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Its title.
     pub title: String,
@@ -318,6 +319,20 @@ impl Document {
         }
         document.title = title(material);
         document
+    }
+
+    /// Makes one of a single section, which is all that is said.
+    pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
+        let section = Section {
+            id: String::new(),
+            title: title.to_owned(),
+            blocks,
+        };
+        Self {
+            title: title.to_owned(),
+            sections: vec![section],
+            ..Self::default()
+        }
     }
 
     /// Returns every chart, in order.

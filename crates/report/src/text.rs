@@ -7,21 +7,18 @@
 //! lost, clamped or skipped is stated also when it is nothing.
 
 mod diagnosis;
-mod extrapolation;
 mod figures;
 mod glance;
 mod guest;
 mod kernel;
 mod latency_test;
 mod layout;
-mod list;
 mod loads;
 mod number;
 mod one_shot;
 mod page;
 mod requirement;
 mod results;
-mod study;
 mod too_short;
 mod tuning;
 mod verdict;
@@ -33,7 +30,6 @@ use crate::times::Times;
 
 pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
-pub use extrapolation::extrapolation;
 pub(crate) use figures::bounded_quantile;
 pub use glance::glance;
 pub use guest::guest_boot;
@@ -43,17 +39,14 @@ pub use kernel::{
 };
 pub use latency_test::latency_test;
 pub(crate) use layout::clean;
-pub use list::run_list;
 pub use loads::{loads, scaled};
 pub(crate) use number::{
-    Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
+    Micros, Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
 };
 pub use one_shot::{one_shot_plan, one_shot_status};
 pub use page::page;
 pub(crate) use punctual_verdict::number::unit as compared_unit;
 pub(crate) use requirement::requirement;
-pub(crate) use study::{all_alike, facts_of, finding};
-pub use study::{studies, study, study_list};
 pub(crate) use too_short::too_short;
 pub use tuning::{boot, knobs, plan, trial, tuning};
 pub(crate) use words::{duration, host_facts, measured, seconds_of};

@@ -11,6 +11,7 @@ use punctual_model::{
     Check, Ended, Finding, Interval, Nanos, Policy, PrecisionState, RunListEntry, RunListFigures,
     RunRecord, Series, Setup, ThresholdHit,
 };
+use punctual_report::document::Document;
 use punctual_report::text::{self, Detail, WIDTH};
 
 /// A run that went wrong in every way that has a text.
@@ -207,8 +208,11 @@ fn a_list_of_runs() {
             unreadable: Some("read /srv/punctual/runs/019aa0f2-1234-7abc-8def-0123456789ab/run.json: EOF while parsing a value at line 1 column 0".to_owned()),
         },
     ];
-    compare("list", &text::run_list(&lines, &["notes.txt".to_owned()]));
-    assert_eq!(text::run_list(&[], &[]), "No runs\n");
+    let list = |lines: &[RunListEntry], foreign: &[String]| {
+        text::page(&Document::of_list(lines, foreign), 80, Detail::Summary)
+    };
+    compare("list", &list(&lines, &["notes.txt".to_owned()]));
+    assert_eq!(list(&[], &[]), "No runs\n");
 }
 
 /// A run of another instrument than `wakeup`.

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use punctual_model::{RUN_LIST_FORMAT, RunList, RunListEntry};
+use punctual_report::document::Document;
 use punctual_report::text;
 use punctual_store::{Filter, FindError, Store};
 use punctual_verdict::select::Source;
@@ -103,7 +104,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
         output::json(&list)?;
     } else {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
-        print(&text::run_list(&lines, &foreign))?;
+        print(&output::written(&Document::of_list(&lines, &foreign)))?;
     }
     if is_empty && let Some(other) = home::elsewhere(store.home()) {
         remark(&format!("{}: {other}.", sentence(store.home())));

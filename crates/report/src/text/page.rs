@@ -36,11 +36,6 @@ pub fn page(document: &Document, width: usize, detail: Detail) -> String {
     parts.join("\n")
 }
 
-/// Writes parts of a document.
-pub(crate) fn blocks(blocks: &[Block], width: usize, detail: Detail) -> String {
-    Writer { width, detail }.blocks(blocks).join("\n")
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Writer {
     width: usize,
