@@ -10,6 +10,7 @@ mod answer;
 mod assessment;
 mod comparison;
 mod deadline;
+mod events;
 mod experiment;
 mod extrapolation;
 mod irregular;
@@ -30,7 +31,6 @@ use punctual_model::{
 use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
-pub(crate) use self::maxima::{about, together};
 use crate::chart::Drawing;
 use crate::text;
 
@@ -67,6 +67,18 @@ pub struct RunItem {
     pub group: Option<String>,
     /// The largest samples over time; none where nothing was recorded over time.
     pub maxima: Vec<Maxima>,
+}
+
+impl From<RunRecord> for RunItem {
+    /// A run of which only the record is known.
+    fn from(record: RunRecord) -> Self {
+        Self {
+            record,
+            parts: Vec::new(),
+            group: None,
+            maxima: Vec::new(),
+        }
+    }
 }
 
 /// What a report is made of.

@@ -146,16 +146,12 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
     if json {
         output::write(|out| punctual_report::export::json_run(run.record(), out))?;
     } else {
-        print(&text::run(run.record(), text::Detail::Full))?;
         // A run whose histograms are damaged still shows what its record says.
-        match pages::item(Source::Stored(run.clone())) {
-            Ok(item) => {
-                if let Some(drawn) = text::glance(&item) {
-                    print(&format!("\n{drawn}"))?;
-                }
-            }
-            Err(err) => remark(&format!("Not drawn: {}.", err.what())),
-        }
+        let item = pages::item(Source::Stored(run.clone())).unwrap_or_else(|err| {
+            remark(&format!("Not drawn: {}.", err.what()));
+            run.record().clone().into()
+        });
+        print(&text::run(item, output::columns(), text::Detail::Full))?;
         let size = run
             .size_bytes()
             .map_or_else(|_| "?".to_owned(), |b| b.to_string());

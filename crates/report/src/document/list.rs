@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use punctual_model::{RunListEntry, RunListFigures};
-use punctual_verdict::words::plural;
 
 use super::{Block, Document, Table};
 use crate::text::{Micros, Missing};
@@ -34,12 +33,7 @@ impl Document {
         });
         let mut left: Vec<(String, String)> = unreadable.collect();
         if !foreign.is_empty() {
-            let n = foreign.len();
-            let is = if n == 1 { "is" } else { "are" };
-            left.push((
-                format!("{n} thing{}", plural(n)),
-                format!("among the runs that {is} none: {}", foreign.join(" ")),
-            ));
+            left.push(("not a run".to_owned(), foreign.join(" ")));
         }
         if !left.is_empty() {
             blocks.push(Block::Items(left));
