@@ -8,6 +8,7 @@ mod target;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
+use punctual_model::RunRecord;
 use punctual_report::document::{Document, Material};
 use punctual_report::text::{self, Detail};
 use punctual_sys::terminal;
@@ -47,11 +48,21 @@ const COLUMNS: usize = 80;
 
 /// What `material` says, as wide as the terminal is.
 pub(crate) fn page(material: &Material) -> String {
-    text::page(&Document::new(material), columns(), Detail::Summary)
+    written(&Document::new(material))
+}
+
+/// What `document` says, as wide as the terminal is.
+pub(crate) fn written(document: &Document) -> String {
+    text::page(document, columns(), Detail::Summary)
+}
+
+/// What a run says: its figures, and the checks that did not pass.
+pub(crate) fn run(record: &RunRecord) -> String {
+    text::run(record.clone().into(), columns(), Detail::Summary)
 }
 
 /// Columns to write in: those of the terminal on standard output, but not so few that no table fits.
-fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     let size = terminal::size_of(io::stdout());
     size.map_or(COLUMNS, |(columns, _)| usize::from(columns).max(COLUMNS))
 }

@@ -10,8 +10,11 @@ mod answer;
 mod assessment;
 mod comparison;
 mod deadline;
+mod events;
 mod experiment;
+mod extrapolation;
 mod irregular;
+mod list;
 mod machine;
 mod maxima;
 mod named;
@@ -19,7 +22,7 @@ mod results;
 mod runs;
 mod series;
 mod study;
-pub(crate) mod study_tables;
+mod study_tables;
 mod verdicts;
 
 use punctual_model::{
@@ -28,8 +31,6 @@ use punctual_model::{
 use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
-pub(crate) use self::maxima::{about, together};
-pub(crate) use self::verdicts::p_value;
 use crate::chart::Drawing;
 use crate::text;
 
@@ -66,6 +67,18 @@ pub struct RunItem {
     pub group: Option<String>,
     /// The largest samples over time; none where nothing was recorded over time.
     pub maxima: Vec<Maxima>,
+}
+
+impl From<RunRecord> for RunItem {
+    /// A run of which only the record is known.
+    fn from(record: RunRecord) -> Self {
+        Self {
+            record,
+            parts: Vec::new(),
+            group: None,
+            maxima: Vec::new(),
+        }
+    }
 }
 
 /// What a report is made of.
@@ -229,7 +242,7 @@ pub struct Section {
 }
 
 /// A report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Its title.
     pub title: String,
@@ -318,6 +331,20 @@ impl Document {
         }
         document.title = title(material);
         document
+    }
+
+    /// Makes one of a single section, which is all that is said.
+    pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
+        let section = Section {
+            id: String::new(),
+            title: title.to_owned(),
+            blocks,
+        };
+        Self {
+            title: title.to_owned(),
+            sections: vec![section],
+            ..Self::default()
+        }
     }
 
     /// Returns every chart, in order.

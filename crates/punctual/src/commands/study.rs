@@ -20,12 +20,12 @@ use std::path::Path;
 use punctual_lab::LabError;
 use punctual_lab::study::Study;
 use punctual_model::{PublishedTable, StudyFacts, StudyStep};
-use punctual_report::text;
+use punctual_report::document::Document;
 
 use crate::cli::StudyAction;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output;
 
 /// Why there is nothing yet of a part that is not left out.
 const NOT_BEGUN: &str = "not begun yet: `punctual study run` goes on with it";
@@ -91,20 +91,16 @@ fn facts(study: &Study) -> StudyFacts {
 
 fn list(json: bool) -> Result<Exit, CliError> {
     let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
-    if json {
-        output::json(&studies)?;
-        return Ok(Exit::Fine);
-    }
-    print(&text::study_list(&studies))?;
+    output::show(&studies, json, |studies| {
+        output::written(&Document::of_studies(studies))
+    })?;
     Ok(Exit::Fine)
 }
 
 fn show(name: &str, json: bool) -> Result<Exit, CliError> {
     let facts = facts(&named(name)?);
-    if json {
-        output::json(&facts)?;
-        return Ok(Exit::Fine);
-    }
-    print(&text::study(&facts))?;
+    output::show(&facts, json, |facts| {
+        output::written(&Document::of_study(facts))
+    })?;
     Ok(Exit::Fine)
 }

@@ -184,7 +184,7 @@ fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
     let sentence = match figures.first() {
         Some(first) => format!("{name}: {} is {}.", first.name, first.value),
-        None => format!("{name}: it has no figure."),
+        None => format!("{name}: no samples, and no figures."),
     };
     (sentence, figures)
 }
@@ -237,8 +237,11 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     }
     match validity(run) {
         Validity::Valid | Validity::Virtual => {
-            let checks = counted(run.checks.len() as u64, "check");
-            reasons.push(format!("{checks} passed").into());
+            let checks = match run.checks.len() {
+                0 => "no checks were made".to_owned(),
+                n => format!("{} passed", counted(n as u64, "check")),
+            };
+            reasons.push(checks.into());
         }
         Validity::Imported => reasons.push(Reason::from(
             "whether the measurement was valid is not known: another tool made it".to_owned(),
@@ -261,6 +264,7 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
         (total.lost, "lost"),
         (total.clamped, "clamped"),
         (total.overruns, "overruns"),
+        (total.warm_up_samples, "warm-up samples (in no figure)"),
     ] {
         counts.extend(count.map(|n| format!("{n} {what}")));
     }

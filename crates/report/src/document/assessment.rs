@@ -8,9 +8,10 @@ use punctual_verdict::claims;
 
 use super::answer::believed;
 use super::named::{counted, micros, validity};
+use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{Missing, bounded_quantile, duration, measured, span};
+use crate::text::{Missing, duration, measured, span};
 
 const NO_SAMPLES: &str = "no samples";
 const UNBOUNDED: &str = "too few samples for a 95 % interval of that quantile";

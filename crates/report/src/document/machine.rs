@@ -17,6 +17,10 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
     let shown = material.runs.iter().map(|run| &run.record);
     let records: Vec<&RunRecord> = shown.chain(&material.behind).collect();
     let names = named::all(records.iter().copied());
+    if material.runs.len() <= super::runs::MANY {
+        let of = material.runs.iter().map(|run| text::run_facts(&run.record));
+        blocks.extend(of.map(Block::Facts));
+    }
     let mut hosts: Vec<(HostFacts, Vec<&str>)> = Vec::new();
     for (record, name) in records.iter().zip(&names) {
         match hosts.iter_mut().find(|(host, _)| *host == record.host) {
@@ -99,6 +103,7 @@ fn measured(records: &[&RunRecord], names: &[String]) -> Option<Block> {
         .into_iter()
         .map(|(way, of)| {
             let name = match of.as_slice() {
+                [_] if records.len() == 1 => "Measured".to_owned(),
                 [one] => (*one).to_owned(),
                 several => format!("{} runs", several.len()),
             };

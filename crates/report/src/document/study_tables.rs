@@ -17,7 +17,7 @@ use crate::text::{Missing, compared_unit as unit, difference, digits, range, tin
 const MARKS: &str = "(+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference";
 
 /// A published table, as printed.
-pub(crate) fn published(published: &PublishedTable) -> Table {
+pub(super) fn published(published: &PublishedTable) -> Table {
     let columns = published.columns.iter().enumerate();
     Table {
         caption: published.title.clone(),
@@ -34,7 +34,7 @@ pub(crate) fn published(published: &PublishedTable) -> Table {
 }
 
 /// The figures of an answer, a table each; one table of classes where those were asked for.
-pub(crate) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
+pub(super) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
     if answer.rows.iter().any(|row| row.class.is_some()) {
         return vec![classes(&answer.rows)];
     }
@@ -63,13 +63,13 @@ pub(crate) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
 }
 
 /// What the names of all cells begin with, and is in the heading of their column instead.
-pub(crate) fn factor<'a>(rows: &[&'a StudyRow]) -> Option<&'a str> {
+pub(super) fn factor<'a>(rows: &[&'a StudyRow]) -> Option<&'a str> {
     let (factor, _) = rows.first()?.cell.split_once('=')?;
     Some(factor)
 }
 
 /// The level of a cell of one factor.
-pub(crate) fn level<'a>(row: &'a StudyRow, factor: Option<&str>) -> &'a str {
+pub(super) fn level<'a>(row: &'a StudyRow, factor: Option<&str>) -> &'a str {
     let level = factor.and_then(|factor| row.cell.strip_prefix(factor)?.strip_prefix('='));
     level.unwrap_or(&row.cell)
 }
@@ -114,8 +114,8 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
         .collect();
     let first_column = format!("<{}", factor.unwrap_or("Cell"));
     let mut columns = vec![first_column.as_str()];
-    columns.extend(several.then_some("Runs"));
-    columns.extend(["Here", "<interval", "Ratio", "<interval", "p", "<Verdict"]);
+    columns.extend(several.then_some("??Runs"));
+    columns.extend(["Here", "?<interval", "Ratio", "<interval", "p", "<Verdict"]);
     columns.extend(published.then_some("Published"));
     columns.extend(ratios.then_some("ratio"));
     let in_unit = match shown {

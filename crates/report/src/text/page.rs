@@ -6,6 +6,7 @@
 use super::Detail;
 use super::layout::{clean, grid, labelled, wrapped_to};
 use crate::document::{Answer, Block, Document, Table, Tone};
+use crate::markdown::drawn;
 
 /// Lines of prose that are longer are hard to read.
 const PROSE: usize = 100;
@@ -34,11 +35,6 @@ pub fn page(document: &Document, width: usize, detail: Detail) -> String {
         parts.extend(blocks);
     }
     parts.join("\n")
-}
-
-/// Writes parts of a document.
-pub(crate) fn blocks(blocks: &[Block], width: usize, detail: Detail) -> String {
-    Writer { width, detail }.blocks(blocks).join("\n")
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,23 +68,31 @@ impl Writer {
     }
 
     fn block(self, block: &Block) -> String {
+        let full = self.detail == Detail::Full;
         match block {
             Block::Text(text) => self.prose("", 2, text),
             Block::Facts(facts) => self.facts("", facts),
             Block::Items(items) => self.facts(" ", items),
-            Block::Table(table) | Block::Drawing(_, Some(table))
-                if !table.aside || self.detail == Detail::Full =>
-            {
-                self.table(table)
+            Block::Table(table) if full || !table.aside => self.table(table),
+            Block::Drawing(drawing, table) => {
+                let drawn = drawn(drawing).filter(|_| full);
+                let drawn = drawn.map(|drawn| self.prose("", 2, drawing.note()) + &drawn);
+                let table = table.as_ref().filter(|table| full || !table.aside);
+                let parts = table
+                    .map(|table| self.table(table))
+                    .into_iter()
+                    .chain(drawn);
+                parts.collect::<Vec<_>>().join("\n")
             }
-            Block::Table(_) | Block::Drawing(..) => String::new(),
-            Block::Fold(title, inside) => {
-                let mut text = self.prose("", 2, title);
-                if self.detail == Detail::Full {
-                    text += &self.blocks(inside).join("\n");
-                }
-                text
+            // What few ask for is there for who asks for all.
+            Block::Fold(title, inside) if full => {
+                format!(
+                    "{}\n{}",
+                    self.prose("", 2, title),
+                    self.blocks(inside).join("\n")
+                )
             }
+            Block::Table(_) | Block::Fold(..) => String::new(),
         }
     }
 

@@ -11,33 +11,30 @@ use super::layout::{clean, paragraph};
 use super::number::span;
 pub(crate) use punctual_verdict::words::{plural, tuned};
 
-/// Says which run this is, on what and how.
-pub(crate) fn machine(run: &RunRecord) -> Option<String> {
-    let mut text = paragraph("Run", &identity(run));
-    if let Some(note) = &run.note {
-        text += &paragraph("Note", &clean(note));
-    }
+/// Says which run this is, where it came from and what is noted of it.
+pub(crate) fn run_facts(run: &RunRecord) -> Vec<(String, String)> {
+    let mut facts = vec![("Run", identity(run))];
+    facts.extend(run.note.iter().map(|note| ("Note", note.clone())));
     if !run.tags.is_empty() {
         let tags: Vec<String> = run.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        text += &paragraph("Tags", &clean(&tags.join(", ")));
+        facts.push(("Tags", tags.join(", ")));
     }
-    text += &host(&run.host);
-    if let Some(guest) = &run.guest {
-        text += &super::guest::paragraph_of(guest);
-    }
-    if let Some(tuning) = &run.host.tuning {
-        text += &paragraph("Tuned", &tuned(tuning));
-    }
-    if let Some(spec) = &run.spec {
-        text += &paragraph("Measured", &self::spec(spec));
-    }
-    if let Some(setup) = &run.setup {
-        text += &paragraph("Measured", &self::setup(setup));
-    }
+    facts.extend(
+        run.guest
+            .iter()
+            .map(|guest| ("Guest", super::guest::said_of(guest))),
+    );
     if let Some(origin) = &run.origin {
-        text += &source(origin);
+        facts.push(("Source", source(origin)));
+        facts.extend(
+            origin
+                .stated
+                .iter()
+                .map(|stated| ("Stated", stated.clone())),
+        );
     }
-    Some(text)
+    let facts = facts.into_iter();
+    facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 /// Says what machine and kernel it was.
@@ -52,7 +49,7 @@ pub(crate) fn host_facts(host: &HostFacts) -> Vec<(String, String)> {
     let tuned = host.tuning.as_ref().map(tuned);
     facts.push((
         "Tuned",
-        tuned.unwrap_or_else(|| "nothing that was seen".to_owned()),
+        tuned.unwrap_or_else(|| "no tuning in effect was found".to_owned()),
     ));
     let facts = facts.into_iter();
     facts.map(|(name, said)| (name.to_owned(), said)).collect()
@@ -104,11 +101,7 @@ fn source(origin: &Origin) -> String {
     if let Some(line) = &origin.command_line {
         parts.push(format!("command `{line}`"));
     }
-    let mut text = paragraph("Source", &clean(&parts.join(", ")));
-    for stated in &origin.stated {
-        text += &paragraph("Stated", &clean(stated));
-    }
-    text
+    parts.join(", ")
 }
 
 /// Cuts the fraction of a second off an RFC 3339 time.

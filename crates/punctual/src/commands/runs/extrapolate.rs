@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_store::{Store, StoredRun};
 use punctual_verdict::extrapolation::extrapolation;
 
@@ -42,7 +42,9 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         args.seed,
     );
     let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
-    output::show(&found, args.json, text::extrapolation)?;
+    output::show(&found, args.json, |found| {
+        output::written(&Document::of_extrapolation(found))
+    })?;
     Ok(Exit::Fine)
 }
 

@@ -10,7 +10,6 @@ use punctual_lab::engine::Ending;
 use punctual_lab::state::State;
 use punctual_lab::study::Study;
 use punctual_model::{STUDY_REPORT_FORMAT, StudyReport};
-use punctual_report::text;
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
@@ -75,7 +74,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     if args.json {
         crate::output::json(&report)?;
     } else if !target.is_standard_output() {
-        print(&text::studies(&report))?;
+        print(&report::text(&report))?;
     }
     put(target, &path, &report::page(&report))?;
     Ok(exit)
