@@ -142,7 +142,7 @@ fn work(
             let outcome = handles.swap_remove(ended).join();
             let defect = || {
                 Err(io::Error::other(
-                    "a thread ended by a defect of this program",
+                    "a thread ended because of a bug in this program",
                 ))
             };
             return outcome.unwrap_or_else(|_| defect()).map(|()| 0);

@@ -303,7 +303,7 @@ mod tests {
             ("cpu@level=3", "no setting `level`"),
             ("ping@from=127.0.0.1", "it has to, rate, cpus"),
             ("cpu@", "no setting"),
-            ("cpu@fast", "`@fast` is no setting"),
+            ("cpu@fast", "`@fast` is not a setting"),
             ("cpu@speed=3", "has no setting `speed`; it has cpus, policy"),
             ("cpu@cpus=", "names no CPU"),
             ("cpu@cpus=x", "not a CPU number"),

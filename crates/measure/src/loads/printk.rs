@@ -49,7 +49,7 @@ impl Printk {
     pub(super) fn prepare(self, sys: &SysRoot) -> io::Result<Task> {
         let setting = sys.fact::<String>("/proc/sys/kernel/printk_devkmsg");
         if setting.as_deref() == Some("off") {
-            let what = "kernel.printk_devkmsg is off: the kernel takes no lines from programs";
+            let what = "kernel.printk_devkmsg is off: the kernel accepts no lines from programs";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let log = KernelLog::follow(sys).map_err(refused)?;

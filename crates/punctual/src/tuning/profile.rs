@@ -79,7 +79,7 @@ fn find(name: &str) -> Result<PathBuf, CliError> {
     found.into_iter().find(|path| path.exists()).ok_or_else(|| {
         let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         let places: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-        CliError::usage(format!("profile {name}: there is none of that name")).hint(format!(
+        CliError::usage(format!("there is no profile {name}")).hint(format!(
             "built in are {}; others are looked for in {}, or name a file that ends in .toml",
             known.join(", "),
             places.join(" and ")

@@ -117,7 +117,7 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
     check(
         "append=preempt=none",
         "sede=1",
-        &[line, "\"none\": `sede=1` is no option of a guest"],
+        &[line, "\"none\": `sede=1` is not an option of a guest"],
     );
     check(
         "append=preempt=none",

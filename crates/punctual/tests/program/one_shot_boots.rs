@@ -331,7 +331,7 @@ fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
         false,
         &[
             "FELL BACK",
-            "grubenv: the candidate is not chosen any more",
+            "grubenv: the candidate is no longer chosen",
             "reason: not known",
         ],
     );

@@ -168,7 +168,7 @@ fn what_linpack_cannot_do_is_one_error() {
         (
             "--engine command:true --repeats 1",
             1,
-            "printed no line of results",
+            "printed no result line",
         ),
         (
             "--engine command:true --order 9",
@@ -357,7 +357,7 @@ fn what_io_cannot_do_is_one_error() {
         home.run(["measure", "io", "--quiet", "--directory", &nowhere])
             .error(
                 2,
-                &["--directory /no/such/directory: a file of 1G cannot be made there"],
+                &["--directory /no/such/directory: cannot create a file of 1G there"],
             );
     }
     assert!(home.list().is_empty());

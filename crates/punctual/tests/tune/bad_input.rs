@@ -16,7 +16,7 @@ fn a_wrong_option_is_named_with_what_was_expected() {
     for (args, parts) in [
         (
             "plan nosuch",
-            ["profile nosuch: there is none", "built in are latency"],
+            ["there is no profile nosuch", "built in are latency"],
         ),
         (
             "plan --set vm.swapiness=1",
@@ -34,7 +34,7 @@ fn a_wrong_option_is_named_with_what_was_expected() {
             "plan latency --only nosuch",
             ["--only nosuch", "no knob of profile latency"],
         ),
-        ("plan isolate", ["none are named", "--isolate"]),
+        ("plan isolate", ["needs to know the CPUs", "--isolate"]),
         (
             "plan --isolate 0-3",
             ["no CPU is left", "leave at least one"],
@@ -65,7 +65,7 @@ fn a_wrong_profile_is_named_with_its_line_and_key() {
             "[boot]\nisolcpus = \"$(reboot)\"\n",
             ["line 4, `isolcpus`", "without blanks, quotes"],
         ),
-        ("base = \"nosuch\"\n", ["profile nosuch", "there is none"]),
+        ("base = \"nosuch\"\n", ["there is no profile nosuch", "there is no"]),
         ("x", ["profile.toml, line 3", "Error: "]),
     ] {
         let path = tree.profile(text);
@@ -200,7 +200,7 @@ fn what_this_machine_has_not_is_said_with_status_5() {
     let answer = tree.tune("apply --set thp.enabled=never");
     assert_eq!(answer.code(), 5, "{answer:?}");
     assert!(
-        answer.stdout.contains("this kernel or hardware has none"),
+        answer.stdout.contains("this kernel or hardware does not have it"),
         "{answer:?}"
     );
 }

@@ -144,7 +144,7 @@ fn a_journal_of_another_boot_is_history() {
     assert!(status.contains("was booted since"), "{status}");
     let reverted = tree.tune("revert").fine().stdout.clone();
     assert!(
-        reverted.contains("before the machine was booted"),
+        reverted.contains("before the last reboot"),
         "{reverted}"
     );
     tree.tune("apply --set vm.swappiness=10").fine();
@@ -210,7 +210,7 @@ fn what_would_lock_the_user_out_is_refused() {
     let before = tree.dump();
     tree.write("sys/devices/system/cpu/cpu0/online", "1");
     for (args, part) in [
-        ("apply --set cpu.online=off --yes", "all that are online"),
+        ("apply --set cpu.online=off --yes", "all online CPUs"),
         ("apply --set cpu.online@0=off", "may not come back"),
         (
             "apply --set kernel.sched_rt_runtime_us=0",

@@ -461,7 +461,7 @@ fn a_journal_in_another_directory_is_no_second_tuner() {
     let elsewhere = live.home.dir().join("elsewhere");
     let mut command = live.command(["apply", "--set", "vm.stat_interval=2"]);
     command.env("PUNCTUAL_TUNE_STATE", elsewhere);
-    finish(command).error(1, &["another tuner is at work"]);
+    finish(command).error(1, &["another process is tuning"]);
     running.signal("TERM");
     running.wait();
 }

@@ -107,7 +107,7 @@ impl From<BootError> for CliError {
     fn from(err: BootError) -> Self {
         let hint = match &err {
             BootError::InPlace { .. } => "`punctual tune boot revert` takes them away first",
-            BootError::Foreign { .. } => "look at it, and move it away if it is not needed",
+            BootError::Foreign { .. } => "inspect it, and move it away if it is not needed",
             _ => "nothing else was changed",
         };
         Self::failed_to("change the boot loader")

@@ -49,8 +49,8 @@ fn progress(threads: u32, second: u64) -> Progress {
             fault: None,
         }],
         checks: vec![
-            Check::pass("lost-samples", "0 of 15000 samples found the ring full"),
-            Check::pass("pauses", "the recorder looked at least every 101 ms"),
+            Check::pass("lost-samples", "0 of 15000 samples lost because the ring was full"),
+            Check::pass("pauses", "longest pause of the recorder: 101 ms"),
         ],
         ..Progress::default()
     }
@@ -121,7 +121,7 @@ fn small_windows_show_the_worst_threads_first_and_never_fail() {
 #[test]
 fn a_failed_check_and_a_dead_load_are_told_without_colours() {
     let mut progress = progress(1, 20);
-    progress.checks[0] = Check::fail("lost-samples", "3 of 15003 samples found the ring full");
+    progress.checks[0] = Check::fail("lost-samples", "3 of 15003 samples lost because the ring was full");
     progress.loads[0].fault = Some("was killed".to_owned());
     let mut state = state(1);
     state.take(Update::Event(Box::new(Event::Progress(progress))));
