@@ -85,7 +85,9 @@ impl Beneath {
     pub(crate) fn same_file(&mut self, there: &Path, path: &Path) -> io::Result<()> {
         let regular = self.look(there)?;
         if !regular.is_some_and(|stat| is(&stat, FileType::RegularFile)) {
-            return Err(io::Error::other("it is a hard link to something other than a regular file"));
+            return Err(io::Error::other(
+                "it is a hard link to something other than a regular file",
+            ));
         }
         let (old, from) = self.walk(there, Missing::Refuse)?;
         let old = old.try_clone()?;

@@ -197,9 +197,7 @@ impl Search<'_, '_> {
             };
             if verdict != wanted {
                 let found = word_of(verdict);
-                report.stopped = Some(format!(
-                    "the commit given as {word} is judged {found}"
-                ));
+                report.stopped = Some(format!("the commit given as {word} is judged {found}"));
                 return Ok(());
             }
         }

@@ -39,7 +39,7 @@ pub struct ParseTargetError(String);
 pub struct GuestTarget {
     /// The kernel's image.
     pub kernel: PathBuf,
-    /// What runs it. Missing: KVM, where it works.
+    /// KVM or emulation. Missing: KVM, where it works.
     pub machine: Option<Machine>,
     /// Further kernel arguments.
     pub append: Vec<String>,
@@ -49,7 +49,7 @@ pub struct GuestTarget {
     pub cpus: u32,
     /// Memory.
     pub memory: Bytes,
-    /// Seed of the machine's random numbers.
+    /// Seed of the guest's random numbers.
     pub seed: u64,
     /// How long it may take, by the host's clock.
     pub time_limit: Nanos,
@@ -100,7 +100,8 @@ impl GuestTarget {
         }
         if self.machine == Some(Machine::Virtual) && self.cpus != 1 {
             return fail(format!(
-                "cpus={}: virtual time supports one CPU; several would take turns of 10 ms, which would show as latency",
+                "cpus={}: virtual time supports one CPU; several would take turns of 10 ms, which would show as \
+                 latency",
                 self.cpus
             ));
         }
@@ -203,7 +204,7 @@ mod tests {
             ("guest:K,cpus=0", "from 1 to 64"),
             ("guest:K,cpus=two", "must be a number"),
             ("guest:K,memory=1M", "at least 64M"),
-            ("guest:K,memory=99999999999999G", "is no size"),
+            ("guest:K,memory=99999999999999G", "is not a size"),
             ("guest:K,model=soft", "not a preemption model"),
             ("guest:K,machine=virtual", "kvm or tcg"),
             ("guest:a,,b", "commas"),

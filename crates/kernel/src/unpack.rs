@@ -49,7 +49,9 @@ pub enum UnpackError {
         packed: u64,
     },
     /// A program is not known for it.
-    #[error("it is compressed with {0}, which is not supported; supported are xz, gzip, zstd and bzip2")]
+    #[error(
+        "it is compressed with {0}, which is not supported; supported are xz, gzip, zstd and bzip2"
+    )]
     Method(&'static str),
     /// Something in it is refused.
     #[error("{name}: {reason}")]

@@ -316,9 +316,7 @@ pub(crate) fn pauses_check(pause: Nanos, worst: Nanos) -> Check {
         "pauses",
         !stood_still,
         if stood_still {
-            format!(
-                "the whole program stopped for {pause}: SIGSTOP, Ctrl-Z, or a paused machine"
-            )
+            format!("the whole program stopped for {pause}: SIGSTOP, Ctrl-Z, or a paused machine")
         } else {
             format!("longest pause of the recorder: {pause}")
         },

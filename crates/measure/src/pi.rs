@@ -123,7 +123,7 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
     let (Some([high, mid, low]), Some(cpu)) = (priorities, setup.cpus.iter().next()) else {
         return Err(MeasureError::Spec {
             option: format!("--priority {}", setup.priority),
-            reason: "must be f:3 or above: three FIFO threads, each one priority below the other"
+            reason: "must be f:3 or above: the three FIFO threads have consecutive priorities"
                 .to_owned(),
         });
     };

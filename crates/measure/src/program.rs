@@ -314,7 +314,8 @@ impl Threads {
         Check::fail(
             ID,
             format!(
-                "threads of {program} seen at once: {most}; {wrong} times one did not run {asked} ({looks} checks); policies seen: {}",
+                "threads of {program} seen at once: {most}; {wrong} times one did not run {asked} ({looks} checks); \
+                 policies seen: {}",
                 policies.join(", ")
             ),
         )
@@ -442,7 +443,10 @@ mod tests {
         program.policy = Some(Policy::Fifo { priority: 1 });
         program.look_at_threads(&sys);
         let check = program.threads().check("sleep", Policy::Batch, &one);
-        assert!(check.detail.contains("1 times one did not run"), "{check:?}");
+        assert!(
+            check.detail.contains("1 times one did not run"),
+            "{check:?}"
+        );
         let none = Threads::default().check("sleep", Policy::Batch, &one);
         assert_eq!(none.status, punctual_model::CheckStatus::Unknown);
     }

@@ -24,11 +24,7 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         None,
     ),
     ("intel_iommu", "how devices reach memory on Intel", None),
-    (
-        "intel_pstate",
-        "frequency driver for Intel CPUs",
-        None,
-    ),
+    ("intel_pstate", "frequency driver for Intel CPUs", None),
     ("iommu", "how devices reach memory", None),
     ("irqaffinity", "CPUs for interrupts", None),
     (
@@ -38,7 +34,11 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ),
     ("mce", "how machine checks are polled", None),
     ("mitigations", "mitigations of CPU vulnerabilities", None),
-    ("nmi_watchdog", "whether the NMI watchdog detects hangs", None),
+    (
+        "nmi_watchdog",
+        "whether the NMI watchdog detects hangs",
+        None,
+    ),
     ("nohz", "no tick on idle CPUs", None),
     (
         "nohz_full",
@@ -46,19 +46,15 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         Some("NO_HZ_FULL"),
     ),
     ("nosmt", "SMT off", None),
+    ("nosoftlockup", "no soft lockup detection", None),
+    ("nowatchdog", "no watchdogs", None),
     (
-        "nosoftlockup",
-        "no soft lockup detection",
+        "numa_balancing",
+        "whether pages move to the node that uses them",
         None,
     ),
-    ("nowatchdog", "no watchdogs", None),
-    ("numa_balancing", "whether pages move to the node that uses them", None),
     ("pcie_aspm", "power saving of PCI Express", None),
-    (
-        "preempt",
-        "the preemption model",
-        Some("PREEMPT_DYNAMIC"),
-    ),
+    ("preempt", "the preemption model", Some("PREEMPT_DYNAMIC")),
     (
         "processor.max_cstate",
         "the deepest idle state of ACPI",
@@ -90,11 +86,7 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         "how long RCU waits for CPUs without a tick",
         None,
     ),
-    (
-        "skew_tick",
-        "the ticks of the CPUs are staggered",
-        None,
-    ),
+    ("skew_tick", "the ticks of the CPUs are staggered", None),
     (
         "threadirqs",
         "interrupt handlers run in threads",

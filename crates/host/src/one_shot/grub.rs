@@ -116,8 +116,7 @@ impl Grub {
         let plain = "give /boot a partition of its own with ext4, no LVM and no RAID";
         let Mount { kind, source, .. } = &mount;
         if !WRITABLE.contains(&kind.as_str()) {
-            let reason =
-                format!("{env} is on {kind} ({source}), which GRUB cannot write");
+            let reason = format!("{env} is on {kind} ({source}), which GRUB cannot write");
             return because(reason, plain);
         }
         match mount.under(sys) {
@@ -128,7 +127,8 @@ impl Grub {
                 return because(reason, plain);
             }
             Under::Unknown => {
-                let reason = format!("{env} is on {source}, about which the kernel reports nothing");
+                let reason =
+                    format!("{env} is on {source}, about which the kernel reports nothing");
                 return because(reason, "is this a container? Run it on the machine itself");
             }
         }

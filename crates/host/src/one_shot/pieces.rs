@@ -252,8 +252,7 @@ pub(super) fn steps(
             let old = sys.read_up_to(&path, MOST).ok().map(|(bytes, _)| bytes);
             if old.is_some() {
                 plan.warnings.push(
-                    "another one-shot boot is already chosen; --revert restores it"
-                        .to_owned(),
+                    "another one-shot boot is already chosen; --revert restores it".to_owned(),
                 );
             }
             steps.push(Step::Variable {

@@ -177,9 +177,8 @@ pub(super) fn fallbacks(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) {
         "the kernel hangs before the first program runs",
         None,
     ));
-    let way = watched.or_else(|| {
-        stuck.then(|| "its own lockup detectors, if they still run".to_owned())
-    });
+    let way =
+        watched.or_else(|| stuck.then(|| "its own lockup detectors, if they still run".to_owned()));
     if way.is_none() {
         plan.warnings.push(
             "nothing restarts the machine when the candidate hangs: no hardware watchdog is known \

@@ -35,8 +35,7 @@ impl Planner<'_> {
             Some(PartitionRoot::V1 {
                 balanced: false, ..
             }) => {
-                let detail =
-                    "the CPUs are already partitioned (cpuset.sched_load_balance is 0)";
+                let detail = "the CPUs are already partitioned (cpuset.sched_load_balance is 0)";
                 self.skip(KNOB, None, SkipReason::Bound, detail);
             }
             Some(PartitionRoot::V1 { path, mems, .. }) => self.v1(&path.clone(), &mems.clone()),

@@ -223,10 +223,7 @@ mod tests {
         let mut long = whole.clone();
         long[0x1f4..0x1f8].copy_from_slice(&(100_000_u32 / 16).to_le_bytes());
         let err = read(&long).unwrap_err();
-        assert_eq!(
-            err,
-            "it is a truncated bzImage: 1024 bytes of 101024"
-        );
+        assert_eq!(err, "it is a truncated bzImage: 1024 bytes of 101024");
         let mut arm = vec![0; 0x400];
         arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
         let mut elf = vec![0; 0x400];

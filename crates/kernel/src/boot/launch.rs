@@ -277,7 +277,9 @@ impl Boot<'_> {
             });
         };
         if !status.success() {
-            let said = said.content(MOST_SAID).map_err(io("read QEMU's messages"))?;
+            let said = said
+                .content(MOST_SAID)
+                .map_err(io("read QEMU's messages"))?;
             return Err(BootError::Qemu {
                 status,
                 said: log::tail(&said),

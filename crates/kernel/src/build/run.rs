@@ -37,7 +37,7 @@ pub struct Order<'a> {
     pub ccache: bool,
     /// Make Debian packages too.
     pub package: bool,
-    /// Build also where options are not as asked.
+    /// Build even if options differ from what was asked.
     pub anyway: bool,
     /// The time stamp that the kernel bears, as date(1) reads it.
     pub timestamp: String,

@@ -34,7 +34,9 @@ const RULES: &[Entry] = &[
         fix: "build with CONFIG_HIGH_RES_TIMERS=y",
         source: "Linux kernel/time/Kconfig (HIGH_RES_TIMERS)",
         options: &["HIGH_RES_TIMERS"],
-        fault: |values| (!values.is_on("HIGH_RES_TIMERS")).then(|| "CONFIG_HIGH_RES_TIMERS is off".to_owned()),
+        fault: |values| {
+            (!values.is_on("HIGH_RES_TIMERS")).then(|| "CONFIG_HIGH_RES_TIMERS is off".to_owned())
+        },
         fine: "high-resolution timers are built in",
     },
     Entry {
@@ -107,7 +109,8 @@ const RULES: &[Entry] = &[
         id: "config-stack-overflow",
         severity: Severity::Info,
         title: "kernel stack overflows are not detected",
-        why: "With VMAP_STACK a guard page stops an overflow at once, at no run-time cost; without it, other memory is overwritten.",
+        why: "With VMAP_STACK a guard page stops an overflow at once, at no run-time cost; without it, other memory \
+              is overwritten.",
         fix: "build with CONFIG_VMAP_STACK=y",
         source: "Linux Documentation/mm/vmalloced-kernel-stacks.rst",
         options: &["VMAP_STACK", "SCHED_STACK_END_CHECK"],
@@ -122,7 +125,8 @@ const RULES: &[Entry] = &[
         id: "config-timerlat",
         severity: Severity::Info,
         title: "the timerlat tracer is not built in",
-        why: "`punctual measure irq` uses the timerlat tracer, or else trace events, to separate the interrupt from the thread.",
+        why: "`punctual measure irq` uses the timerlat tracer, or else trace events, to separate the interrupt from \
+              the thread.",
         fix: "build with --with timerlat",
         source: "Linux Documentation/trace/timerlat-tracer.rst",
         options: &["TIMERLAT_TRACER"],

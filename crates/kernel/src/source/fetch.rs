@@ -27,7 +27,8 @@ const LONGEST: u64 = 4 << 30;
 pub enum FetchError {
     /// It is not clear what is meant.
     #[error(
-        "{0}: not a file or directory, a package named linux-source-* or linux-image-*, or the URL of a tarball or git repository"
+        "{0}: not a file or directory, a package named linux-source-* or linux-image-*, or the URL of a tarball or \
+         git repository"
     )]
     Unclear(String),
     /// The store.

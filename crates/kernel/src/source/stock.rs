@@ -90,7 +90,9 @@ pub enum StockError {
         source: serde_json::Error,
     },
     /// A name cannot be one.
-    #[error("`{name}` is not a valid name: use letters, digits and . _ + -, the first a letter or digit")]
+    #[error(
+        "`{name}` is not a valid name: use letters, digits and . _ + -, the first a letter or digit"
+    )]
     Name {
         /// The name.
         name: String,

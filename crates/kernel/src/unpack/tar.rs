@@ -116,10 +116,26 @@ impl<'a> Archive<'a> {
             b'1' => Kind::Hard,
             b'2' => Kind::Symbolic,
             b'5' => Kind::Directory,
-            b'3' | b'4' => return Err(refused("is a device, which does not belong in a source archive")),
-            b'6' => return Err(refused("is a FIFO, which does not belong in a source archive")),
-            b'S' => return Err(refused("is a sparse file, which does not belong in a source archive")),
-            _ => return Err(refused("is of a type that does not belong in a source archive")),
+            b'3' | b'4' => {
+                return Err(refused(
+                    "is a device, which does not belong in a source archive",
+                ));
+            }
+            b'6' => {
+                return Err(refused(
+                    "is a FIFO, which does not belong in a source archive",
+                ));
+            }
+            b'S' => {
+                return Err(refused(
+                    "is a sparse file, which does not belong in a source archive",
+                ));
+            }
+            _ => {
+                return Err(refused(
+                    "is of a type that does not belong in a source archive",
+                ));
+            }
         };
         let size = said.size.unwrap_or(size);
         if kind != Kind::File && size != 0 {

@@ -54,7 +54,9 @@ pub(crate) fn unpack(
     while let Some(entry) = archive.next()? {
         entries += 1;
         if entries > MOST_ENTRIES {
-            return Err(UnpackError::Damaged("it has more files than any kernel source"));
+            return Err(UnpackError::Damaged(
+                "it has more files than any kernel source",
+            ));
         }
         let name = plain(&entry.name, &entry.name)?;
         if let Some(path) = place(&name).filter(|path| path.components().next().is_some()) {
@@ -83,7 +85,9 @@ fn plain(name: &[u8], of: &[u8]) -> Result<PathBuf, UnpackError> {
     }
     match path.components().count() {
         0 if name.is_empty() => Err(refused("has no name")),
-        parts if parts > DEEPEST => Err(refused("is nested deeper than anything in a kernel source")),
+        parts if parts > DEEPEST => {
+            Err(refused("is nested deeper than anything in a kernel source"))
+        }
         _ => Ok(path),
     }
 }

@@ -164,9 +164,7 @@ fn named(e: &Evidence<'_>) -> Option<Finding> {
                 e.cpu.map_or(Nanos::ZERO, |cpu| cpu.idle)
             ),
         ),
-        (Some(pattern), None) => {
-            throttled(e, pattern, "this kernel has no other known cause")
-        }
+        (Some(pattern), None) => throttled(e, pattern, "this kernel has no other known cause"),
         (Some(pattern), Some(_)) if !waited => throttled(
             e,
             pattern,
@@ -212,7 +210,8 @@ fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
     Finding::inferred(
         FAIR_SERVER,
         format!(
-            "{}: this matches the fair server, which runs ordinary threads for {} of each {} ({server}); {}; {open} ({})",
+            "{}: this matches the fair server, which runs ordinary threads for {} of each {} ({server}); {}; {open} \
+             ({})",
             pattern.describe(e),
             pattern.budget.rest(),
             pattern.budget.period(),

@@ -307,7 +307,8 @@ fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
             c.additions, c.undisturbed, c.tried
         ),
         _ => format!(
-            "thread {thread}: {} additions took {} (median of {} iterations without a context switch, of {}; {} to {})",
+            "thread {thread}: {} additions took {} (median of {} iterations without a context switch, of {}; {} to \
+             {})",
             c.additions, c.undisturbed, c.quiet, c.tried, c.min, c.max
         ),
     };

@@ -107,10 +107,7 @@ fn refuse_others(tracefs: &Tracefs) -> Result<(), MeasureError> {
         if let Some(tracer) = tracer.filter(|t| matches!(t.trim(), "timerlat" | "osnoise")) {
             return Err(MeasureError::Spec {
                 option: "--source timerlat".to_owned(),
-                reason: format!(
-                    "the {} tracer is already in use ({file})",
-                    tracer.trim()
-                ),
+                reason: format!("the {} tracer is already in use ({file})", tracer.trim()),
             });
         }
     }
@@ -161,7 +158,9 @@ fn scheduling(asked: Policy, before: &Policies, after: &Policies) -> Check {
     match wrong {
         Some((cpu, got)) => Check::fail(
             id,
-            format!("the tracer's thread on CPU {cpu} was asked to run with {asked} and ran with {got}"),
+            format!(
+                "the tracer's thread on CPU {cpu} was asked to run with {asked} and ran with {got}"
+            ),
         ),
         None => Check::of(
             id,

@@ -66,8 +66,9 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     let own = what.engine == Engine::Own;
     if !dense::product_is_supported() && (own || what.product) {
         return Err(MeasureError::Unsupported {
-            what: "this processor lacks instructions that other processors with its vector unit have"
-                .to_owned(),
+            what:
+                "this processor lacks instructions that other processors with its vector unit have"
+                    .to_owned(),
             hint: Some("measure with another library: --engine openblas".to_owned()),
         });
     }

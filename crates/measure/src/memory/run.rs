@@ -323,7 +323,10 @@ fn findings(what: &Memory, sys: &SysRoot, cpus: &CpuSet) -> Vec<Finding> {
 fn node_check(nodes: &Nodes, banks: &BTreeMap<NodeId, Bank>) -> Check {
     const ID: &str = "memory-node";
     if !nodes.known {
-        return Check::pass(ID, "this kernel reports no memory nodes: all memory is one node");
+        return Check::pass(
+            ID,
+            "this kernel reports no memory nodes: all memory is one node",
+        );
     }
     if let [node] = nodes.memory.as_slice() {
         return Check::pass(ID, format!("all memory is on node {node}"));

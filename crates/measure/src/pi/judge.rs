@@ -204,7 +204,8 @@ impl<'a> Judge<'a> {
             medians[1],
             micros(self.cycles.spin.get())
         );
-        let order = format!("the medium-priority thread ran first in {inverted} of {arranged} cycles");
+        let order =
+            format!("the medium-priority thread ran first in {inverted} of {arranged} cycles");
         let growth = value.map_or_else(String::new, |value| {
             // No minus sign before what rounds to zero.
             let value = (value * 100.0).round() / 100.0 + 0.0;

@@ -452,7 +452,10 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     one(&format!("a={image},config=timerlat")).error(3, &["TIMERLAT_TRACER is n, not y"]);
     let twice = [image, &format!("{image},append=nohz=off")];
     home.run([&["kernel", "latency-test"], &twice[..]].concat())
-        .error(2, &["two kernels are named image: give them different names"]);
+        .error(
+            2,
+            &["two kernels are named image: give them different names"],
+        );
     test(&["--model=rt"]).error(2, &["nothing of its model"]);
     test(&["--load=fork,fork"]).error(2, &["given twice"]);
     test(&["--interval=1us"]).error(2, &["at least 100us"]);

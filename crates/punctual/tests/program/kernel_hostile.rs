@@ -91,9 +91,10 @@ fn a_tarball_gives_neither_privileged_modes_nor_directories_that_others_enter() 
 fn a_tarball_with_a_device_or_a_link_that_leads_out_is_refused_whole() {
     let bench = Bench::new();
     bench.tar("-cf device.tar linux -C / dev/null");
-    bench
-        .run("fetch device.tar")
-        .error(1, &["dev/null: is a device, which does not belong in a source archive"]);
+    bench.run("fetch device.tar").error(
+        1,
+        &["dev/null: is a device, which does not belong in a source archive"],
+    );
     symlink("../../../../etc", bench.at("linux/out")).unwrap();
     bench.tar("-czf link.tar.gz linux");
     bench.run("fetch link.tar.gz").error(

@@ -219,9 +219,7 @@ fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
         .unwrap();
     assert_eq!(timerlat["why"], "depends on TRACING, which is n");
     assert!(!unmet.iter().any(|o| o["name"] == "PREEMPT_RT"));
-    kernel(&home, &args)
-        .error(2, &["already exists"])
-        .hinted();
+    kernel(&home, &args).error(2, &["already exists"]).hinted();
     let diff = kernel(
         &home,
         &["config", "diff", shown(&output), shown(&output), "--json"],
@@ -271,7 +269,7 @@ fn a_configuration_is_judged() {
     assert_eq!(answer.code(), 3, "{answer:?}");
     fs::write(&config, "CONFIG_HZ\n").unwrap();
     kernel(&home, &["config", "check", shown(&config)]).error(1, &["line 1: `CONFIG_HZ`"]);
-    kernel(&home, &["config", "check", "no-such"]).error(2, &["neither a file, nor a build"]);
+    kernel(&home, &["config", "check", "no-such"]).error(2, &["not a file, not a build"]);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
     // Nobody is asked where there is no terminal.
     machine
         .run("install-once bzImage --initrd initrd")
-        .error(1, &["no terminal to ask at"])
+        .error(1, &["no terminal to ask on"])
         .hinted();
     assert!(!machine.root().join("boot/punctual").exists());
     machine

@@ -173,7 +173,7 @@ fn what_linpack_cannot_do_is_one_error() {
         (
             "--engine command:true --order 9",
             2,
-            "--order: what --engine",
+            "--order: with --engine",
         ),
     ] {
         let words = ["measure", "linpack", "--quiet"].into_iter();
@@ -237,7 +237,7 @@ fn memory_is_measured_for_every_pair_of_nodes() {
     for (args, part) in [
         ("--size 15T", "--size 15T: takes"),
         ("--size 1", "--size 1: must be from 64K"),
-        ("--size much", "is no size"),
+        ("--size much", "is not a size"),
         ("--kernels memset", "memset"),
         ("--threads 4096", "--threads 4096: node"),
     ] {

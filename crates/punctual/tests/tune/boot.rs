@@ -58,7 +58,7 @@ fn the_boot_loader_is_not_touched_without_being_asked() {
     let mut command = tree.command("boot apply --cpus 3");
     command.stdin(Stdio::null());
     finish(command)
-        .error(1, &["no terminal to ask at"])
+        .error(1, &["no terminal to ask on"])
         .hinted();
     assert!(!tree.root().join(DROP_IN).exists());
     tree.tune("boot apply --cpus 3 --yes").fine();

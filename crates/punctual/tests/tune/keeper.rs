@@ -92,7 +92,7 @@ fn another_tuner_waits_its_turn() {
     tree.tune("apply --set vm.stat_interval=7")
         .error(1, &["another process is tuning: process", "(run)"]);
     let status = tree.tune("status").fine().stdout.clone();
-    assert!(status.contains("at work now: process"), "{status}");
+    assert!(status.contains("active now: process"), "{status}");
     running.signal("TERM");
     running.wait();
     tree.tune("apply --set vm.stat_interval=7").fine();

@@ -54,7 +54,7 @@ fn a_deleted_journal_hides_nothing() {
     tree.tune("apply --set vm.stat_interval=7")
         .error(1, &["not reverted"]);
     let plan = tree.tune("plan");
-    assert!(plan.fine().stderr.contains("takes it back"), "{plan:?}");
+    assert!(plan.fine().stderr.contains("undoes it"), "{plan:?}");
     tree.tune("revert").fine();
     assert_eq!(tree.dump(), before);
 }

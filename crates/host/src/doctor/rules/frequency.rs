@@ -64,7 +64,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "turbo",
         severity: Severity::Low,
         title: "turbo frequencies are on",
-        why: "The speed of a core then depends on temperature and on how many other cores are busy, so run times vary.",
+        why: "The speed of a core then depends on temperature and on how many other cores are busy, so run times \
+              vary.",
         fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if consistent run times \
               matter more than short ones",
         by: &[Fixer::Firmware],

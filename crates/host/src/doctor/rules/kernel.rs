@@ -215,11 +215,7 @@ fn model(case: &Case<'_>) -> Result<(&'static str, &'static str, Vec<Evidence>),
     }
     // What it is now, only debugfs says, where root may still have changed it.
     basis.push(Boot::without("preempt="));
-    Ok((
-        model,
-        " by default, not changed at boot",
-        basis,
-    ))
+    Ok((model, " by default, not changed at boot", basis))
 }
 
 fn preempt_model(case: &Case<'_>) -> Answer {

@@ -184,7 +184,10 @@ fn throttling(case: &Case<'_>) -> Answer {
         }
         looked_at.push(config.evidence("RT_GROUP_SCHED"));
     }
-    let says = format!("real-time threads may use {} of each {} µs", runtime.value, period.value);
+    let says = format!(
+        "real-time threads may use {} of each {} µs",
+        runtime.value, period.value
+    );
     found(says, looked_at)
 }
 
@@ -201,10 +204,7 @@ fn group_budget(case: &Case<'_>) -> Answer {
             looked_at,
         );
     }
-    fine(
-        "the root cgroup has the budget of the system",
-        looked_at,
-    )
+    fine("the root cgroup has the budget of the system", looked_at)
 }
 
 fn group_denied(case: &Case<'_>) -> Answer {

@@ -59,7 +59,10 @@ fn systemd_boot_gets_an_entry_and_a_variable_and_loses_them() {
 fn systemd_boot_that_cannot_is_refused() {
     let old = systemd_boot();
     old.write(FEATURES, &[7, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
-    assert!(old.refused().contains("does not support LoaderEntryOneShot"));
+    assert!(
+        old.refused()
+            .contains("does not support LoaderEntryOneShot")
+    );
     let hidden = systemd_boot();
     fs::remove_dir_all(hidden.sys.full("/efi")).unwrap();
     assert!(hidden.refused().contains("cannot be found"));
