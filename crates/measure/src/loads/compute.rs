@@ -126,7 +126,7 @@ pub(super) fn memory(block: u64, number: u32) -> Task {
         let refused = || {
             // Rounded up: a block of less than 1 MB is no block of 0 MB.
             let megabytes = block.div_ceil(1 << 20);
-            let what = format!("thread {number} was refused {megabytes} MB");
+            let what = format!("thread {number} could not get {megabytes} MB");
             io::Error::new(io::ErrorKind::OutOfMemory, what)
         };
         wander(shift, reserve(block).ok_or_else(refused)?);

@@ -25,7 +25,7 @@ pub(super) const KIND: Kind = Kind {
     name: "io",
     usage: "io[:PATTERN]",
     help: &[
-        "fio on a file without a name: read, write, randread, randwrite, randrw [default:",
+        "fio on an unnamed file: read, write, randread, randwrite, randrw [default:",
         "randrw]; @engine=libaio or io_uring, @block=64K, @depth=16, @jobs=1,",
         "@size=128M, @dir=., @buffered=no are the defaults; work in bytes",
     ],
@@ -92,7 +92,7 @@ impl Disk {
         if let Some(pattern) = pattern {
             disk.pattern = pattern
                 .parse()
-                .map_err(|err| format!("which requests? {err}"))?;
+                .map_err(|err| format!("which I/O pattern? {err}"))?;
         }
         if let Some(engine) = take("engine") {
             disk.engine = engine.parse().map_err(|err| format!("engine: {err}"))?;
@@ -134,7 +134,7 @@ impl Disk {
         look_for("fio")?;
         let file = self.make_file().map_err(|err| {
             let (size, place) = (self.size, self.directory.display());
-            let what = format!("a file of {size} cannot be made in {place}: {err}");
+            let what = format!("cannot create a file of {size} in {place}: {err}");
             io::Error::new(err.kind(), what)
         })?;
         let io = Io {
@@ -166,7 +166,7 @@ impl Disk {
         let free = scratch::free_space(&self.directory)?;
         if self.size.get() > free.get() / 100 * SHARE {
             let free = free.get() / 1_000_000;
-            let what = format!("at most {SHARE} % of the {free} MB free there may be taken");
+            let what = format!("that is more than {SHARE} % of the {free} MB free there");
             return Err(io::Error::new(io::ErrorKind::StorageFull, what));
         }
         let mut scratch = ScratchFile::create(&self.directory)?;

@@ -16,8 +16,8 @@ pub(super) const STRESS_NG: Kind = Kind {
     name: "stress-ng",
     usage: "stress-ng:ARGS",
     help: &[
-        "stress-ng with these arguments, as a shell reads them; work is the CPU time of all",
-        "its processes; the rest of the list belongs to it",
+        "stress-ng with these arguments, as a shell reads them; work is the",
+        "CPU time of all its processes; takes the rest of the list",
     ],
     parse: |args, _| {
         let args = args
@@ -32,8 +32,8 @@ pub(super) const CMD: Kind = Kind {
     name: "cmd",
     usage: "cmd:COMMAND",
     help: &[
-        "any program, by the shell: work is what it says in lines `work TOTAL [UNIT]`, or",
-        "else the CPU time of all its processes; the rest of the list belongs to it",
+        "any program, run by the shell: work is what it reports in lines `work",
+        "TOTAL [UNIT]`, or else the CPU time of all its processes; takes the rest of the list",
     ],
     parse: |command, _| {
         let command = command

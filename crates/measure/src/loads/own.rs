@@ -30,7 +30,7 @@ use crate::linpack;
 pub(super) const FORK: Kind = Kind {
     name: "fork",
     usage: "fork[:N]",
-    help: &["N threads that start processes, which end at once, and wait for them"],
+    help: &["N threads that start short-lived processes and wait for them"],
     unit: "processes",
     worker: Worker::OwnProgram,
     parse: |size, _| {
@@ -44,8 +44,8 @@ pub(super) const LINPACK: Kind = Kind {
     name: "linpack",
     usage: "linpack[:N]",
     help: &[
-        "N threads that solve systems of linear equations; @order=N is their number in",
-        "each system [default: 2000]; work in floating-point operations",
+        "N threads that solve systems of linear equations; @order=N equations",
+        "in each system [default: 2000]; work in floating-point operations",
     ],
     unit: "floating-point operations",
     worker: Worker::OwnProgram,
@@ -250,7 +250,7 @@ fn work(
             let outcome = handles.swap_remove(ended).join();
             let defect = || {
                 Err(io::Error::other(
-                    "a thread ended by a defect of this program",
+                    "a thread ended because of a bug in this program",
                 ))
             };
             return outcome.unwrap_or_else(|_| defect()).map(|()| 0);

@@ -73,7 +73,7 @@ impl Ping {
         if !own {
             self.check_foreign(to)?;
         } else if !answers(sys) {
-            let what = "net.ipv4.icmp_echo_ignore_all is set: nobody would answer here";
+            let what = "net.ipv4.icmp_echo_ignore_all is set: this machine would not answer";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let threads = 2 * self.floods;
@@ -115,8 +115,8 @@ impl Ping {
         Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "{to} is no address of this machine, and others are not flooded: \
-                 limit it with rate=N, up to {FOREIGN_RATE} requests a second"
+                "{to} is not an address of this machine, and other machines are not flooded: set \
+                 rate=N, up to {FOREIGN_RATE} requests a second"
             ),
         ))
     }
@@ -153,8 +153,8 @@ pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
         format!(
-            "ping: the loads would send {sum} requests a second to other machines, and all of them together may send \
-             {FOREIGN_RATE}: lower their rate=N"
+            "ping: the loads would send {sum} requests a second to other machines, more than the \
+             {FOREIGN_RATE} allowed for all of them together: lower rate=N"
         ),
     ))
 }
@@ -213,7 +213,7 @@ fn refused(to: Ipv4Addr, err: &io::Error) -> io::Error {
         io::ErrorKind::PermissionDenied => io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "echo requests are refused ({err}) without CAP_NET_RAW and outside of \
+                "echo requests are refused ({err}): they need CAP_NET_RAW or a group within \
                  net.ipv4.ping_group_range; run it with sudo"
             ),
         ),
@@ -327,7 +327,7 @@ mod tests {
                 .unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
             assert!(
-                err.to_string().contains("no address of this machine"),
+                err.to_string().contains("not an address of this machine"),
                 "{err}"
             );
         }

@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
     name: "printk",
     usage: "printk[:RATE]",
     help: &[
-        "RATE lines a second for the kernel's log [default: 100], with --allow-console;",
+        "RATE lines a second to the kernel log [default: 100], needs --allow-console;",
         "@level=N is their severity [default: 3]",
     ],
     unit: "lines",
@@ -65,7 +65,7 @@ impl Printk {
     fn task(self, sys: &SysRoot) -> io::Result<Task> {
         let setting = sys.fact::<String>("/proc/sys/kernel/printk_devkmsg");
         if setting.as_deref() == Some("off") {
-            let what = "kernel.printk_devkmsg is off: the kernel takes no lines from programs";
+            let what = "kernel.printk_devkmsg is off: the kernel accepts no lines from programs";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let log = KernelLog::follow(sys).map_err(refused)?;

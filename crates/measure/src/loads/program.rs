@@ -93,7 +93,7 @@ pub(super) fn look_for(tool: &str) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let why = match command.stderr(Stdio::null()).status() {
         Ok(status) if status.success() => return Ok(()),
-        Ok(status) => format!("its --version ends with {status}"),
+        Ok(status) => format!("its --version failed with {status}"),
         Err(err) if err.kind() == io::ErrorKind::NotFound => "it is not installed".to_owned(),
         Err(err) => err.to_string(),
     };

@@ -192,7 +192,7 @@ impl LoadRun {
                 let why = match ended {
                     Err(why) => why,
                     Ok(()) if stop.load(Ordering::Relaxed) => return,
-                    Ok(()) => io::Error::other("a thread ended by itself"),
+                    Ok(()) => io::Error::other("a thread ended unexpectedly"),
                 };
                 // It fails only when nobody waits for the threads any more.
                 drop(end.send(End { place, why }));
@@ -217,7 +217,7 @@ impl LoadRun {
             }
             // What it had to say it has said before its end.
             if ended {
-                let what = io::Error::other("a thread ended by a defect of this program");
+                let what = io::Error::other("a thread ended because of a bug in this program");
                 return Err(self.of(thread.place, &what));
             }
             if begun.elapsed() > START_WITHIN {
@@ -454,7 +454,7 @@ mod tests {
         run.threads.push(thread);
         let err = run.wait_for_all(&stop).unwrap_err();
         let told = err.to_string();
-        assert!(told.contains("thread 1 was refused "), "{told}");
+        assert!(told.contains("thread 1 could not get "), "{told}");
         assert_eq!(err.kind(), io::ErrorKind::OutOfMemory);
     }
 
@@ -465,7 +465,7 @@ mod tests {
         let thread = run.spawn(0, &spec, Box::new(|_| Ok(()))).unwrap();
         run.threads.push(thread);
         let err = run.wait_for_all(&AtomicBool::new(false)).unwrap_err();
-        assert_eq!(err.to_string(), "cpu:1: a thread ended by itself");
+        assert_eq!(err.to_string(), "cpu:1: a thread ended unexpectedly");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn split(text: &str) -> Result<Words<'_>, String> {
     let mut given = Vec::new();
     for part in parts {
         given.push(part.split_once('=').ok_or_else(|| {
-            format!("`@{part}` is no setting; use @KEY=VALUE, such as @intensity=50%")
+            format!("`@{part}` is not a setting; use @KEY=VALUE, such as @intensity=50%")
         })?);
     }
     let (name, size) = named(head);

@@ -79,7 +79,7 @@ fn may_ping(conditions: &[Beside], sys: &SysRoot, why: &mut Option<String>) -> b
         if let Some(ping) = load.ping()
             && let Err(err) = ping.check(sys)
         {
-            *why = Some(format!("the ping floods are left out: {err}"));
+            *why = Some(format!("ping floods are left out: {err}"));
         }
     }
     why.is_none()
