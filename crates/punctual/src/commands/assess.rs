@@ -13,7 +13,7 @@ use std::path::Path;
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
-use punctual_report::text;
+use punctual_report::document::Material;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 use punctual_verdict::assessment::assess;
@@ -25,7 +25,7 @@ use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
-use crate::output::{self, print, remark};
+use crate::output::{self, remark};
 use crate::recording::{self, Job};
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -118,14 +118,23 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     view.clear();
     let interrupted = stop.is_set();
     let assessment = assess(conditions, &spec.deadlines_ns, args.burst, obstacle);
-    show(&assessment, args.json).map_err(|err| {
+    let text = |assessment: &Assessment| {
+        output::page(&Material {
+            assessments: vec![assessment.clone()],
+            ..Material::default()
+        })
+    };
+    output::show(&assessment, args.json, text).map_err(|err| {
         let ids: Vec<&str> = assessment
             .conditions
             .iter()
             .map(|c| c.run.id.as_str())
             .collect();
         match unstored {
-            None => err.hint(format!("the runs are in the store: {}", ids.join(", "))),
+            None => err.hint(format!(
+                "the runs are kept in the store: {}",
+                ids.join(", ")
+            )),
             Some(_) => err.hint("the runs could not be stored either"),
         }
     })?;
@@ -135,22 +144,11 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     }
 }
 
-fn show(assessment: &Assessment, json: bool) -> Result<(), CliError> {
-    if json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, assessment)?;
-            writeln!(out)
-        })
-    } else {
-        print(&text::assessment(assessment))
-    }
-}
-
 /// An assessment that was cut short, or whose runs are invalid, has failed. A deadline that was
 /// asked for and missed is a verdict.
 fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result<Exit, CliError> {
     if interrupted {
-        remark("Interrupted: the runs so far are recorded, the assessment is not complete.");
+        remark("Interrupted: the runs so far are recorded; the assessment is incomplete.");
         return Ok(Exit::Failed);
     }
     if !assessment.valid {
@@ -197,6 +195,6 @@ fn obstacle() -> Option<String> {
              CAP_SYS_NICE; for a real-time measurement {PRIVILEGE_HINT}",
             POLICY.kernel_name()
         )),
-        Err(_) => Some("the policy could not be tried".to_owned()),
+        Err(_) => Some("the policy could not be tested".to_owned()),
     }
 }

@@ -30,10 +30,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
     let survey = Survey::read(&sys, punctual_host::advice_scope(&diagnosis), privileged);
     punctual_host::advise(&mut diagnosis, &survey);
     if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
-            writeln!(out)
-        })?;
+        output::json(&diagnosis)?;
     } else if let Some(id) = &args.explain {
         print(&explain(&diagnosis, id)?)?;
     } else {
@@ -65,7 +62,7 @@ fn captured(root: &Path) -> Result<SysRoot, CliError> {
             "--root {}: has neither proc nor sys",
             root.display()
         ))
-        .hint("name the directory that the captured /proc and /sys are in"));
+        .hint("name the directory that contains the captured /proc and /sys"));
     }
     Ok(SysRoot::at(root))
 }
@@ -82,7 +79,7 @@ fn check_cpus(asked: Option<&CpuSet>, online: &CpuSet) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::usage(format!(
-        "--cpus {asked}: CPU {missing} is not online, online are {online}"
+        "--cpus {asked}: CPU {missing} is not online (online: {online})"
     )))
 }
 
@@ -99,7 +96,7 @@ fn explain(diagnosis: &Diagnosis, id: &str) -> Result<String, CliError> {
         let near = all.filter(|rule| rule.contains(id) || id.contains(rule));
         let near: Vec<_> = near.collect();
         let hint = match near.is_empty() {
-            true => "`punctual doctor --all` names every rule".to_owned(),
+            true => "`punctual doctor --all` lists every rule".to_owned(),
             false => format!("there is {}", near.join(", ")),
         };
         return Err(CliError::usage(format!("--explain {id}: no such rule")).hint(hint));

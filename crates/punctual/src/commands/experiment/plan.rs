@@ -29,10 +29,7 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
             let seconds = Some(cost.most()).filter(|_| cost.open_runs == 0);
             object.insert("seconds".to_owned(), json!(seconds));
         }
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &value)?;
-            writeln!(out)
-        })?;
+        output::json(&value)?;
         return Ok(Exit::Fine);
     }
     print(&text(&read.experiment, &plan, &cost, args.runs))?;
@@ -71,7 +68,7 @@ fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String
         lines.extend(skipped.map(|skipped| format!(" {}: {}", skipped.what, skipped.reason)));
     }
     if !plan.aliases.is_empty() {
-        lines.push("The fraction cannot tell apart:".to_owned());
+        lines.push("The fraction cannot separate:".to_owned());
         lines.extend(plan.aliases.iter().map(|alias| format!(" {alias}")));
     }
     if runs {

@@ -58,10 +58,7 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
             format: IMPORT_LIST_FORMAT.to_owned(),
             files: entries,
         };
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
-        })?;
+        output::json(&list)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Fine })
 }

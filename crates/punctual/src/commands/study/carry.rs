@@ -10,11 +10,10 @@ use punctual_lab::engine::Ending;
 use punctual_lab::state::State;
 use punctual_lab::study::Study;
 use punctual_model::{STUDY_REPORT_FORMAT, StudyReport};
-use punctual_report::text;
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
-use super::{ALL, chosen, kernels, report, scale, write_json};
+use super::{ALL, chosen, kernels, report, scale};
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -28,7 +27,7 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliError> {
     if !args.target.is_empty() && args.target.len() != 2 {
         return Err(CliError::usage(format!(
-            "--target: two kernels are compared, and {} was named",
+            "--target: two kernels are compared, but {} was named",
             args.target.len()
         ))
         .hint("the stock kernel first, then the RT kernel"));
@@ -47,7 +46,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
             Ok(Carried::Done(note)) => results.push(report::of_note(&store, study, &note)?),
             Ok(Carried::Stopped) => {
                 remark(&format!(
-                    "Stopped. Go on with the same command: `punctual study run {}`.",
+                    "Stopped. Continue with the same command: `punctual study run {}`.",
                     args.name
                 ));
                 return Ok(Exit::Failed);
@@ -73,9 +72,9 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     let path = args.output.clone().unwrap_or_else(own);
     let target = Target::open(&path, args.force || args.output.is_none())?;
     if args.json {
-        write_json(&report)?;
+        crate::output::json(&report)?;
     } else if !target.is_standard_output() {
-        print(&text::studies(&report))?;
+        print(&report::text(&report))?;
     }
     put(target, &path, &report::page(&report))?;
     Ok(exit)
@@ -160,7 +159,7 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         && !note.is_over(home)
     {
         remark(&format!(
-            "Going on with {} {}, which is not over; --new begins another.",
+            "Continuing {} {}, which is unfinished; --new starts another.",
             study.name, note.number
         ));
         return Ok(note);
@@ -224,7 +223,7 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         remark(lack);
     }
     if !lacks.is_empty() {
-        remark("With fewer runs, expect more verdicts of `too few runs`.");
+        remark("With fewer runs, expect more `too few runs` verdicts.");
     }
     note.write(home)?;
     Ok(note)
