@@ -49,8 +49,8 @@ pub enum JournalError {
         /// The operating system's words.
         source: io::Error,
     },
-    /// It is of a version that this program does not know.
-    #[error("the journal in {place} has format `{format}`, which this program does not know")]
+    /// It is of a version that this program cannot read.
+    #[error("the journal in {place} has format `{format}`, which this program cannot read")]
     Newer {
         /// The directory.
         place: String,

@@ -36,13 +36,13 @@ pub struct PlanOptions {
 #[non_exhaustive]
 pub enum PlanError {
     /// It is about CPUs for real-time work, and nobody says which.
-    #[error("profile {profile} is about CPUs for real-time work, and none are named")]
+    #[error("profile {profile} needs to know the CPUs for real-time work")]
     NoCpus {
         /// The profile.
         profile: String,
     },
     /// Some of the CPUs for real-time work are not there.
-    #[error("CPUs {missing} are not online; online are {online}")]
+    #[error("CPUs {missing} are not online (online: {online})")]
     NotOnline {
         /// Those that are not there.
         missing: CpuSet,
@@ -50,7 +50,7 @@ pub enum PlanError {
         online: CpuSet,
     },
     /// No CPU is left for everything else.
-    #[error("no CPU is left for everything else: {cpus} are all that are online")]
+    #[error("no CPU is left for everything else: {cpus} are all online CPUs")]
     NoHousekeeping {
         /// The CPUs for real-time work.
         cpus: CpuSet,

@@ -273,8 +273,8 @@ impl Tuner {
         if !self.is_current(&journal) {
             let mut report = report(&journal, TuningAction::Revert);
             report.remarks.push(
-                "these changes were made before the machine was booted: they went with it, nothing \
-                 was written"
+                "these changes were made before the last reboot, which undid them; nothing was \
+                 written"
                     .to_owned(),
             );
             journal.close()?;
@@ -313,8 +313,8 @@ impl Tuner {
             let name = step.full_name();
             match step.undone {
                 Some(Undone::Conflict { value }) => Some(format!(
-                    "the last session ({}) left {name} at {value}, which someone else had set; it \
-                     was {} before",
+                    "the last session ({}) left {name} at {value}, which another program had set; \
+                     it was {} before",
                     journal.session().profile,
                     step.old
                 )),
@@ -464,7 +464,7 @@ fn take_back(
     report.complete = complete;
     for line in journal.damaged_lines() {
         report.remarks.push(format!(
-            "line {line} of the journal is damaged: what it was about is not known"
+            "line {line} of the journal is damaged: its setting is unknown"
         ));
     }
     if again {
@@ -487,8 +487,8 @@ pub fn report(journal: &Journal, action: TuningAction) -> TuningReport {
     let mut remarks = journal.remarks().to_vec();
     if journal.is_torn() {
         remarks.push(
-            "the last line of the journal was cut off: its writer was interrupted before what it \
-             announces"
+            "the last line of the journal was cut off: its writer was interrupted before it made \
+             that change"
                 .to_owned(),
         );
     }

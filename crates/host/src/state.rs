@@ -50,7 +50,7 @@ pub enum StateError {
         reason: String,
     },
     /// Another tuner is at work.
-    #[error("another tuner is at work: {holder}")]
+    #[error("another process is tuning: {holder}")]
     Busy {
         /// Who.
         holder: String,
@@ -379,7 +379,7 @@ fn holder_of(file: &File) -> String {
             return name;
         }
         if Instant::now() >= end {
-            return "a process that did not say its name".to_owned();
+            return "an unnamed process".to_owned();
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -545,7 +545,7 @@ mod tests {
         let err = private
             .lock("another", Duration::from_millis(30))
             .unwrap_err();
-        assert_eq!(err.to_string(), format!("another tuner is at work: {own}"));
+        assert_eq!(err.to_string(), format!("another process is tuning: {own}"));
         assert_eq!(private.holder().unwrap(), Some(own));
         drop(lock);
         drop(private.lock("another", Duration::ZERO).unwrap());
@@ -569,7 +569,7 @@ mod tests {
             }
         });
         let err = private.lock("another", Duration::ZERO).unwrap_err();
-        assert_eq!(err.to_string(), format!("another tuner is at work: {own}"));
+        assert_eq!(err.to_string(), format!("another process is tuning: {own}"));
         writer.join().unwrap();
     }
 }

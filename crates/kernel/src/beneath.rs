@@ -85,7 +85,9 @@ impl Beneath {
     pub(crate) fn same_file(&mut self, there: &Path, path: &Path) -> io::Result<()> {
         let regular = self.look(there)?;
         if !regular.is_some_and(|stat| is(&stat, FileType::RegularFile)) {
-            return Err(io::Error::other("it is another name of no regular file"));
+            return Err(io::Error::other(
+                "it is a hard link to something other than a regular file",
+            ));
         }
         let (old, from) = self.walk(there, Missing::Refuse)?;
         let old = old.try_clone()?;
@@ -144,7 +146,7 @@ fn descend(root: &Dir, names: &[&OsStr], missing: Missing) -> io::Result<Dir> {
             Err(err) => {
                 let what = match at.stat(name) {
                     Ok(stat) if is(&stat, FileType::Symlink) => {
-                        "is a symbolic link, and what is behind it may be outside"
+                        "is a symbolic link, which may lead outside"
                     }
                     Ok(stat) if !is(&stat, FileType::Directory) => "is not a directory",
                     _ => return Err(err),

@@ -49,15 +49,15 @@ pub enum BisectError {
     #[error(transparent)]
     Git(#[from] ToolError),
     /// There is no such commit.
-    #[error("{what} `{name}`: there is no such branch, tag or commit")]
+    #[error("{what} `{name}`: no such branch, tag or commit")]
     Unknown {
         /// `--good` or `--bad`.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// The good one is no ancestor of the bad one.
-    #[error("{good} is no ancestor of {bad}, so nothing between them can be bisected")]
+    /// The good one is not an ancestor of the bad one.
+    #[error("{good} is not an ancestor of {bad}, so there is nothing to bisect between them")]
     NoAncestor {
         /// The good one.
         good: String,
@@ -197,9 +197,7 @@ impl Search<'_, '_> {
             };
             if verdict != wanted {
                 let found = word_of(verdict);
-                report.stopped = Some(format!(
-                    "the commit that was said to be {word} is judged {found}"
-                ));
+                report.stopped = Some(format!("the commit given as {word} is judged {found}"));
                 return Ok(());
             }
         }
@@ -228,7 +226,7 @@ impl Search<'_, '_> {
                 for id in ids {
                     report.candidates.push(git.described(id)?);
                 }
-                report.stopped = Some("commits that could not be judged are in the way".to_owned());
+                report.stopped = Some("only commits that could not be judged are left".to_owned());
                 return Ok(());
             }
             if !fine {
@@ -433,13 +431,13 @@ mod tests {
         let report = find(&dir, &ids[15], "HEAD", ORACLE);
         assert_eq!(
             report.stopped.as_deref(),
-            Some("the commit that was said to be good is judged bad")
+            Some("the commit given as good is judged bad")
         );
         assert_eq!(report.first_bad, None);
         let report = find(&dir, &ids[0], &ids[5], ORACLE);
         assert_eq!(
             report.stopped.as_deref(),
-            Some("the commit that was said to be bad is judged good")
+            Some("the commit given as bad is judged good")
         );
     }
 

@@ -45,13 +45,13 @@ pub enum PatchError {
         source: io::Error,
     },
     /// A patch touches what its headers do not name in a way that is understood.
-    #[error("a patch makes or changes {file}, which no header of it names")]
+    #[error("a patch creates or changes {file}, which none of its headers names")]
     Unnamed {
         /// The file.
         file: String,
     },
     /// The tree could not be put back after a failure. This is the one case in which it is left changed.
-    #[error("put back {}, whose old content is in {}", path.display(), copy.display())]
+    #[error("restore {}; its old content is in {}", path.display(), copy.display())]
     NotRestored {
         /// The file.
         path: PathBuf,

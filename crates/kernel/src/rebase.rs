@@ -47,7 +47,7 @@ pub enum RebaseError {
     #[error(transparent)]
     Git(#[from] ToolError),
     /// There is no such commit.
-    #[error("{what} `{name}`: there is no such branch, tag or commit")]
+    #[error("{what} `{name}`: no such branch, tag or commit")]
     Unknown {
         /// What it was to be.
         what: &'static str,
@@ -63,7 +63,7 @@ pub enum RebaseError {
         onto: String,
     },
     /// One is under way.
-    #[error("a rebase of {vendor} is under way in {}", worktree.display())]
+    #[error("a rebase of {vendor} is in progress in {}", worktree.display())]
     UnderWay {
         /// The vendor's branch.
         vendor: String,
@@ -71,10 +71,10 @@ pub enum RebaseError {
         worktree: PathBuf,
     },
     /// The new branch is there.
-    #[error("there is a branch {0} already")]
+    #[error("a branch {0} already exists")]
     BranchThere(String),
     /// None is under way.
-    #[error("no rebase is under way in {}", .0.display())]
+    #[error("no rebase is in progress in {}", .0.display())]
     None(PathBuf),
     /// A file.
     #[error("{action} {}", path.display())]

@@ -39,7 +39,7 @@ pub struct ParseTargetError(String);
 pub struct GuestTarget {
     /// The kernel's image.
     pub kernel: PathBuf,
-    /// What runs it. Missing: KVM, where it works.
+    /// KVM or emulation. Missing: KVM, where it works.
     pub machine: Option<Machine>,
     /// Further kernel arguments.
     pub append: Vec<String>,
@@ -49,7 +49,7 @@ pub struct GuestTarget {
     pub cpus: u32,
     /// Memory.
     pub memory: Bytes,
-    /// Seed of the machine's random numbers.
+    /// Seed of the guest's random numbers.
     pub seed: u64,
     /// How long it may take, by the host's clock.
     pub time_limit: Nanos,
@@ -100,7 +100,8 @@ impl GuestTarget {
         }
         if self.machine == Some(Machine::Virtual) && self.cpus != 1 {
             return fail(format!(
-                "cpus={}: virtual time has one CPU; several take turns of 10 ms, which would show as latency",
+                "cpus={}: virtual time supports one CPU; several would take turns of 10 ms, which would show as \
+                 latency",
                 self.cpus
             ));
         }
@@ -139,7 +140,7 @@ impl GuestTarget {
             }
             _ => {
                 return Err(format!(
-                    "`{option}` is no option of a guest: virtual-time, machine=, append=, model=, cpus=, \
+                    "`{option}` is not an option of a guest; use virtual-time, machine=, append=, model=, cpus=, \
                      memory=, seed=, time-limit="
                 ));
             }
@@ -155,7 +156,7 @@ impl FromStr for GuestTarget {
         let fail = |text: String| ParseTargetError(text);
         let rest = text.strip_prefix(PREFIX).ok_or_else(|| {
             fail(format!(
-                "`{text}` is no target: write guest:KERNEL[,OPTION...]"
+                "`{text}` is not a target; use guest:KERNEL[,OPTION...]"
             ))
         })?;
         let mut pieces = split_options(rest).into_iter();
@@ -198,13 +199,13 @@ mod tests {
         for (text, part) in [
             ("/boot/vmlinuz", "guest:KERNEL"),
             ("guest:", "names no kernel"),
-            ("guest:K,vitual-time", "`vitual-time` is no option"),
+            ("guest:K,vitual-time", "`vitual-time` is not an option"),
             ("guest:K,virtual-time,cpus=2", "one CPU"),
             ("guest:K,cpus=0", "from 1 to 64"),
             ("guest:K,cpus=two", "must be a number"),
             ("guest:K,memory=1M", "at least 64M"),
-            ("guest:K,memory=99999999999999G", "is no size"),
-            ("guest:K,model=soft", "no preemption model"),
+            ("guest:K,memory=99999999999999G", "is not a size"),
+            ("guest:K,model=soft", "not a preemption model"),
             ("guest:K,machine=virtual", "kvm or tcg"),
             ("guest:a,,b", "commas"),
             ("guest:K,append=", "no option"),

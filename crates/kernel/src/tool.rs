@@ -81,7 +81,7 @@ pub enum ToolError {
         program: String,
     },
     /// It needs something else, which is not installed.
-    #[error("{what} is not installed, and {program} needs it")]
+    #[error("{program} needs {what}, which is not installed")]
     Lacks {
         /// The program.
         program: String,

@@ -41,7 +41,7 @@ pub enum UnpackError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// It is a bomb.
-    #[error("it unpacks to more than {}, for its own {}", size(*.most), size(*.packed))]
+    #[error("it is {1} and unpacks to more than {0}", size(*.most), size(*.packed))]
     TooLarge {
         /// What is allowed.
         most: u64,
@@ -49,7 +49,9 @@ pub enum UnpackError {
         packed: u64,
     },
     /// A program is not known for it.
-    #[error("it is packed with {0}, which is not supported: xz, gzip, zstd and bzip2 are")]
+    #[error(
+        "it is compressed with {0}, which is not supported; supported are xz, gzip, zstd and bzip2"
+    )]
     Method(&'static str),
     /// Something in it is refused.
     #[error("{name}: {reason}")]
@@ -60,7 +62,7 @@ pub enum UnpackError {
         reason: &'static str,
     },
     /// It is no archive, or damaged.
-    #[error("it is no tar archive, or damaged: {0}")]
+    #[error("it is not a tar archive, or it is damaged: {0}")]
     Damaged(&'static str),
     /// A file could not be read or written.
     #[error("{action} {}", path.display())]

@@ -111,7 +111,7 @@ pub enum Ending {
     Completed,
     /// Every comparison is resolved.
     Resolved,
-    /// The next block does not fit into the time.
+    /// The next block does not fit into the time left.
     Time,
     /// The end was asked for: it can be resumed.
     Stopped,
@@ -161,7 +161,7 @@ pub fn carry_out(
             return Ok(Ending::Stopped);
         }
         if !fits(experiment, state, &plan, block, started, lanes) {
-            state.finish("the time is over")?;
+            state.finish("the time is up")?;
             return Ok(Ending::Time);
         }
         let slots: Vec<Slot> = (block..next).flat_map(|block| plan.block(block)).collect();
@@ -251,7 +251,7 @@ fn invocation_of(
     let what = levels.and_then(|levels| invocation(experiment, levels, slot.measurement));
     let mut what = what.ok_or_else(|| LabError::State {
         path: state.dir().to_owned(),
-        reason: "the plan is not of this experiment's file".to_owned(),
+        reason: "the plan does not belong to this experiment file".to_owned(),
     })?;
     what = what.in_block(slot.block);
     what.tags = state.plan().tags(slot);

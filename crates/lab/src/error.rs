@@ -39,13 +39,13 @@ pub enum LabError {
         reason: String,
     },
     /// Somebody else carries this experiment out.
-    #[error("{} is being carried out by another process", path.display())]
+    #[error("another process is running {}", path.display())]
     Busy {
         /// Directory of the experiment.
         path: PathBuf,
     },
     /// Runs fail one after the other: it is not chance.
-    #[error("{count} runs failed one after the other, the last one with: {last}")]
+    #[error("{count} runs in a row failed, the last one with: {last}")]
     Failing {
         /// Failures in a row.
         count: u32,

@@ -359,7 +359,7 @@ impl Reader<'_> {
             if !names.insert(name.clone()) {
                 return Err(self.fail(
                     spanned.span().start,
-                    format!("measure \"{name}\" is there twice: give each a name of its own"),
+                    format!("measure \"{name}\" appears twice: give each a different name"),
                 ));
             }
             all.push(Measurement {
@@ -390,7 +390,7 @@ impl Reader<'_> {
                 return Err(self.fail(at, reason));
             }
             if OWN_OPTIONS.contains(&name.as_str()) {
-                let reason = format!("options: \"{name}\" is set by the experiment itself");
+                let reason = format!("options: \"{name}\" is reserved for the experiment");
                 return Err(self.fail(at, reason));
             }
             let values = match value {
@@ -417,7 +417,7 @@ impl Reader<'_> {
             let (text, at) = (spanned.get_ref(), spanned.span().start);
             if !is_name(&text.name) || all.iter().any(|f| f.name == text.name) {
                 let reason = format!(
-                    "factor \"{}\": expected a name of letters, digits, `.`, `-` or `_` that no other has",
+                    "factor \"{}\": expected a name of letters, digits, `.`, `-` or `_` that is not used twice",
                     text.name
                 );
                 return Err(self.fail(at, reason));
@@ -451,7 +451,7 @@ impl Reader<'_> {
             if let Sets::Option(name) = &first
                 && OWN_OPTIONS.contains(&name.as_str())
             {
-                let reason = format!("option \"{name}\" is set by the experiment itself");
+                let reason = format!("option \"{name}\" is reserved for the experiment");
                 return Err(self.fail(at, reason));
             }
             let levels = self.levels(&text.name, &first, &text.levels)?;

@@ -50,7 +50,7 @@ pub fn fill(file: &str, text: &str, given: &Table) -> Result<String, LabError> {
         if !values.contains_key(name) {
             let names: Vec<&str> = values.keys().map(String::as_str).collect();
             let reason = format!(
-                "`{name}`: no such parameter; there are {}",
+                "`{name}`: no such parameter; parameters are {}",
                 names.join(", ")
             );
             return Err(fail(at + 1, reason));
@@ -90,7 +90,9 @@ fn value<'a>(values: &'a Table, name: &str) -> Result<&'a Value, String> {
             _ => return Ok(found),
         }
     }
-    Err(format!("${name}: parameters that name each other"))
+    Err(format!(
+        "${name}: parameters refer to each other in a circle"
+    ))
 }
 
 fn is_part_of_name(c: char) -> bool {
@@ -117,7 +119,9 @@ fn of_line(line: &str, values: &Table) -> Result<String, String> {
             let text = match value(values, name)? {
                 Value::String(text) => text.clone(),
                 Value::Array(_) | Value::Table(_) => {
-                    return Err(format!("${{{name}}}: a list or a table is no text"));
+                    return Err(format!(
+                        "${{{name}}}: a list or a table cannot be part of a text"
+                    ));
                 }
                 other => other.to_string(),
             };
@@ -208,9 +212,13 @@ blocks = "$blocks"
             (
                 "[parameters]\na = \"$a\"\n[x]\ny = \"$a\"",
                 "",
-                "name each other",
+                "refer to each other",
             ),
-            ("[parameters]\na = []\n[x]\ny = \"u${a}\"", "", "no text"),
+            (
+                "[parameters]\na = []\n[x]\ny = \"u${a}\"",
+                "",
+                "cannot be part of a text",
+            ),
         ] {
             let err = fill("x", text, &given(values)).unwrap_err().to_string();
             assert!(err.contains(part), "{err}");

@@ -21,7 +21,7 @@ pub fn obstacle(
     }
     if new_plan.seed != old_plan.seed {
         return Some(format!(
-            "its seed is {} now, and the blocks that are done had the order of seed {}",
+            "its seed is now {}, but the finished blocks have the order of seed {}",
             new_plan.seed, old_plan.seed
         ));
     }
@@ -33,7 +33,7 @@ pub fn obstacle(
     }
     if new_plan.factors != old_plan.factors || new_plan.cells.len() != old_plan.cells.len() {
         return Some(format!(
-            "it has other cells: {} of {}, before {} of {}",
+            "it has other cells: now {} of {}, before {} of {}",
             new_plan.cells.len(),
             new_plan.factors.join(", "),
             old_plan.cells.len(),
@@ -46,7 +46,7 @@ pub fn obstacle(
         });
         if was != is || !same {
             return Some(format!(
-                "cell {number} is another one: {}",
+                "cell {number} has changed: {}",
                 new_plan.cell_name(number)
             ));
         }
@@ -54,7 +54,7 @@ pub fn obstacle(
     let begun = attempts.iter().map(|attempt| attempt.slot.block + 1).max();
     if begun.is_some_and(|begun| begun > new_plan.all_blocks()) {
         return Some(format!(
-            "it has {} blocks, and {} were begun",
+            "it has {} blocks, but {} were started",
             new_plan.all_blocks(),
             begun.unwrap_or_default()
         ));
@@ -125,15 +125,15 @@ mod tests {
     #[test]
     fn what_changes_a_cell_or_the_order_is_another_experiment() {
         for (from, to, why) in [
-            ("1s", "2s", "cell 0 is another one: load=none"),
-            ("\"cpu\"]", "\"cpu:2\"]", "cell 1 is another one"),
+            ("1s", "2s", "cell 0 has changed: load=none"),
+            ("\"cpu\"]", "\"cpu:2\"]", "cell 1 has changed"),
             (
                 "\"cpu\"]",
                 "\"cpu\", \"fork\"]",
                 "3 of load, before 2 of load",
             ),
             ("seed = 3", "seed = 4", "order of seed 3"),
-            ("blocks = 4", "blocks = 2", "2 blocks, and 3 were begun"),
+            ("blocks = 4", "blocks = 2", "2 blocks, but 3 were started"),
             ("seed = 3", "seed = 3\nwarm-up-blocks = 1", "warm-up"),
             (
                 "blocks = 4",

@@ -99,7 +99,7 @@ impl State {
         if dir.symlink_metadata().is_ok() {
             return Err(LabError::State {
                 path: dir.to_owned(),
-                reason: "there is an experiment of that name".to_owned(),
+                reason: "an experiment of that name exists".to_owned(),
             });
         }
         let parent = dir.parent().unwrap_or(dir);

@@ -244,7 +244,7 @@ impl Study {
         BUILT_IN.iter().map(|(name, ..)| *name).collect()
     }
 
-    /// Returns the study `name`. `None` if there is none of that name.
+    /// Returns the study `name`. `None` if there is no such study.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ impl Sweep {
         let quote = |text: &String| toml::Value::String(text.clone()).to_string();
         let list = |texts: &[String]| texts.iter().map(quote).collect::<Vec<_>>().join(", ");
         let head = format!(
-            "# {} over {} values; `punctual experiment run` carries it out.\n\
+            "# {} over {} values; `punctual experiment run` runs it.\n\
              name = {}\ncompare = [{}]\n",
             self.knob,
             self.values.len(),

@@ -61,8 +61,8 @@ pub(crate) fn time_of(text: &str) -> Result<Time, String> {
         false => Ok(Time::Real),
         true => match options.iter().skip(1).find(copies) {
             Some(seed) => Err(format!(
-                "`{seed}` would make every block a copy of the first: leave it out, and the seed is the \
-                 number of the block"
+                "`{seed}` would make every block a copy of the first: leave it out; the block \
+                 number is then the seed"
             )),
             None => Ok(Time::Virtual),
         },

@@ -220,7 +220,7 @@ fn a_block_that_does_not_fit_into_the_time_is_not_begun_and_each_run_is_rested_f
         .replace("blocks = 4", "blocks = 4\ntime = \"30s\"");
     let (ending, runs, rested, finished) = carried_out(&text);
     assert_eq!(ending, Ending::Time);
-    assert_eq!(finished.as_deref(), Some("the time is over"));
+    assert_eq!(finished.as_deref(), Some("the time is up"));
     // Two blocks are 26 s, three would be 39.
     assert_eq!((runs, rested), (26, 26));
     // With the time for it, all four.

@@ -107,7 +107,7 @@ pub(crate) fn surroundings(evidence: &Evidence<'_>) -> Vec<Check> {
 /// Judges whether every one of them was taken in, `count` being those that were. `what` they are: `samples`.
 pub(crate) fn lost_samples(what: &str, count: u64, lost: u64) -> Check {
     let all = count.saturating_add(lost);
-    let detail = format!("{lost} of {all} {what} found the ring full");
+    let detail = format!("{lost} of {all} {what} lost because the ring was full");
     Check::of("lost-samples", lost == 0, detail)
 }
 
@@ -146,7 +146,7 @@ fn scheduling(e: &Evidence<'_>) -> Check {
     };
     Check::pass(
         id,
-        format!("read back as asked at start and end: {policies}{slack}"),
+        format!("as asked, read back at start and end: {policies}{slack}"),
     )
 }
 
@@ -173,7 +173,7 @@ fn affinity(e: &Evidence<'_>) -> Check {
     }
     Check::pass(
         id,
-        format!("read back as asked at start and end: pin {}", e.asked.pin),
+        format!("as asked, read back at start and end: pin {}", e.asked.pin),
     )
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn memory(e: &Evidence<'_>) -> Check {
                 kib > 0 && faults == 0,
                 format!("{kib} KiB locked, {faulted}"),
             ),
-            None => Check::unknown(id, "VmLck cannot be read"),
+            None => Check::unknown(id, "cannot read VmLck"),
         },
         Locking::Off => Check::of(id, faults == 0, format!("not locked, as asked; {faulted}")),
         Locking::Refused(why) => {
@@ -210,7 +210,7 @@ fn idle_bound(e: &Evidence<'_>) -> Check {
         IdleBound::Refused(why) => Check::pass(
             id,
             format!(
-                "/dev/cpu_dma_latency not held ({why}): idle states may add their exit latency"
+                "/dev/cpu_dma_latency not held ({why}): exit latencies of idle states may be included"
             ),
         ),
     }
@@ -220,11 +220,11 @@ fn unchanged_cpus(e: &Evidence<'_>) -> Check {
     let id = "cpus-online";
     match (&e.before.cpus_online, &e.after.cpus_online) {
         (Some(before), Some(after)) if before == after => {
-            Check::pass(id, format!("CPUs {before} at the start and at the end"))
+            Check::pass(id, format!("CPUs {before} at start and end"))
         }
         (Some(before), Some(after)) => Check::fail(
             id,
-            format!("CPUs {before} at the start, {after} at the end"),
+            format!("CPUs {before} at the start, but {after} at the end"),
         ),
         _ => Check::unknown(id, "the list of online CPUs cannot be read"),
     }
@@ -234,7 +234,7 @@ fn frequency(e: &Evidence<'_>) -> Check {
     let id = "frequency-settings";
     let (before, after) = (&e.before.frequency, &e.after.frequency);
     if before.is_empty() && after.is_empty() {
-        return Check::pass(id, "this machine has no cpufreq: nothing that could change");
+        return Check::pass(id, "this machine has no cpufreq, so nothing could change");
     }
     let changed = before
         .iter()
@@ -271,7 +271,7 @@ fn clock(e: &Evidence<'_>) -> Check {
         );
     }
     let Some(step) = e.observed_step else {
-        return Check::fail(id, format!("clock {} does not move", e.asked.clock));
+        return Check::fail(id, format!("clock {} does not advance", e.asked.clock));
     };
     Check::of(
         id,
@@ -287,7 +287,7 @@ fn clock(e: &Evidence<'_>) -> Check {
 fn clock_steps(e: &Evidence<'_>) -> Check {
     let id = "clock-steps";
     if matches!(e.asked.clock, Clock::Monotonic | Clock::Boottime) {
-        return Check::pass(id, format!("nobody can set clock {}", e.asked.clock));
+        return Check::pass(id, format!("clock {} cannot be set", e.asked.clock));
     }
     clock_steps_check(e.asked.clock, e.watch.largest_step())
 }
@@ -298,7 +298,7 @@ pub(crate) fn clock_steps_check(clock: Clock, step: Nanos) -> Check {
         "clock-steps",
         step <= STEP_LIMIT,
         format!(
-            "clock {clock} moved by at most {step} against the monotonic one between two looks, ten a second"
+            "clock {clock} moved by at most {step} against the monotonic clock between two checks, ten a second"
         ),
     )
 }
@@ -316,12 +316,9 @@ pub(crate) fn pauses_check(pause: Nanos, worst: Nanos) -> Check {
         "pauses",
         !stood_still,
         if stood_still {
-            format!(
-                "the whole program stood still for {pause}: it was stopped (SIGSTOP, Ctrl-Z), or the \
-                 machine was paused"
-            )
+            format!("the whole program stopped for {pause}: SIGSTOP, Ctrl-Z, or a paused machine")
         } else {
-            format!("the recorder looked at least every {pause}")
+            format!("longest pause of the recorder: {pause}")
         },
     )
 }
@@ -348,8 +345,8 @@ fn steal(e: &Evidence<'_>) -> Check {
             id,
             share <= STEAL_LIMIT,
             format!(
-                "the hypervisor took at most {ms} ms of a measured CPU's time ({:.2} %, CPU {cpu}), in \
-                 steps of 10 ms; limit {:.0} %",
+                "the hypervisor stole at most {ms} ms of a measured CPU's time ({:.2} %, CPU \
+                 {cpu}), in steps of 10 ms; limit {:.0} %",
                 100.0 * share,
                 100.0 * STEAL_LIMIT
             ),
@@ -388,7 +385,7 @@ fn busiest(e: &Evidence<'_>, part: impl Fn(&Ticks) -> u64) -> Option<(u32, f64, 
 pub(crate) fn loads(e: &Evidence<'_>) -> Check {
     let id = "loads";
     if e.asked.loads == 0 {
-        return Check::pass(id, "no load was asked for");
+        return Check::pass(id, "no load requested");
     }
     let dead: Vec<String> = e
         .loads
@@ -409,7 +406,7 @@ pub(crate) fn loads(e: &Evidence<'_>) -> Check {
 fn work_of(load: &LoadRecord) -> String {
     let silence = load.longest_silence_ns.unwrap_or_default();
     format!(
-        "{} did {} {} (longest silence {silence})",
+        "{} did {} {} (longest gap between reports {silence})",
         load.load, load.work, load.unit
     )
 }

@@ -213,8 +213,8 @@ fn refuse_to_starve(deadline: Deadline, frame: &Frame<'_>) -> Result<(), Measure
     Err(MeasureError::Spec {
         option: format!("--threads {}", deadline.threads),
         reason: format!(
-            "more than there are CPUs ({cpus}): real-time threads that compute all the time starve each \
-             other; the ordinary threads of the study are a load: --load cpu:N"
+            "more than the number of CPUs ({cpus}): real-time threads that never sleep starve each \
+             other; for the ordinary threads of the study use a load: --load cpu:N"
         ),
     })
 }
@@ -236,8 +236,8 @@ fn refuse_to_hang(
     Err(MeasureError::Spec {
         option: format!("--threads {} --duty {}", deadline.threads, deadline.duty),
         reason: format!(
-            "real-time threads would have all of the time of all {all} CPUs, and nothing else would run, \
-             since real-time throttling is off ({}); use fewer threads or --duty 90%",
+            "real-time threads would use all the time of all {all} CPUs, and nothing else would \
+             run, since real-time throttling is off ({}); use fewer threads or --duty 90%",
             budgets.describe()
         ),
     })

@@ -79,7 +79,7 @@ pub enum MeasureError {
     #[error("hold the bound on idle latency")]
     DmaLatency(#[source] SysError),
     /// Memory to measure with could not be had.
-    #[error("take the memory to measure with")]
+    #[error("allocate the memory for the measurement")]
     Memory(#[source] io::Error),
     /// This machine cannot measure what is asked.
     #[error("{what}")]
@@ -106,7 +106,7 @@ pub enum MeasureError {
         source: io::Error,
     },
     /// The kernel's tracing is not to be had.
-    #[error("trace with the kernel")]
+    #[error("trace the kernel")]
     Tracing(#[from] TracefsError),
     /// The kernel lacks what was asked for by name.
     #[error("this kernel lacks {what}")]
@@ -127,7 +127,7 @@ pub enum MeasureError {
     #[error("record the run")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A measuring thread panicked: a defect of this program.
-    #[error("thread {thread} ended by a defect of this program")]
+    #[error("thread {thread} ended because of a bug in this program")]
     Defect {
         /// Number of the thread, from 0.
         thread: u32,

@@ -280,7 +280,7 @@ fn available(ipc: &Ipc) -> Result<(Vec<Way>, Vec<Finding>), MeasureError> {
             Err(err) if ipc.insist => return Err(unsupported(way, &err)),
             Err(err) => missing.push(Finding::observed(
                 "way-missing",
-                format!("{} is not measured: {err}", way.name()),
+                format!("{} was not measured: {err}", way.name()),
             )),
         }
     }
@@ -289,8 +289,8 @@ fn available(ipc: &Ipc) -> Result<(Vec<Way>, Vec<Finding>), MeasureError> {
 
 fn unsupported(way: Way, err: &std::io::Error) -> MeasureError {
     MeasureError::Unsupported {
-        what: format!("this machine cannot wake by {}: {err}", way.name()),
-        hint: Some("--path all measures the ways that there are".to_owned()),
+        what: format!("wake-ups by {} are unavailable here: {err}", way.name()),
+        hint: Some("--path all measures those that are available".to_owned()),
     }
 }
 
@@ -347,7 +347,7 @@ fn conclude(
                 let slept = report.usage().voluntary_switches;
                 if float(slept) < MOST * float(case.sleeps * series.count) {
                     awake.push(format!(
-                        "{context} slept {slept} times for {} wake-ups",
+                        "{context}: {slept} sleeps for {} wake-ups",
                         series.count
                     ));
                 }
@@ -378,7 +378,7 @@ fn conclude(
     found.checks.push(Check::of(
         "one-clock",
         backwards == 0,
-        format!("{backwards} messages were received before they were sent, by the clock"),
+        format!("{backwards} messages received before they were sent, according to the clock"),
     ));
     Ok(found)
 }

@@ -72,7 +72,7 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         }),
         Source::Auto if !timerlat => {
             let mut found = events::run(irq.interval, &tracefs, frame)?;
-            let why = "this kernel has no timerlat tracer: its trace events measured";
+            let why = "this kernel has no timerlat tracer; its trace events were used";
             found
                 .findings
                 .insert(0, Finding::observed("no-timerlat", why));

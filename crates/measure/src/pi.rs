@@ -123,7 +123,7 @@ pub fn run(pi: &Pi, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureEr
     let (Some([high, mid, low]), Some(cpu)) = (priorities, setup.cpus.iter().next()) else {
         return Err(MeasureError::Spec {
             option: format!("--priority {}", setup.priority),
-            reason: "must be f:3 or above: three FIFO threads, each one priority below the other"
+            reason: "must be f:3 or above: the three FIFO threads have consecutive priorities"
                 .to_owned(),
         });
     };
@@ -204,8 +204,8 @@ fn stay_below_the_budget(pi: &Pi, frame: &Frame<'_>) -> Result<(), MeasureError>
     Err(MeasureError::Spec {
         option: format!("--spin {}", pi.spin),
         reason: format!(
-            "with --hold {} in each --interval {} the threads may use {:.0} % of the CPU; at most \
-             {:.0} % is allowed here, so that they are not throttled ({})",
+            "with --hold {} in each --interval {} the threads may use {:.0} % of the CPU; more \
+             than {:.0} % would be throttled here ({})",
             pi.hold,
             pi.interval,
             100.0 * used,
@@ -239,7 +239,7 @@ fn locks(pi: &Pi, ceiling: u8) -> Result<(Locks, Vec<Finding>), MeasureError> {
             }
             Err(err) => missing.push(Finding::observed(
                 "protocol-missing",
-                format!("{} is not measured: {err}", protocol.name()),
+                format!("{} was not measured: {err}", protocol.name()),
             )),
         }
     }

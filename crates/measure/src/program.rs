@@ -292,20 +292,20 @@ impl Threads {
         let (looks, most) = (self.looks, self.most);
         let asked = format!("with {policy} on CPUs {cpus}");
         if looks == 0 {
-            return Check::unknown(ID, format!("the threads of {program} were not seen"));
+            return Check::unknown(ID, format!("no threads of {program} were seen"));
         }
         if let Some(missing) = self.missing.filter(|_| self.wrong == 0) {
             let expected = self.expected;
             return Check::unknown(
                 ID,
                 format!(
-                    "only {missing} of at least {expected} threads of {program} were seen at once, all {asked}"
+                    "only {missing} of at least {expected} threads of {program} seen at once, all {asked}"
                 ),
             );
         }
         if self.wrong == 0 {
             let detail = format!(
-                "threads of {program} seen at once: {most}, in each of {looks} looks all {asked}"
+                "threads of {program} seen at once: {most}; in each of {looks} checks all {asked}"
             );
             return Check::pass(ID, detail);
         }
@@ -314,7 +314,8 @@ impl Threads {
         Check::fail(
             ID,
             format!(
-                "threads of {program} seen at once: {most}; {wrong} times one ran otherwise than {asked} (looks: {looks}); policies seen: {}",
+                "threads of {program} seen at once: {most}; {wrong} times one did not run {asked} ({looks} checks); \
+                 policies seen: {}",
                 policies.join(", ")
             ),
         )
@@ -325,8 +326,8 @@ impl Threads {
 /// who may run the file, so it is only for what we do ourselves.
 pub(crate) fn not_lent(policy: Policy) -> String {
     format!(
-        "{} ({policy}) is refused to programs of your choice, because only the capability of punctual's own file allows \
-         it; run it with sudo, or raise your own limit (ulimit -r, limits.conf(5))",
+        "{} ({policy}) is refused for programs that you name, because only the file capability of \
+         punctual allows it; run it with sudo, or raise your own limit (ulimit -r, limits.conf(5))",
         policy.kernel_name()
     )
 }
@@ -442,7 +443,10 @@ mod tests {
         program.policy = Some(Policy::Fifo { priority: 1 });
         program.look_at_threads(&sys);
         let check = program.threads().check("sleep", Policy::Batch, &one);
-        assert!(check.detail.contains("1 times one ran"), "{check:?}");
+        assert!(
+            check.detail.contains("1 times one did not run"),
+            "{check:?}"
+        );
         let none = Threads::default().check("sleep", Policy::Batch, &one);
         assert_eq!(none.status, punctual_model::CheckStatus::Unknown);
     }

@@ -215,9 +215,9 @@ fn cost_of(release: Release, streams: &[Stream], figures: &[Figure]) -> Option<F
     Some(Finding::observed(
         "release-cost",
         format!(
-            "half of the {cycles} cycles began within {} of their deadline{p99}, \
-             for {:.1} µs of CPU time a cycle ({:.2} % of a CPU); {:.2} % were woken after the \
-             deadline, and for those spinning bought nothing",
+            "half of the {cycles} cycles began within {} of their deadline{p99}, at {:.1} µs of \
+             CPU time a cycle ({:.2} % of a CPU); {:.2} % woke up after the deadline, so spinning \
+             did not help them",
             Nanos::new(p50),
             cost / 1e3,
             100.0 * cost / release.interval.get() as f64,

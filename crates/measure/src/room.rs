@@ -52,7 +52,7 @@ fn judge(
     Err(MeasureError::Spec {
         option: option.to_owned(),
         reason: format!(
-            "takes {wanted} MB, and at most {SHARE} % of the {available} MB available{place} may be taken"
+            "needs {wanted} MB, more than {SHARE} % of the {available} MB available{place}"
         ),
     })
 }
@@ -86,7 +86,7 @@ mod tests {
         let err = check(&sys, "--order 9", Bytes::new(1_700_000_000)).unwrap_err();
         assert_eq!(
             err.to_string(),
-            "--order 9: takes 1700 MB, and at most 80 % of the 2048 MB available may be taken"
+            "--order 9: needs 1700 MB, more than 80 % of the 2048 MB available"
         );
     }
     #[test]

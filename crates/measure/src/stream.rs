@@ -237,7 +237,7 @@ pub fn sample_checks(series: &[Series]) -> Vec<Check> {
             "samples",
             empty.is_empty() && count > 0,
             if empty.is_empty() {
-                format!("{count} samples, every {noun} has some")
+                format!("{count} samples, some from every {noun}")
             } else {
                 format!("no sample from {noun} {}", empty.join(", "))
             },
@@ -246,7 +246,7 @@ pub fn sample_checks(series: &[Series]) -> Vec<Check> {
         Check::of(
             "clamped-samples",
             clamped == 0,
-            format!("{clamped} samples past the histogram's range or before their deadline"),
+            format!("{clamped} samples beyond the histogram's range or before their deadline"),
         ),
     ]
 }

@@ -96,8 +96,8 @@ fn judge(load: &RtLoad, limit: Budget) -> Check {
     let ours = load.ours.as_secs_f64() / seconds;
     let budget = limit.share();
     let used = format!(
-        "real-time threads seen used {:.1} % of CPU {} (ours {:.1} %, all others of the machine \
-         {:.1} %, if all ran there); the budget is {:.1} % of each {} µs",
+        "known real-time threads used {:.1} % of CPU {} (Punctual's {:.1} %, all others {:.1} % if \
+         all ran there); the budget is {:.1} % of each {} µs",
         100.0 * (ours + foreign),
         load.cpus,
         100.0 * ours,
@@ -114,8 +114,8 @@ fn judge(load: &RtLoad, limit: Budget) -> Check {
             Some(worst) => Check::unknown(
                 ID,
                 format!(
-                    "{used}; but the largest sample, {worst}, is as long as a throttled CPU rests \
-                     ({rest}), and real-time threads that ended during the run are not seen"
+                    "{used}; but the largest sample, {worst}, is as long as a throttling pause \
+                     ({rest}), and real-time threads that ended during the run are not counted"
                 ),
             ),
             None => Check::pass(ID, used),
@@ -124,7 +124,7 @@ fn judge(load: &RtLoad, limit: Budget) -> Check {
     match stalled {
         Some(worst) => Check::fail(
             ID,
-            format!("{used}; the largest sample, {worst}, is as long as a throttled period's rest"),
+            format!("{used}; the largest sample, {worst}, is as long as a throttling pause"),
         ),
         None => Check::unknown(ID, format!("{used}: throttling cannot be excluded")),
     }

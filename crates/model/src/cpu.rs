@@ -130,7 +130,7 @@ pub enum ParseCpuSetError {
         list: String,
     },
     /// A member is past what the C library's CPU set holds.
-    #[error("CPU {part} in CPU list `{list}` is past the largest supported CPU, 1023")]
+    #[error("CPU {part} in CPU list `{list}` is above the largest supported CPU, 1023")]
     PastLimit {
         /// The rejected member.
         part: String,

@@ -31,7 +31,7 @@ pub struct Setup {
     pub mlock: bool,
     /// CPUs of everything that is not a measuring thread.
     pub housekeeping: CpuSet,
-    /// Loads beside the measurement, as given: `cpu:2`, `memory`.
+    /// Loads to run during the measurement, as given: `cpu:2`, `memory`.
     #[serde(default)]
     pub loads: Vec<String>,
     /// The instrument's own options, as its command line would say them: `deadline` is `auto:1.05`.

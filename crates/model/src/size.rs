@@ -73,7 +73,9 @@ impl FromStr for Bytes {
 
 /// A size was not understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is no size; write a whole number of bytes, or with K, M, G or T, such as 256M")]
+#[error(
+    "`{text}` is not a size; write a whole number of bytes, or one with K, M, G or T, such as 256M"
+)]
 pub struct ParseBytesError {
     text: String,
 }
@@ -113,7 +115,7 @@ mod tests {
             "1MB",
         ] {
             let err = text.parse::<Bytes>().unwrap_err().to_string();
-            assert!(err.starts_with(&format!("`{text}` is no size")), "{err}");
+            assert!(err.starts_with(&format!("`{text}` is not a size")), "{err}");
         }
     }
 }

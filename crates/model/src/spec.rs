@@ -26,7 +26,7 @@ pub struct RunSpec {
     pub priority_spread: bool,
     /// Time between the deadlines of the first thread.
     pub interval_ns: Nanos,
-    /// What each further thread's interval is longer by.
+    /// Added to the interval of each further thread.
     pub distance_ns: Nanos,
     /// Longest time to measure, without the warm-up. Missing: no limit.
     pub duration_ns: Option<Nanos>,
@@ -54,7 +54,7 @@ pub struct RunSpec {
     /// Deadlines whose misses are counted exactly.
     #[serde(default)]
     pub deadlines_ns: Vec<Nanos>,
-    /// Loads beside the measurement, as given: `cpu:2`, `memory`.
+    /// Loads to run during the measurement, as given: `cpu:2`, `memory`.
     #[serde(default)]
     pub loads: Vec<String>,
 }

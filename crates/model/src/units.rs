@@ -224,7 +224,7 @@ pub enum ParseNanosError {
     },
     /// The number has no unit.
     #[error(
-        "`{text}` has no unit; write ns, us, ms, s, m, h or d after it: {text}s are seconds, {text}us microseconds"
+        "`{text}` has no unit; append ns, us, ms, s, m, h or d: {text}s are seconds, {text}us microseconds"
     )]
     NoUnit {
         /// What was given.

@@ -11,7 +11,8 @@ use crate::imported::{Imported, LONGEST_TEXT};
 use crate::series::SourceSeries;
 
 /// What is said of figures that have it from here.
-const STATED: &str = "policy and interval are those of the command line: asked for, not read back";
+const STATED: &str =
+    "policy and interval are taken from the command line: requested, not read back";
 
 /// Returns the options of a command line of cyclictest, if it makes so many threads.
 pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {

@@ -23,7 +23,7 @@ use crate::series::MOST_THREADS;
 
 /// What the unit is taken for where the file does not state it.
 pub(crate) const ASSUMED_US: &str =
-    "the file does not state its unit; µs was taken for it, which is wrong after cyclictest -N";
+    "the file does not state its unit; µs was assumed, which is wrong after cyclictest -N";
 
 /// How the line begins that a run prints once, first.
 pub(crate) const DMA_LINE: &str = "# /dev/cpu_dma_latency set to ";
@@ -79,7 +79,7 @@ impl Preamble {
     }
 
     fn error(at: u64) -> ImportError {
-        ImportError::at_line(at, "this is no line that cyclictest prints")
+        ImportError::at_line(at, "this is not a line of cyclictest output")
     }
 
     /// Returns the command line, if it is there.
@@ -142,8 +142,8 @@ impl Announced {
         let any = imported.series.iter().any(|s| s.interval.is_some());
         if asked.or(seen).is_none() && any {
             imported.state(
-                "the interval is the one announced less 500 µs, cyclictest's distance where -d \
-                 does not give another",
+                "the interval is the announced one minus 500 µs, cyclictest's default distance \
+                 (-d)",
             );
         }
     }

@@ -39,7 +39,7 @@ pub enum ImportError {
     #[error("read the file")]
     Read(#[from] io::Error),
     /// No known format begins like this.
-    #[error("its format is not known")]
+    #[error("its format is unknown")]
     UnknownFormat,
     /// The content is not what the format says, or contradicts itself.
     #[error("{place}{reason}")]

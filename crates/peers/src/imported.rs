@@ -116,7 +116,7 @@ impl Imported {
     pub(crate) fn bounded(self) -> Result<Self, ImportError> {
         let buckets = |s: &SourceSeries| s.buckets.as_ref().map_or(0, |b| b.entries.len());
         if self.series.is_empty() {
-            return Err(ImportError::file("there are no figures in the file"));
+            return Err(ImportError::file("the file has no figures"));
         }
         if self.series.len() > MOST_THREADS {
             return Err(ImportError::file(format!(
@@ -141,7 +141,7 @@ impl Imported {
                 return wrong("its mean is outside of its extremes");
             }
             if self.mean_is_of_others(s) {
-                return wrong("its mean is not that of its buckets");
+                return wrong("its mean does not match its buckets");
             }
         }
         Ok(self)
@@ -188,7 +188,7 @@ impl Imported {
             valid: false,
             checks: vec![Check::unknown(
                 "imported",
-                "validity of the original measurement is not known",
+                "validity of the original measurement is unknown",
             )],
             instrument: self.instrument.to_owned(),
             origin: Some(Origin {

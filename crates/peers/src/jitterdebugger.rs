@@ -48,7 +48,10 @@ struct Thread {
 pub(crate) fn read_results(input: impl BufRead) -> Result<Imported, ImportError> {
     let file: File = json::parse(&json::bytes(input)?)?;
     if !(1..=3).contains(&file.version) {
-        let reason = format!("version {}, and 1 to 3 are known", file.version);
+        let reason = format!(
+            "version {}; only versions 1 to 3 are supported",
+            file.version
+        );
         return Err(ImportError::file(reason));
     }
     json::bounded(file.cpu.0.iter().map(|(_, t)| t.histogram.0.len()))?;
@@ -163,12 +166,14 @@ pub(crate) fn read_samples(
     while read_record(&mut input, &mut record, offset)? {
         let wrong = |reason: &str| ImportError::content(Place::Byte(offset), reason);
         let (thread, t_ns, value) =
-            fields(&record).ok_or_else(|| wrong("this is no sample of jitterdebugger"))?;
+            fields(&record).ok_or_else(|| wrong("this is not a sample of jitterdebugger"))?;
         let latency_ns =
             nanos(0, value, unit_ns).map_err(|_| wrong("the value is longer than any latency"))?;
         let of = threads.entry(thread).or_default();
         if t_ns < of.last {
-            return Err(wrong("the time is before that of the thread's last sample"));
+            return Err(wrong(
+                "the time is earlier than that of the thread's last sample",
+            ));
         }
         of.last = t_ns;
         let count = of.counts.entry(value).or_insert_with(|| {
@@ -218,7 +223,7 @@ pub(crate) fn read_samples(
     if unit.is_none() {
         imported
             .stated
-            .push("the file does not state its unit; µs was taken for it".to_owned());
+            .push("the file does not state its unit; µs was assumed".to_owned());
     }
     Ok(imported)
 }

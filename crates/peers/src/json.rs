@@ -42,7 +42,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImportError>
             .map_or(reason.as_str(), |(reason, _)| reason);
         let error = ImportError::content(Place::Line(err.line() as u64), reason);
         match err.is_eof() {
-            true => error.hinted("the file is cut short: import the whole file"),
+            true => error.hinted("the file is truncated: import the whole file"),
             false => error,
         }
     })
@@ -89,7 +89,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
                             pairs.push((number, value));
                         }
                         _ => {
-                            let reason = format!("key `{key}` is no number above the one before");
+                            let reason =
+                                format!("key `{key}` is not a number above the previous one");
                             return Err(serde::de::Error::custom(reason));
                         }
                     }

@@ -101,7 +101,7 @@ pub(crate) fn plain(line: &str) -> (String, bool) {
 /// The error of a file in which another run follows.
 pub(crate) fn second_run(line: u64) -> ImportError {
     ImportError::at_line(line, "a second run begins here")
-        .hinted("a file must have one run: divide it before this line and import the parts")
+        .hinted("a file must have one run: split it before this line and import the parts")
 }
 
 /// Reads a number that has nothing but digits.

@@ -25,7 +25,7 @@ use crate::series::{Buckets, Rounded, SourceSeries};
 const US: u64 = 1_000;
 
 /// What is said where it may have been --bucket-width.
-const ONE_WIDE: &str = "only buckets that are 1 µs wide are read";
+const ONE_WIDE: &str = "only buckets 1 µs wide are supported";
 
 /// What either form says of a thread.
 #[derive(Debug, Default)]
@@ -65,11 +65,11 @@ impl Numbers {
 
     const fn said(self) -> &'static str {
         match self {
-            Self::Up => "oslat rounds up to whole µs: its figures are the upper ends",
-            Self::Down => "bucket k has what is at least k - 1 and less than k µs",
+            Self::Up => "oslat rounds up to whole µs: its figures are upper ends",
+            Self::Down => "bucket k holds values from k - 1 to less than k µs",
             Self::Either => {
-                "bucket k is taken for more than k - 2 and less than k µs: versions differ, and the \
-                 means that they state are left out"
+                "bucket k is read as more than k - 2 and less than k µs: versions differ, and \
+                 their means are left out"
             }
         }
     }
@@ -165,7 +165,7 @@ fn series(
     let count = buckets
         .counted()
         .and_then(|n| n.checked_add(beyond))
-        .ok_or_else(|| wrong("its samples are more than 2^64 - 1"))?;
+        .ok_or_else(|| wrong("it has more than 2^64 - 1 samples"))?;
     let (min_ns, (_, max_ns)) = (ns(thread.min)?, ends(thread.max, thread.max)?);
     let mean = match numbers {
         Numbers::Up => thread.average,

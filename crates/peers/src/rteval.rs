@@ -52,7 +52,7 @@ impl<R: BufRead> BufRead for Parts<R> {
         let ready = self.input.fill_buf()?;
         if self.left == 0 && !ready.is_empty() {
             return Err(io::Error::other(format!(
-                "a text or a tag is longer than {} KiB, which none of rteval is",
+                "a text or a tag is longer than {} KiB, more than rteval ever writes",
                 LONGEST >> 10
             )));
         }
@@ -136,7 +136,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         match event.map_err(|err| wrong(err.to_string()))? {
             Event::Start(tag) => {
                 if closed {
-                    return Err(wrong("something follows the end of the summary".to_owned()));
+                    return Err(wrong("data follow the end of the summary".to_owned()));
                 }
                 state.open(&tag, at)?;
             }
@@ -173,7 +173,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
     let mut measured = state.measured.into_iter();
     let first = measured.next().unwrap_or_default();
     if measured.any(|other| !other.repeats(&first)) {
-        return Err(ImportError::file("it has a second measurement")
+        return Err(ImportError::file("it has more than one measurement")
             .hinted("import a summary of one measurement"));
     }
     imported.instrument = first.instrument;
@@ -184,10 +184,10 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         imported.state(stated);
     }
     if imported.series.is_empty() {
-        let reason = "there are no figures of any core in it";
+        let reason = "it has no figures for any core";
         return Err(ImportError::file(reason).hinted(
-            "rteval leaves them out where a latency was longer than its histogram: measure again \
-             with more buckets",
+            "rteval omits them if a latency exceeded its histogram: measure again with more \
+             buckets",
         ));
     }
     imported.resolution_ns = Some(US);
@@ -201,7 +201,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         imported.state(text);
     }
     imported.state(
-        "figures are of the samples in the buckets: how many were above them rteval does not say",
+        "figures cover only the samples in the buckets: rteval does not say how many were above",
     );
     Ok(imported)
 }
@@ -226,7 +226,7 @@ fn whole(text: &str, what: &str, at: Place) -> Result<u64, ImportError> {
     let value = digits.then(|| text.parse().ok()).flatten();
     value.ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
-        ImportError::content(at, format!("{what}: `{shown}` is no whole number"))
+        ImportError::content(at, format!("{what}: `{shown}` is not a whole number"))
     })
 }
 
@@ -234,13 +234,10 @@ impl State {
     fn open(&mut self, tag: &BytesStart<'_>, at: Place) -> Result<(), ImportError> {
         let name = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         if self.path.is_empty() && name != "rteval" {
-            return Err(ImportError::content(at, "this is no summary of rteval"));
+            return Err(ImportError::content(at, "this is not an rteval summary"));
         }
         if self.path.len() >= DEEPEST {
-            return Err(ImportError::content(
-                at,
-                "elements are too deep inside each other",
-            ));
+            return Err(ImportError::content(at, "elements are nested too deeply"));
         }
         self.text.clear();
         match name.as_str() {
@@ -373,7 +370,7 @@ impl State {
         let number = measured.series.len();
         let wrong = |what: &str| ImportError::content(at, format!("core {number}: {what}"));
         if number >= MOST_THREADS {
-            return Err(wrong("there are more cores than a machine has"));
+            return Err(wrong("more cores than a machine has"));
         }
         core.entries.sort_unstable();
         if core.entries.array_windows().any(|[a, b]| a.0 == b.0) {
@@ -384,7 +381,7 @@ impl State {
             .announced
             .is_some_and(|n| n < core.entries.len() as u64)
         {
-            return Err(wrong("the buckets are more than nbuckets says"));
+            return Err(wrong("more buckets than nbuckets says"));
         }
         core.entries.retain(|(_, count)| *count > 0);
         let ns = |us| nanos(0, us, US).map_err(|_| wrong("a value is longer than any latency"));
@@ -415,7 +412,7 @@ impl State {
         // rteval counts those in the buckets; only ours counts others, which are above them.
         let above = last.is_none_or(|b| core.maximum.is_some_and(|max| max > b.0));
         if count > counted && !above {
-            return Err(wrong("it counts more samples than its buckets have"));
+            return Err(wrong("it counts more samples than its buckets hold"));
         }
         let some = count > 0;
         measured.series.push(SourceSeries {

@@ -235,7 +235,7 @@ impl SourceSeries {
 
 /// Puts threads together. Those of the context `thread`, if there are such, else all.
 pub(crate) fn total(series: &[SourceSeries]) -> Result<SourceSeries, ImportError> {
-    let too_many = || ImportError::file("the samples of all threads are more than 2^64 - 1");
+    let too_many = || ImportError::file("all threads together have more than 2^64 - 1 samples");
     let named = series.iter().any(|s| s.context == Some("thread"));
     let parts: Vec<&SourceSeries> = series
         .iter()

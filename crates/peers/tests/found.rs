@@ -56,7 +56,7 @@ fn a_mean_is_that_of_its_extremes_and_buckets() {
             "\"avg\": 41.77",
             "\"avg\": 43.77"
         ),
-        "thread 0: its mean is not that of its buckets"
+        "thread 0: its mean does not match its buckets"
     );
 }
 
@@ -115,7 +115,7 @@ fn an_error_does_not_quote_the_whole_file() {
 fn figures_have_samples() {
     assert_eq!(
         altered("rtla-timerlat-top.txt", "1 #12322 ", "1 #0     "),
-        "line 4: it has figures of no samples"
+        "line 4: it has figures but no samples"
     );
     // Of a kind without samples there are dashes.
     let thread = "|       10         3         9        31\n";
@@ -159,7 +159,7 @@ fn wide_buckets_have_the_mean_that_the_file_states() {
     let text = WIDE.replace("avg:          2         7", "avg:          2        18");
     assert_eq!(
         read(&text).unwrap_err().to_string(),
-        "thread 1: its mean is not that of its buckets"
+        "thread 1: its mean does not match its buckets"
     );
 }
 
@@ -245,7 +245,7 @@ fn what_a_terminal_showed_before_the_command_line_is_no_error() {
     let rubbish = format!("user@host ~ $ make\n{text}");
     assert_eq!(
         read(&rubbish).unwrap_err().to_string(),
-        "line 1: this is no line that cyclictest prints"
+        "line 1: this is not a line of cyclictest output"
     );
 }
 
@@ -314,6 +314,6 @@ fn a_summary_that_has_its_measurement_in_both_places_has_one() {
     assert_eq!((imported.series.len(), imported.series[0].count), (1, 7));
     assert_eq!(
         read(&whole(7, 8)).unwrap_err().to_string(),
-        "it has a second measurement"
+        "it has more than one measurement"
     );
 }

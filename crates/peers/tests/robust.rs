@@ -95,7 +95,7 @@ fn errors_name_the_line_and_the_reason() {
     let log = Format::CyclictestLog;
     assert_eq!(
         text(b"0:0:1\n0:2:1\n", log),
-        "line 2: cycle 2 of thread 0 comes where 1 should"
+        "line 2: cycle 2 of thread 0 appears where 1 is expected"
     );
     assert_eq!(
         text(b"0:0:1\n0:1:x\n", log),
@@ -115,13 +115,13 @@ fn errors_name_the_line_and_the_reason() {
     );
     assert_eq!(
         text(b"99999:0:1\n", log),
-        "line 1: thread 99999 is too many"
+        "line 1: thread 99999 is one too many"
     );
     let hist = Format::CyclictestHistogram;
     let head = "# Histogram\n000000 000001\t000000\n000001 000001\n";
     assert_eq!(
         text(head.as_bytes(), hist),
-        "line 3: 1 columns, where the rows before have 2"
+        "line 3: 1 columns, but earlier rows have 2"
     );
     let json = Format::CyclictestJson;
     let good = String::from_utf8(
@@ -135,7 +135,7 @@ fn errors_name_the_line_and_the_reason() {
     let newer = good.replace("\"file_version\": 1", "\"file_version\": 2");
     assert_eq!(
         text(newer.as_bytes(), json),
-        "file version 2, and 1 is known"
+        "file version 2; only version 1 is supported"
     );
     let more = good.replace("\"cycles\": 500", "\"cycles\": 5");
     assert!(text(more.as_bytes(), json).contains("more samples than cycles"));
@@ -202,7 +202,7 @@ fn jitterdebugger() {
         );
     }
     let back = raw(&[(0, 5, 1, 12), (0, 4, 2, 40)]);
-    assert!(text(&back, Format::JitterdebuggerRaw).starts_with("byte 28: the time is before"));
+    assert!(text(&back, Format::JitterdebuggerRaw).starts_with("byte 28: the time is earlier"));
 
     let json = br#"{"version": 3, "sysinfo": {"nodename": "rpi", "resolution_in_ns": 0},
         "cpu": {"0": {"histogram": {"3": 8, "5": 1}, "count": 10, "min": 3, "max": 1200, "avg": 122.90}}}"#;
@@ -224,7 +224,7 @@ fn jitterdebugger() {
     let newer = String::from_utf8_lossy(json).replace("3, \"sys", "4, \"sys");
     assert_eq!(
         text(newer.as_bytes(), Format::JitterdebuggerJson),
-        "version 4, and 1 to 3 are known"
+        "version 4; only versions 1 to 3 are supported"
     );
 }
 
@@ -441,7 +441,7 @@ fn a_summary_without_figures_says_why() {
     let end = SUMMARY.find("    </cyclictest>").unwrap();
     let without = [&SUMMARY[..start], &SUMMARY[end..]].concat();
     let err = read(without.as_bytes(), Format::Rteval).unwrap_err();
-    assert!(err.to_string().contains("no figures of any core"), "{err}");
+    assert!(err.to_string().contains("no figures for any core"), "{err}");
     assert!(err.hint().unwrap().contains("more buckets"));
 }
 

@@ -105,7 +105,7 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
         #[cfg(feature = "workbench")]
         return disk::work(&mut line, disk);
         #[cfg(not(feature = "workbench"))]
-        return Err(format!("{}: a job with a disk takes the whole program", disk.device).into());
+        return Err(format!("{}: a job with a disk needs the whole program", disk.device).into());
     }
     let timers = wait_for_timers(sys);
     let quiet_within = match job.fault {

@@ -91,7 +91,7 @@ fn be_ordinary(command: &Command) {
     );
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(
-            "Started with {} ({policy}), which only measuring threads get, by --priority.",
+            "Started with {} ({policy}); only measuring threads get a real-time policy, by --priority.",
             policy.kernel_name()
         ));
     }

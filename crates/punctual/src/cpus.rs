@@ -87,7 +87,7 @@ pub(crate) fn usable(option: &str, asked: &CpuSet, cpus: &Cpus) -> Result<CpuSet
         )
     } else if !denied.is_empty() {
         Err(CliError::usage(format!(
-            "{option} {asked}: CPU {denied} is not allowed to this process"
+            "{option} {asked}: this process may not use CPU {denied}"
         ))
         .hint(format!("allowed CPUs: {} (see cpuset(7))", cpus.reachable)))
     } else {

@@ -38,9 +38,8 @@ impl CliError {
     /// Makes an error about what this build was made without.
     #[cfg(feature = "workbench")]
     pub(crate) fn left_out(what: &str) -> Self {
-        Self::new(Exit::Unsupported, format!("{what}: not in this build")).hint(
-            "`make run` leaves it out to be there sooner; `make build` makes the whole program",
-        )
+        Self::new(Exit::Unsupported, format!("{what}: not in this build"))
+            .hint("`make run` leaves it out to build faster; `make build` makes the whole program")
     }
 
     fn new(exit: Exit, what: String) -> Self {
@@ -170,7 +169,7 @@ pub(crate) fn without_instrument(err: &clap::Error, args: &[OsString]) -> Option
     line.insert(at.unwrap_or_default(), "wakeup");
     Some(
         CliError::usage(format!(
-            "measure: {option} is an option of an instrument, and none is named"
+            "measure: {option} belongs to an instrument, but none is named"
         ))
         .hint(format!(
             "wake-up latency: `punctual measure {}`; instruments: {}",
@@ -199,8 +198,8 @@ fn not_text(args: &[OsString]) -> Option<String> {
 }
 
 /// How to get the privilege to measure.
-pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or let the members of a group be \
-     real-time: the lines `@realtime - rtprio 95` and `@realtime - memlock unlimited` in \
+pub(crate) const PRIVILEGE_HINT: &str = "run it with sudo, or allow real-time scheduling for a \
+     group: put the lines `@realtime - rtprio 95` and `@realtime - memlock unlimited` in \
      /etc/security/limits.d/realtime.conf, then log in again";
 
 impl From<StoreError> for CliError {
@@ -208,13 +207,13 @@ impl From<StoreError> for CliError {
         let newer = matches!(err, StoreError::NewerStore { .. });
         let hint = if matches!(err, StoreError::Unsafe { .. }) {
             Some(
-                "use a directory of your own, in one that only you or root can write to, with --home DIR or \
-                 PUNCTUAL_HOME",
+                "use a directory of your own, inside one that only you or root can write to, with \
+                 --home DIR or PUNCTUAL_HOME",
             )
         } else if err.is_full() {
-            Some("make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
+            Some("free some space, or put the store elsewhere with --home DIR or PUNCTUAL_HOME")
         } else if err.is_read_only() || err.is_permission() {
-            Some("name a directory that you may write to with --home DIR or PUNCTUAL_HOME")
+            Some("name a directory that you can write to with --home DIR or PUNCTUAL_HOME")
         } else if newer {
             Some("use the newer program, or another store with --home DIR")
         } else {
@@ -269,8 +268,8 @@ fn hints(err: &MeasureError) -> Vec<String> {
     );
     if deadline {
         hints.push(
-            "the kernel admits SCHED_DEADLINE only with --pin none, or inside an exclusive cpuset, \
-             and only while there is bandwidth left"
+            "the kernel admits SCHED_DEADLINE only with --pin none or inside an exclusive cpuset, \
+             and only while bandwidth is left"
                 .to_owned(),
         );
     }
@@ -280,13 +279,13 @@ fn hints(err: &MeasureError) -> Vec<String> {
     if matches!(err, MeasureError::Tracing(_)) {
         // A whole file system: capabilities for scheduling and memory do not open it.
         if err.is_denied() && !punctual_sys::thread::is_root() {
-            hints.push("run it with sudo: the kernel lets only root trace".to_owned());
+            hints.push("run it with sudo: only root may trace".to_owned());
         }
     } else if matches!(err, MeasureError::DmaLatency(_)) {
         // A device file: capabilities for scheduling and memory do not open it.
         hints.push(
-            "run it with sudo, let a udev rule give your group /dev/cpu_dma_latency, or leave the \
-             idle states alone with --dma-latency off"
+            "run it with sudo, give your group access to /dev/cpu_dma_latency with a udev rule, or \
+             leave the idle states alone with --dma-latency off"
                 .to_owned(),
         );
     } else if err.is_denied() {
@@ -295,7 +294,7 @@ fn hints(err: &MeasureError) -> Vec<String> {
         }
         match err {
             MeasureError::Policy { .. } => hints.push(
-                "to measure an ordinary thread instead, which is no real-time measurement, add \
+                "to measure an ordinary thread instead, which is not a real-time measurement, add \
                  --priority o"
                     .to_owned(),
             ),

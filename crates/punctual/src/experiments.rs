@@ -65,7 +65,7 @@ pub(crate) fn read(path: &Path, given: &[(String, toml::Value)]) -> Result<Read,
         .map_err(failed)?;
     if bytes.len() as u64 > FILE_LIMIT {
         return Err(CliError::usage(format!(
-            "{file}: larger than {FILE_LIMIT} bytes, which no experiment is"
+            "{file}: larger than {FILE_LIMIT} bytes, too large for an experiment"
         )));
     }
     let text = String::from_utf8(bytes)
@@ -112,11 +112,11 @@ pub(crate) fn finish(
     match go_on(store, experiment, state, stop, quiet, metrics)? {
         Ending::Stopped => {
             remark(&format!(
-                "Stopped. Go on with `punctual experiment resume {name}`."
+                "Stopped. Continue with `punctual experiment resume {name}`."
             ));
             return Ok(Exit::Failed);
         }
-        Ending::Time => remark("The next block does not fit into the time."),
+        Ending::Time => remark("The next block does not fit into the time left."),
         Ending::Resolved => remark("Every comparison is resolved."),
         Ending::Completed => {}
     }
@@ -145,7 +145,7 @@ pub(crate) fn go_on(
     view.clear();
     ending.map_err(|err| {
         let hint = format!(
-            "what is done is kept; when the reason is gone: `punctual experiment resume {name}`"
+            "finished runs are kept; once the cause is fixed: `punctual experiment resume {name}`"
         );
         CliError::from(err).hint(hint)
     })
@@ -156,7 +156,7 @@ impl From<LabError> for CliError {
         match &err {
             err if err.is_usage() => Self::usage(err.to_string()),
             LabError::Busy { .. } => Self::failed_to("go on").because(err),
-            _ => Self::failed_to("carry the experiment out").because(err),
+            _ => Self::failed_to("run the experiment").because(err),
         }
     }
 }

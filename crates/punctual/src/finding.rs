@@ -29,7 +29,7 @@ fn not_found(store: &Path, err: FindError) -> CliError {
         ),
         FindError::Ambiguous { candidates, .. } => Some(which(candidates)),
         FindError::Unreadable { .. } => Some(
-            "`punctual runs rm` removes a run that cannot be read; its files are left alone until then"
+            "`punctual runs rm` removes an unreadable run; until then its files are left alone"
                 .to_owned(),
         ),
         _ => None,
@@ -56,7 +56,7 @@ fn which(candidates: &[Candidate]) -> String {
     let named: Vec<String> = candidates.iter().take(NAMED).map(named).collect();
     match candidates.len().saturating_sub(NAMED) {
         0 => format!("say which: {}", named.join(", ")),
-        more => format!("say which: {}, or one of {more} more", named.join(", ")),
+        more => format!("choose one: {}, or one of {more} more", named.join(", ")),
     }
 }
 
@@ -88,14 +88,14 @@ impl From<SelectError> for CliError {
                 "name two groups of different runs; `punctual runs list` lists those of the store",
             ),
             E::SameName { name, selector } => Self::usage(what).hint(format!(
-                "give one of them a name of its own: --group NAME=RUNS{}",
+                "give one of them a different name: --group NAME=RUNS{}",
                 match selector {
                     Some(value) if value != name => format!("; {}", is_a_tag(&name, &value)),
                     _ => String::new(),
                 }
             )),
             E::Times { .. } => {
-                Self::usage(what).hint("compare runs in virtual time with one another")
+                Self::usage(what).hint("compare runs in virtual time only with one another")
             }
             E::InGroup {
                 group,
@@ -114,8 +114,8 @@ impl From<SelectError> for CliError {
                         Some("name the directory of a run, or of several, or the JSON of a run")
                     }
                     PathFault::Json(_) => Some(
-                        "a file is the JSON of a run, as `measure --json` prints it; what other tools wrote is \
-                         first imported with `punctual runs import`",
+                        "a file is the JSON of a run, as `measure --json` prints it; import the \
+                         output of other tools first with `punctual runs import`",
                     ),
                     _ => None,
                 };

@@ -24,12 +24,12 @@ pub(crate) fn check(
 ) -> Result<(), CliError> {
     if fail_on.contains(&FailOn::NotEquivalent) && equivalence.is_none() {
         return Err(CliError::usage(
-            "--fail-on not-equivalent: needs --equivalence, within which groups are the same",
+            "--fail-on not-equivalent: needs --equivalence, the margin within which groups are the same",
         ));
     }
     if fail_on.contains(&FailOn::MayBeWorse) && not_worse.is_none() {
         return Err(CliError::usage(
-            "--fail-on may-be-worse: needs --not-worse, the change that is to be excluded",
+            "--fail-on may-be-worse: needs --not-worse, the change to exclude",
         ));
     }
     Ok(())

@@ -150,7 +150,7 @@ impl Host {
             .boot(kernel, design, &initramfs, limit, stop, watch)
             .map_err(|err| failed(kernel, err))?;
         let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
-            CliError::failed_to(format!("hear from the guest {}", kernel.display()))
+            CliError::failed_to(format!("get an answer from the guest {}", kernel.display()))
                 .because(err)
                 .log(tail(&booted.console))
         })?;
@@ -166,7 +166,7 @@ pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
             Some("name a bzImage: /boot/vmlinuz-..., arch/x86/boot/bzImage of a build, or an image of `punctual kernel list`".to_owned())
         }
         BootError::TimeLimit { .. } => {
-            Some("give it more time with --time-limit, or look at its log".to_owned())
+            Some("give it more time with --time-limit, or read its log".to_owned())
         }
         _ => None,
     };
@@ -233,7 +233,7 @@ fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String
         Err(err) => {
             let cause = err.cause().map(ToString::to_string).unwrap_or_default();
             let cause = cause.lines().next().unwrap_or_default().to_owned();
-            Err(format!("a trial boot with it failed to {cause}"))
+            Err(format!("a trial boot with KVM failed to {cause}"))
         }
     }
 }

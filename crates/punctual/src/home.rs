@@ -47,7 +47,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
         Some(home.filter(|path| path.is_absolute())?.join(DATA))
     });
     data.map(|path| path.join("punctual")).ok_or_else(|| {
-        CliError::failed_to("find a place for the store: neither XDG_DATA_HOME nor HOME is set")
+        CliError::failed_to("find a directory for the store: neither XDG_DATA_HOME nor HOME is set")
             .hint("name a directory with --home DIR or PUNCTUAL_HOME")
     })
 }
@@ -83,7 +83,7 @@ pub(crate) fn elsewhere(home: &Path) -> Option<String> {
     };
     // Who asks may not be able to look into it.
     let is_there = other != home && other.is_dir();
-    is_there.then(|| format!("there is another store, {}; {how}", other.display()))
+    is_there.then(|| format!("another store exists, {}; {how}", other.display()))
 }
 
 /// Returns the home directory of a user by number, from the file of users.

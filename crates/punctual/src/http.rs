@@ -236,7 +236,7 @@ fn answer(head: &[u8], _peer: SocketAddr, shared: &Shared) -> (Response, bool) {
     let response = match shared.access.check(&request) {
         // A mistake of ours costs one answer, and leaves nobody waiting for it.
         Ok(()) => catch_unwind(AssertUnwindSafe(|| (shared.handler)(&request)))
-            .unwrap_or_else(|_| Response::text(500, "the program made a mistake here\n")),
+            .unwrap_or_else(|_| Response::text(500, "internal error\n")),
         Err(denied) => denied.response(),
     };
     (response, with_body)

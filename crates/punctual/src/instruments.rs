@@ -67,25 +67,25 @@ macro_rules! instruments {
 }
 
 instruments! {
-    /// Measure how late threads wake up that sleep to a deadline
+    /// Measure how late threads wake up that sleep until a deadline
     Wakeup = wakeup::WakeupArgs,
-    /// Measure the timer's interrupt latency apart from the thread's: the phases of each wake-up
+    /// Measure timer interrupt latency and thread latency separately: the phases of each wake-up
     Irq = irq::IrqArgs,
     /// Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...
     Ipc = ipc::IpcArgs,
-    /// Show priority inversion: how long an urgent thread waits for a lock, with and without a protocol
+    /// Show priority inversion: how long a high-priority thread waits for a lock, with and without a protocol
     Pi = pi::PiArgs,
-    /// Measure how exactly a thread can begin a cycle that spins the last stretch, and what that costs
+    /// Measure how exactly a thread can start a cycle by sleeping, then spinning, and what that costs
     Release = release::ReleaseArgs,
     /// Measure how fast systems of linear equations are solved: GFLOPS against their size
     Linpack = linpack::LinpackArgs,
-    /// Measure how fast memory is copied, streamed and reached, for every pair of CPU node and memory node
+    /// Measure memory bandwidth and latency for every pair of CPU node and memory node
     Memory = memory::MemoryArgs,
-    /// Measure storage with fio: throughput, completion latency, and how far repeats differ
+    /// Measure storage with fio: throughput, completion latency, and how much repeats vary
     Io = io::IoArgs,
-    /// Measure which iterations of a computing real-time thread miss their deadline, and who took the time
+    /// Measure which iterations of a computing real-time thread miss their deadline, and what took the time
     Deadline = deadline::DeadlineArgs,
-    /// Measure the gaps in the time of a CPU that a busy loop sees, and what the kernel counts beside them
+    /// Measure the gaps that a busy loop sees on a CPU, and the kernel's counts of interrupts and switches
     Noise = noise::NoiseArgs,
 }
 

@@ -93,12 +93,12 @@ impl Metrics {
                 let now = lock(&moment).clone();
                 Response::new(200, CONTENT_TYPE, page(&now))
             }
-            _ => Response::text(404, "only /metrics is here\n"),
+            _ => Response::text(404, "only /metrics is served here\n"),
         };
         match Server::start(listener, access, Limits::default(), Box::new(answer)) {
             Ok(server) => Some(Begun::Running { _server: server }),
             Err(err) => {
-                remark(&format!("No metrics: no thread to answer with: {err}"));
+                remark(&format!("No metrics: could not start a thread: {err}"));
                 None
             }
         }
@@ -115,7 +115,7 @@ pub(crate) fn bind(option: &str, address: SocketAddr) -> Result<TcpListener, Cli
     TcpListener::bind(address).map_err(|err| {
         let hint = match err.kind() {
             std::io::ErrorKind::AddrInUse => "another program listens there; name another port",
-            std::io::ErrorKind::PermissionDenied => "ports below 1024 are for root; name another",
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 need root; name another",
             _ => "name an address of this machine, such as 127.0.0.1:9464",
         };
         CliError::failed_to(format!("listen on {option} {address}"))

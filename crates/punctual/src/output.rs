@@ -90,10 +90,10 @@ pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), CliError> {
     }
     let refused = |what: &str| {
         CliError::failed_to(format!("change the boot loader: {what}"))
-            .hint("--yes does it without asking")
+            .hint("--yes skips the question")
     };
     if !io::stdin().is_terminal() {
-        return Err(refused("there is no terminal to ask at"));
+        return Err(refused("there is no terminal to ask on"));
     }
     remark(&format!("{question} [y/N]"));
     let mut answer = String::new();

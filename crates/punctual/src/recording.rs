@@ -159,12 +159,11 @@ impl Recorded {
                     .map(ToString::to_string)
                     .collect();
             let why = [vec![err.to_string()], causes].concat().join(": ");
-            let error =
-                CliError::failed_to("keep the run: the figures above are all that is left of it")
-                    .because(why);
+            let error = CliError::failed_to("keep the run: only the figures above are left of it")
+                .because(why);
             let full = err.is_full();
             error.hint(if full {
-                "make room, or put the store elsewhere with --home DIR or PUNCTUAL_HOME"
+                "free some space, or put the store elsewhere with --home DIR or PUNCTUAL_HOME"
             } else {
                 "put the store elsewhere with --home DIR or PUNCTUAL_HOME"
             })
@@ -204,7 +203,7 @@ pub(crate) fn check_room(store: &Store, spec: &RunSpec) -> Result<(), CliError> 
             store.home().display(),
             free / 1_000_000
         ))
-        .hint("measure without --raw or for a shorter time, or name another --home"));
+        .hint("measure without --raw or for a shorter time, or use another --home"));
     }
     Ok(())
 }

@@ -80,14 +80,12 @@ impl Place {
         if self.privileged() {
             return Ok(());
         }
-        Err(
-            CliError::failed_to("change the machine: that takes root's privileges")
-                .exiting(Exit::Unsupported)
-                .hint(
-                    "run it with sudo, or `punctual tune plan` to see the changes without making \
+        Err(CliError::failed_to("change the machine: needs root")
+            .exiting(Exit::Unsupported)
+            .hint(
+                "run it with sudo, or `punctual tune plan` to see the changes without making \
                      them",
-                ),
-        )
+            ))
     }
 }
 
@@ -106,7 +104,7 @@ impl Prepared {
     }
 }
 
-/// A profile, and what is different from it.
+/// A profile, and changes to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     /// Built in or a file; `latency` without, `isolate` with CPUs to isolate, none with settings.
@@ -183,8 +181,8 @@ impl From<PlanError> for CliError {
     fn from(err: PlanError) -> Self {
         let hint = match err {
             PlanError::NoCpus { .. } => "name them with --isolate LIST or --cpus LIST",
-            PlanError::NoHousekeeping { .. } => "leave at least one CPU to everything else",
-            _ => "look at /sys/devices/system/cpu/online",
+            PlanError::NoHousekeeping { .. } => "leave at least one CPU for everything else",
+            _ => "see /sys/devices/system/cpu/online",
         };
         Self::usage(err.to_string()).hint(hint)
     }
@@ -195,7 +193,7 @@ impl From<SessionError> for CliError {
         let (exit, hint) = match &err {
             SessionError::Unreverted { .. } => (
                 Exit::Failed,
-                Some("`punctual tune status` shows them, `punctual tune revert` takes them back"),
+                Some("`punctual tune status` shows them, `punctual tune revert` undoes them"),
             ),
             SessionError::Record(err) if is_denied(err) => {
                 (Exit::Unsupported, Some("run it with sudo"))
@@ -203,8 +201,8 @@ impl From<SessionError> for CliError {
             SessionError::Record(_) => (
                 Exit::Failed,
                 Some(
-                    "what is changed is not known; `punctual tune revert` moves a damaged record \
-                     aside, and a reboot brings every setting back",
+                    "the changes are unknown; `punctual tune revert` moves a damaged record aside, \
+                     and a reboot restores every setting",
                 ),
             ),
             SessionError::State(err)
@@ -213,7 +211,8 @@ impl From<SessionError> for CliError {
                     (
                         Exit::Failed,
                         Some(
-                            "nothing was changed: what could not be undone is not done; make room, or name another --state",
+                            "nothing was changed, because it could not be undone; free some space, or use another \
+                             --state",
                         ),
                     )
                 } else if err.is_denied() {
@@ -252,13 +251,12 @@ pub(crate) fn refuse(plan: &Plan, yes: bool) -> Result<(), CliError> {
     if reasons.is_empty() {
         return Ok(());
     }
-    let error =
-        CliError::failed_to("tune: it is refused for safety's sake").because(reasons.join("; "));
+    let error = CliError::failed_to("tune: refused for safety").because(reasons.join("; "));
     let final_word = plan.obstacles(true).next().is_some();
     Err(if final_word {
         error.hint("leave the setting out with --skip")
     } else {
-        error.hint("leave the setting out with --skip, or insist with --yes")
+        error.hint("leave the setting out with --skip, or force it with --yes")
     })
 }
 
@@ -300,7 +298,9 @@ impl Tuned {
             .iter()
             .map(|hold| HeldDmaLatency::hold(&place.sys, hold.latency_ns))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|err| CliError::failed_to("hold the latency of idle states").because(err))?;
+            .map_err(|err| {
+                CliError::failed_to("limit the exit latency of idle states").because(err)
+            })?;
         let mut session = begin(place, prepared.plan.clone(), purpose, None)?;
         let keep = Keep::for_session(&session, place);
         let watch = match Watch::start(&keep) {
@@ -336,7 +336,7 @@ impl Tuned {
     /// Takes everything back.
     pub(crate) fn end(mut self) -> Result<TuningReport, CliError> {
         let Some(session) = self.session.take() else {
-            return Err(CliError::failed_to("revert: it was done already"));
+            return Err(CliError::failed_to("revert: already done"));
         };
         let report = session.revert();
         // If it failed, the keeper tries once more: it is not told that all is done.
@@ -399,7 +399,7 @@ pub(crate) fn write(
             let fault = failed.steps.iter().find(|step| step.is_failure());
             let name = fault.map(punctual_model::StepReport::full_name);
             report.remarks.push(format!(
-                "{} could not be had, and with --atomic then nothing is changed",
+                "{} could not be set, so nothing is changed (--atomic)",
                 name.unwrap_or_default()
             ));
             Ok(Begun::TakenBack(report))
@@ -408,18 +408,18 @@ pub(crate) fn write(
             let mut report = session.revert()?;
             report
                 .remarks
-                .push("interrupted: everything was put back".to_owned());
+                .push("interrupted: everything was restored".to_owned());
             Ok(Begun::TakenBack(report))
         }
         Err(err) => {
             let report = session.revert()?;
             let error = CliError::from(err);
             Err(if report.complete {
-                error.hint("everything was put back")
+                error.hint("everything was restored")
             } else {
                 error
                     .exiting(Exit::NotRestored)
-                    .hint("not everything could be put back: see `punctual tune status`")
+                    .hint("some settings could not be restored: see `punctual tune status`")
             })
         }
     }
@@ -432,7 +432,7 @@ pub(crate) fn remark_on_left(place: &Place) {
     match left {
         Ok(Ok(Left::Changes(journal))) => remark(&said_of(&journal)),
         Ok(Ok(Left::OtherBoot(journal))) => remark(&format!(
-            "The journal of profile {} is of an earlier boot: its changes went with that.",
+            "The journal of profile {} is from an earlier boot; the reboot undid its changes.",
             journal.session().profile
         )),
         _ => {}
@@ -462,7 +462,7 @@ pub(crate) fn status_of(sys: &SysRoot, journal: &Journal) -> TuningReport {
         report.complete = false;
         for held in std::mem::take(&mut report.held) {
             report.remarks.push(format!(
-                "{} is NOT held: process {}, which held it, is gone",
+                "{} is NOT held: process {}, which held it, has ended",
                 held.knob, holder.pid
             ));
         }
@@ -510,11 +510,11 @@ pub(crate) fn said_of(journal: &Journal) -> String {
     let gone = scoped && !is_alive(session.pid, None);
     let torn = !journal.is_complete() && !is_alive(session.pid, None);
     let how = if gone || torn {
-        "was interrupted, and its changes are not reverted: `punctual tune revert` takes them back"
+        "was interrupted before its changes were reverted: `punctual tune revert` undoes them"
     } else if scoped {
         "is at work"
     } else {
-        "is applied; `punctual tune revert` takes it back"
+        "is applied; `punctual tune revert` undoes it"
     };
     format!(
         "Tuned: profile {} ({}, since {}) {how}.",

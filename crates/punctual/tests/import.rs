@@ -154,7 +154,7 @@ fn a_file_that_fails_imports_nothing_and_stops_no_other() {
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(
-        err.contains("line 2: cycle 2 of thread 0 comes where 1 should"),
+        err.contains("line 2: cycle 2 of thread 0 appears where 1 is expected"),
         "{err}"
     );
     assert!(

@@ -24,8 +24,8 @@ use punctual_model::{Instrument, RunRecord};
 
 use crate::document::{Document, Material, RunItem};
 
-pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
+pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
 pub use guest::guest_boot;
 pub(crate) use guest::{HEADING, VIRTUAL};
 pub use kernel::{

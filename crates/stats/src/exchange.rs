@@ -130,7 +130,7 @@ pub enum ReadHistogramError {
         unit: u64,
     },
     /// It unpacks to more than was allowed.
-    #[error("more than {limit} {what}, the most that are read")]
+    #[error("more than {limit} {what}, the limit")]
     Limit {
         /// What there is too much of.
         what: &'static str,
@@ -555,7 +555,7 @@ mod tests {
         };
         assert_eq!(within(100, 64 << 20).unwrap(), 100);
         let said = within(99, 64 << 20).unwrap_err().to_string();
-        assert_eq!(said, "more than 99 histograms, the most that are read");
+        assert_eq!(said, "more than 99 histograms, the limit");
         let said = within(100, 4 << 20).unwrap_err().to_string();
         assert!(
             said.starts_with("more than 4194304 bytes of histograms"),

@@ -59,10 +59,10 @@ pub(crate) fn read(
             let mut inside = ZlibDecoder::new(reader.take(length.into()));
             match u32::from_be_bytes(array(&mut inside)?) {
                 COOKIE => plain(&mut inside, budget),
-                _ => Err(malformed("no V2 histogram is deflated in it")),
+                _ => Err(malformed("it holds no compressed V2 histogram")),
             }
         }
-        _ => Err(malformed("it does not begin as a V2 histogram")),
+        _ => Err(malformed("it does not begin like a V2 histogram")),
     }
 }
 
@@ -107,7 +107,7 @@ fn plain(
             Err(_) => bucket = bucket.saturating_add(count.unsigned_abs()),
         }
         if bucket > grid.buckets {
-            return Err(malformed("it has more buckets than its range"));
+            return Err(malformed("it has more buckets than its range allows"));
         }
     }
     // Counts that were unpacked are paid for too: they take time.
@@ -164,7 +164,7 @@ impl Grid {
     /// Returns the lowest and the highest value of a bucket.
     fn bounds(&self, bucket: u64) -> Result<(u64, u64), ReadHistogramError> {
         if bucket >= self.buckets {
-            return Err(malformed("it has more buckets than its range"));
+            return Err(malformed("it has more buckets than its range allows"));
         }
         let shift = (bucket >> self.half).saturating_sub(1);
         let from = (bucket - (shift << self.half)) << shift;

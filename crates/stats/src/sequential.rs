@@ -62,7 +62,7 @@ pub enum LooksError {
         alpha: f64,
     },
     /// The fractions do not rise from above 0 to at most 1.
-    #[error("a look is at fraction {fraction} of the plan, not between the look before and 1")]
+    #[error("a look at fraction {fraction} of the plan is not between the previous look and 1")]
     Fractions {
         /// Its fraction.
         fraction: f64,

@@ -123,14 +123,17 @@ impl SteadyChecks {
     /// What failed, in words.
     fn failed(&self) -> Vec<String> {
         let said = [
-            ("they rise or fall over it (Mann-Kendall", Some(self.trend)),
+            (
+                "they rise or fall during it (Mann-Kendall",
+                Some(self.trend),
+            ),
             ("its halves differ (Kolmogorov-Smirnov", Some(self.halves)),
             (
-                "they depend on those before (Ljung-Box on ranks",
+                "they depend on earlier ones (Ljung-Box on ranks",
                 Some(self.independence),
             ),
             (
-                "they come more often at some times than at others (Kolmogorov-Smirnov",
+                "they are more frequent at some times than at others (Kolmogorov-Smirnov",
                 self.rate,
             ),
         ];
@@ -172,13 +175,11 @@ pub enum TailRefusal {
         clusters: usize,
     },
     /// No further than the run itself.
-    #[error(
-        "that is no further than the samples that there are: the largest of them is the answer"
-    )]
+    #[error("that is no further than the samples taken: the largest sample is the answer")]
     TooNear,
     /// Too far.
     #[error(
-        "that is {factor:.0} times the samples that there are, more than {FARTHEST}: {needed} samples would do"
+        "that is {factor:.0} times the samples taken, more than {FARTHEST}: {needed} samples would be enough"
     )]
     TooFar {
         /// Samples asked for over samples there.
@@ -189,7 +190,7 @@ pub enum TailRefusal {
     /// The extremes rise or fall, differ between the halves of the run, or depend on each other. These
     /// checks see the same from three sides: a slow dependence looks like a trend in one run, and a
     /// trend like dependence. All that failed are named, and none is the true reason alone.
-    #[error("the {extremes} are not those of a steady run: {}", checks.failed().join(", "))]
+    #[error("the {extremes} do not come from a steady run: {}", checks.failed().join(", "))]
     Unsteady {
         /// Of what.
         extremes: &'static str,
@@ -210,7 +211,7 @@ pub enum TailRefusal {
     },
     /// The tail is too heavy to say anything.
     #[error(
-        "the tail of the {extremes} is too heavy (shape {shape:.2}, at least {HEAVIEST}): every level would do"
+        "the tail of the {extremes} is too heavy (shape {shape:.2}, at least {HEAVIEST}): any level would fit"
     )]
     Heavy {
         /// Of what.

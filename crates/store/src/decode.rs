@@ -48,7 +48,7 @@ pub fn parts(json: &[u8]) -> Result<(), String> {
     match parts.count() {
         ..=PARTS => Ok(()),
         parts => Err(format!(
-            "{parts} objects and arrays, and at most {PARTS} are read"
+            "{parts} objects and arrays, more than the limit of {PARTS}"
         )),
     }
 }
@@ -56,11 +56,11 @@ pub fn parts(json: &[u8]) -> Result<(), String> {
 /// Reads a file of text that the user named, up to a size.
 ///
 /// # Errors
-/// As of the file; `InvalidData` if it is not UTF-8, `Other` if it is no regular file or is larger.
+/// As of the file; `InvalidData` if it is not UTF-8, `Other` if it is not a regular file or is larger.
 pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
     file.take(limit + 1).read_to_string(&mut text)?;
@@ -168,6 +168,6 @@ pub fn events<R: Read>(
 }
 
 fn too_much(what: &str) -> io::Error {
-    let why = format!("more {what} than a run of this duration has; no more is read");
+    let why = format!("more {what} than a run of this duration can have");
     io::Error::new(io::ErrorKind::FileTooLarge, why)
 }

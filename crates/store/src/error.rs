@@ -76,7 +76,7 @@ pub enum StoreError {
     },
     /// The store was written by a newer program; nothing in it was touched.
     #[error(
-        "open store {}: its format is {found}, this program knows {supported} and older",
+        "open store {}: its format is {found}; this program reads up to {supported}",
         path.display()
     )]
     NewerStore {
@@ -96,7 +96,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The store has a run of this id already.
-    #[error("write run {}: it exists already", path.display())]
+    #[error("write run {}: it already exists", path.display())]
     RunExists {
         /// The directory of that run.
         path: PathBuf,
@@ -118,8 +118,8 @@ pub enum StoreError {
     /// The record is larger than what is read: too many threads with too many deadlines and
     /// targets.
     #[error(
-        "write {}: {size} bytes, and at most {limit} are read; measure fewer threads, deadlines or \
-         targets at once",
+        "write {}: {size} bytes, more than the limit of {limit}; measure fewer threads, deadlines \
+         or targets at once",
         path.display()
     )]
     RecordSize {
@@ -131,7 +131,7 @@ pub enum StoreError {
         limit: u64,
     },
     /// The artifact is larger than what is read.
-    #[error("write {}: {size} bytes, and at most {limit} are read", path.display())]
+    #[error("write {}: {size} bytes, more than the limit of {limit}", path.display())]
     ArtifactSize {
         /// The file.
         path: PathBuf,
@@ -214,7 +214,7 @@ pub enum ReadError {
     Path(#[from] PathError),
     /// The run was written by a newer program.
     #[error(
-        "read run {}: its format is {found}, this program knows {supported} and older",
+        "read run {}: its format is {found}; this program reads up to {supported}",
         path.display()
     )]
     Newer {
@@ -226,7 +226,7 @@ pub enum ReadError {
         supported: &'static str,
     },
     /// `run.json` is of another format.
-    #[error("read {}: its format is `{found}`, which is not that of a run", path.display())]
+    #[error("read {}: its format is `{found}`, not that of a run", path.display())]
     NotARun {
         /// The file.
         path: PathBuf,

@@ -38,7 +38,7 @@ pub enum FindError {
         known: Vec<Candidate>,
     },
     /// More than one run is meant.
-    #[error("find run `{selector}`: {} runs have this name, or an id that begins or ends so", candidates.len())]
+    #[error("find run `{selector}`: {} runs have this name, or an id that begins or ends with it", candidates.len())]
     Ambiguous {
         /// What was asked for.
         selector: String,
@@ -61,9 +61,9 @@ pub enum FindError {
 fn nothing(known: usize) -> String {
     match known {
         0 => "the store has no runs".to_owned(),
-        1 => "the only run has another id and name".to_owned(),
+        1 => "the only run has a different id and name".to_owned(),
         n => format!(
-            "none of {n} runs has this name, this id, or an id that begins or ends so (4 characters or more)"
+            "none of {n} runs has this name or id, or an id that begins or ends with it (4 characters or more)"
         ),
     }
 }

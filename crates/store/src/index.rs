@@ -77,10 +77,7 @@ impl Store {
     pub fn index(&self) -> Result<Index, IndexError> {
         let runs = self.runs();
         let Some(file) = self.trusted_path("index.sqlite") else {
-            return Index::in_memory(
-                runs,
-                Some("somebody else can write to the store".to_owned()),
-            );
+            return Index::in_memory(runs, Some("other users can write to the store".to_owned()));
         };
         let kept_out = |err: Trouble| match err {
             Trouble::Index(err) if is_refusal(&err) => Ok(err.to_string()),
@@ -110,10 +107,10 @@ enum Trouble {
     #[error(transparent)]
     Index(#[from] IndexError),
     /// A database that is not ours.
-    #[error("it is another program's")]
+    #[error("it belongs to another program")]
     Foreign,
     /// Ours, and not of this version, or changed.
-    #[error("its tables are not those of this version")]
+    #[error("its tables belong to another version")]
     Tables,
 }
 

@@ -86,7 +86,7 @@ impl Store {
             runs.remove_tree(&trash).at("remove", &at(&trash))?;
         } else if runs.stat(&trash).is_ok() {
             let kind = io::ErrorKind::AlreadyExists;
-            let err = io::Error::new(kind, "in the way, and not of this program");
+            let err = io::Error::new(kind, "in the way, and not made by this program");
             return Err(PathError::new("replace", &at(&trash), err).into());
         }
         runs.rename(&run, runs, &trash).at("remove", &at(&run))?;

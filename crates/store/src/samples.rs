@@ -171,13 +171,13 @@ impl<R: Read> Iterator for SampleReader<R> {
 #[non_exhaustive]
 pub enum SamplesFault {
     /// The file ends before its end record, or before its checksum.
-    #[error("the file is cut short")]
+    #[error("the file is truncated")]
     Truncated,
     /// The stream does not begin as samples do.
     #[error("this is not a file of samples")]
     Magic,
     /// A newer program wrote it.
-    #[error("its version is {version}, this program knows {VERSION} and older")]
+    #[error("its version is {version}; this program reads up to {VERSION}")]
     Newer {
         /// The version of the layout.
         version: u16,
@@ -186,7 +186,7 @@ pub enum SamplesFault {
     #[error("its header is damaged")]
     Header,
     /// The end record does not agree with the records before it.
-    #[error("its end says {said} samples, there are {found}")]
+    #[error("its end announces {said} samples, but it has {found}")]
     Count {
         /// The number in the end record.
         said: u64,
@@ -194,13 +194,13 @@ pub enum SamplesFault {
         found: u64,
     },
     /// There are more than the record of the run counts.
-    #[error("there are more than {most} samples, as many as the run's record allows for")]
+    #[error("it has more than {most} samples, the maximum according to the run's record")]
     TooMany {
         /// The number that there may be.
         most: u64,
     },
     /// There is more after the end record.
-    #[error("there is something after its end")]
+    #[error("data follow its end")]
     AfterEnd,
     /// It cannot be decompressed.
     #[error("it cannot be decompressed")]

@@ -424,10 +424,7 @@ fn the_record_of_the_most_threads_is_within_the_limit_and_a_larger_file_is_not_r
     let Err(ReadError::Path(err)) = store.entry(id(1)).run else {
         panic!("a file above the limit is read");
     };
-    assert_eq!(
-        err.source.to_string(),
-        "larger than 16 MiB, the most that is read"
-    );
+    assert_eq!(err.source.to_string(), "larger than 16 MiB, the limit");
 }
 
 #[test]

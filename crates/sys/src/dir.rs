@@ -376,7 +376,7 @@ fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("larger than {}, the most that is read", size(limit)),
+            format!("larger than {}, the limit", size(limit)),
         ));
     }
     Ok(bytes)

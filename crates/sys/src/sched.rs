@@ -217,7 +217,7 @@ fn from_attr(attr: &libc::sched_attr) -> io::Result<Policy> {
         }),
         other => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("scheduling policy number {other} is not known to this program"),
+            format!("unknown scheduling policy number {other}"),
         )),
     }
 }

@@ -43,7 +43,7 @@ pub fn seen(run: &RunRecord, deadline: Option<Nanos>, above: u64, samples: u64) 
     };
     let time_ns = known.unwrap_or_else(|| float(of_one_thread) * float(UNSAID.get()));
     let assumed = known.is_none().then(|| {
-        "its samples were taken 1 ms apart, the default of cyclictest and rtla: the file does not say it"
+        "samples assumed to be 1 ms apart, the default of cyclictest and rtla; the file does not say"
             .to_owned()
     });
     let worth = of_misses(run, deadline.filter(|_| above > 0)).chain(of_tail(&run.total));
@@ -103,7 +103,7 @@ pub fn missed(run: &RunRecord, series: &Series, misses: &Misses) -> Option<Strin
 /// Says what such a bound is, below a table that has one.
 pub fn note(run: &RunRecord) -> String {
     format!(
-        "<=: upper bound where none was later, with {} confidence, if no burst of misses lasts longer than {}",
+        "<=: upper bound if none was later, with {} confidence, if no burst of misses lasts longer than {}",
         percent(CONFIDENCE),
         span(assumed(run))
     )

@@ -87,7 +87,7 @@ pub fn verdict(assessment: &Assessment) -> String {
     }
     if let Some((kept, bound)) = kept(assessment) {
         return format!(
-            "no wake-up missed {}; with 95 % confidence at most {} miss it.",
+            "no wake-up missed {}; at most {} do, with 95 % confidence.",
             span(kept.deadline_ns),
             at_most(bound)
         );
@@ -164,8 +164,8 @@ pub fn claims(assessment: &Assessment) -> String {
         (_, None) => (String::new(), String::new()),
     };
     format!(
-        "at most {} of the wake-ups miss {}, one in {:.0}, with 95 % confidence{bursts}: under these \
-         conditions, on this boot, no more.{needed}",
+        "at most {} of the wake-ups miss {}, one in {:.0}, with 95 % confidence{bursts}: under \
+         these conditions, on this boot only.{needed}",
         at_most(bound),
         span(kept.deadline_ns),
         (1.0 / bound).floor(),

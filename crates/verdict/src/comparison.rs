@@ -91,16 +91,19 @@ impl Default for Asked {
 #[non_exhaustive]
 pub enum CompareError {
     /// Fewer than two groups.
-    #[error("compare runs: there are fewer than two groups")]
+    #[error("compare runs: fewer than two groups")]
     Groups,
     /// No run has any of the figures.
-    #[error("compare runs: no run has a figure to compare by{}", named(asked))]
+    #[error(
+        "compare runs: no run has a figure that can be compared{}",
+        named(asked)
+    )]
     NoFigure {
         /// The figures asked for.
         asked: Vec<String>,
     },
     /// No run has one of the figures.
-    #[error("compare runs by {figure}: no run has it; they have {known}")]
+    #[error("compare runs by {figure}: no run has it; available: {known}")]
     Unknown {
         /// The figure.
         figure: String,
@@ -109,8 +112,8 @@ pub enum CompareError {
     },
     /// Runs of instruments that measure different things.
     #[error(
-        "compare runs: run {first} is of {first_is}, run {other} of {other_is}: their figures mean \
-         different things"
+        "compare runs: run {first} is of {first_is}, run {other} of {other_is}: their figures \
+         measure different things"
     )]
     Meaning {
         /// A run.
@@ -123,7 +126,7 @@ pub enum CompareError {
         other_is: String,
     },
     /// A figure is stated in several units.
-    #[error("compare runs by {figure}: it is stated in {units}")]
+    #[error("compare runs by {figure}: units differ: {units}")]
     Unit {
         /// The figure.
         figure: String,

@@ -130,6 +130,8 @@ fn obstacle<'a>(
     }
     let unknown = found.iter().filter(|known| known.is_none()).count();
     (unknown > 0).then(|| {
-        format!("{unknown} of {all} runs have neither counted this time as a deadline nor kept a histogram")
+        format!(
+            "{unknown} of {all} runs neither counted misses of this deadline nor kept a histogram"
+        )
     })
 }

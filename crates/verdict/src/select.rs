@@ -281,7 +281,7 @@ pub fn group(
             group.refused.push(RefusedRun {
                 id: record.id.clone(),
                 reason: format!(
-                    "invalid ({}); --allow-invalid compares it all the same",
+                    "invalid ({}); --allow-invalid compares it anyway",
                     failed.join(", ")
                 ),
             });

@@ -333,7 +333,8 @@ pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareErr
         });
     }
     Ok(StudyAnswer {
-        conclusion: "shown, not compared: the published figures are of other machines".to_owned(),
+        conclusion: "shown but not compared: the published figures are from other machines"
+            .to_owned(),
         rows,
         pictures: pictures::of(&cells.groups),
         ..StudyAnswer::default()
@@ -421,7 +422,7 @@ pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
             let low = ends.iter().map(|i| i.low).fold(f64::NEG_INFINITY, f64::max);
             let high = ends.iter().map(|i| i.high).fold(f64::INFINITY, f64::min);
             let verdict = match ends.len() {
-                n if n < 2 || n < group.runs.len() => "too few runs with an interval to say",
+                n if n < 2 || n < group.runs.len() => "too few runs with an interval to tell",
                 _ if low <= high => "the series agree: their 95 % intervals have a value in common",
                 _ => "the series differ by more than their own samples explain",
             };

@@ -8,15 +8,15 @@ use crate::profile::BootArgument;
 
 /// Name, what it is for, and the kernel option without which it does nothing.
 const KNOWN: &[(&str, &str, Option<&str>)] = &[
-    ("amd_pstate", "who chooses the frequency of AMD CPUs", None),
+    ("amd_pstate", "frequency driver for AMD CPUs", None),
     ("audit", "whether system calls are audited", None),
-    ("clocksource", "what the time is read from", None),
-    ("cpufreq.off", "no changes of frequency", None),
-    ("cpuidle.governor", "who chooses the idle state", None),
+    ("clocksource", "clock source", None),
+    ("cpufreq.off", "no frequency scaling", None),
+    ("cpuidle.governor", "cpuidle governor", None),
     ("cpuidle.off", "no idle states", None),
-    ("default_hugepagesz", "the default size of huge pages", None),
+    ("default_hugepagesz", "default size of huge pages", None),
     ("hugepages", "huge pages set aside", None),
-    ("hugepagesz", "the size of those huge pages", None),
+    ("hugepagesz", "size of those huge pages", None),
     ("idle", "poll: idle CPUs spin", None),
     (
         "intel_idle.max_cstate",
@@ -24,41 +24,37 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         None,
     ),
     ("intel_iommu", "how devices reach memory on Intel", None),
-    (
-        "intel_pstate",
-        "who chooses the frequency of Intel CPUs",
-        None,
-    ),
+    ("intel_pstate", "frequency driver for Intel CPUs", None),
     ("iommu", "how devices reach memory", None),
-    ("irqaffinity", "CPUs of interrupts", None),
+    ("irqaffinity", "CPUs for interrupts", None),
     (
         "isolcpus",
-        "CPUs that ordinary threads are kept from",
+        "CPUs isolated from ordinary threads",
         Some("CPU_ISOLATION"),
     ),
     ("mce", "how machine checks are polled", None),
-    ("mitigations", "measures against faults of the CPU", None),
-    ("nmi_watchdog", "whether hangs are detected by NMI", None),
+    ("mitigations", "mitigations of CPU vulnerabilities", None),
+    (
+        "nmi_watchdog",
+        "whether the NMI watchdog detects hangs",
+        None,
+    ),
     ("nohz", "no tick on idle CPUs", None),
     (
         "nohz_full",
-        "no tick on CPUs with one thread",
+        "no tick on CPUs with one runnable thread",
         Some("NO_HZ_FULL"),
     ),
-    ("nosmt", "no second threads of cores", None),
+    ("nosmt", "SMT off", None),
+    ("nosoftlockup", "no soft lockup detection", None),
+    ("nowatchdog", "no watchdogs", None),
     (
-        "nosoftlockup",
-        "no detection of threads that hold a CPU",
+        "numa_balancing",
+        "whether pages move to the node that uses them",
         None,
     ),
-    ("nowatchdog", "no watchdogs", None),
-    ("numa_balancing", "whether pages follow their users", None),
     ("pcie_aspm", "power saving of PCI Express", None),
-    (
-        "preempt",
-        "how far the kernel lets itself be preempted",
-        Some("PREEMPT_DYNAMIC"),
-    ),
+    ("preempt", "the preemption model", Some("PREEMPT_DYNAMIC")),
     (
         "processor.max_cstate",
         "the deepest idle state of ACPI",
@@ -66,7 +62,7 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ),
     (
         "rcu_nocb_poll",
-        "the threads of RCU callbacks poll, and are not woken",
+        "RCU callback threads poll instead of being woken",
         Some("RCU_NOCB_CPU"),
     ),
     (
@@ -76,12 +72,12 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ),
     (
         "rcupdate.rcu_normal_after_boot",
-        "no hurried grace periods",
+        "no expedited grace periods",
         None,
     ),
     (
         "rcutree.enable_rcu_lazy",
-        "whether callbacks wait",
+        "whether RCU callbacks are delayed to save power",
         Some("RCU_NOCB_CPU"),
     ),
     ("rcutree.kthread_prio", "priority of RCU's threads", None),
@@ -90,14 +86,10 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
         "how long RCU waits for CPUs without a tick",
         None,
     ),
-    (
-        "skew_tick",
-        "the ticks of CPUs come apart from each other",
-        None,
-    ),
+    ("skew_tick", "the ticks of the CPUs are staggered", None),
     (
         "threadirqs",
-        "interrupts are served by threads",
+        "interrupt handlers run in threads",
         Some("IRQ_FORCED_THREADING"),
     ),
     (
@@ -108,12 +100,12 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ("tsc", "whether the time stamp counter is trusted", None),
     (
         "workqueue.power_efficient",
-        "whether work leaves idle CPUs",
+        "whether work moves away from idle CPUs",
         None,
     ),
     (
         "workqueue.unbound_cpus",
-        "CPUs of unbound kernel work",
+        "CPUs for unbound kernel work",
         None,
     ),
 ];
@@ -148,8 +140,8 @@ pub(super) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
         let given = |flag: &str| value.split(',').any(|part| part == flag);
         if let Some((flag, (major, minor))) = unknown.find(|(flag, _)| given(flag)) {
             return Some(format!(
-                "kernels before {major}.{minor} do not know `{flag}` and drop the argument: write a \
-                 profile with the CPUs alone"
+                "kernels before {major}.{minor} do not know `{flag}` and ignore the argument: \
+                 write a profile that names only the CPUs"
             ));
         }
         if version < (4, 15) {
@@ -169,7 +161,7 @@ pub(super) fn implied(word: &str, machine: &Machine) -> Option<&'static str> {
     let fixed = !config.has("PREEMPT_DYNAMIC");
     match word {
         "threadirqs" if config.has("PREEMPT_RT") => Some("PREEMPT_RT always does so"),
-        "preempt=full" if fixed && config.has("PREEMPT_RT") => Some("PREEMPT_RT is more than that"),
+        "preempt=full" if fixed && config.has("PREEMPT_RT") => Some("PREEMPT_RT includes it"),
         "preempt=full" if fixed && config.has("PREEMPT") => Some("the kernel is built so"),
         "preempt=none" if fixed && config.has("PREEMPT_NONE") => Some("the kernel is built so"),
         _ => None,

@@ -59,7 +59,7 @@ pub enum BootError {
         source: io::Error,
     },
     /// An earlier change is in place.
-    #[error("the arguments of profile {profile} ({at}) are in place already")]
+    #[error("the arguments of profile {profile} ({at}) are already in place")]
     InPlace {
         /// Its profile.
         profile: String,
@@ -67,7 +67,7 @@ pub enum BootError {
         at: String,
     },
     /// A file that is to be made is there, and nobody knows whose it is.
-    #[error("{path} is there already, and no change of ours is known")]
+    #[error("{path} exists, but Punctual has no record of a change of its own")]
     Foreign {
         /// The file.
         path: String,
@@ -188,7 +188,7 @@ impl BootChange {
     fn write(&self, file: &BootFile, sys: &SysRoot) -> Result<(), BootError> {
         let full = inside(sys, &file.path)?;
         if text(&full)? != file.old {
-            let changed = io::Error::other("it is not as it was when this was planned");
+            let changed = io::Error::other("it has changed since this was planned");
             return Err(failed("write", &full, changed));
         }
         // A copy is as secret as what it is made of.

@@ -34,8 +34,8 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
         .or_else(|| line(plan, sys));
     if done.is_none() {
         plan.warnings.push(
-            "no boot loader was found that can be edited: add the arguments to its command line \
-             yourself"
+            "found no boot loader configuration that can be edited: add the arguments to the \
+             kernel command line yourself"
                 .to_owned(),
         );
     }
@@ -49,8 +49,8 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
     let other: Vec<String> = other.collect();
     if plan.loader == Some(BootLoader::GrubDropIn) && !other.is_empty() {
         plan.warnings.push(format!(
-            "the command line has {} already: remove that from /etc/default/grub, or both are given, \
-             and not every argument takes the last",
+            "the command line already has {}: remove it from /etc/default/grub, or the argument is \
+             given twice, and the last one does not always win",
             other.join(" ")
         ));
     }
@@ -58,7 +58,7 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
     let unheeded: Vec<&str> = unheeded.map(|a| a.word.as_str()).collect();
     if !unheeded.is_empty() {
         plan.warnings.push(format!(
-            "the running kernel does not heed {}: that takes another kernel",
+            "the running kernel ignores {}: that needs another kernel",
             unheeded.join(" ")
         ));
     }

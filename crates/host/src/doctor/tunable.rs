@@ -181,7 +181,7 @@ fn tried(
     }
     Err(match plan.skipped.first() {
         Some(skipped) => skipped.detail.clone(),
-        None => "it is as wanted already".to_owned(),
+        None => "it already has the wanted value".to_owned(),
     })
 }
 

@@ -214,7 +214,11 @@ pub(super) fn lines(bytes: &[u8], place: &str) -> Result<Lines, JournalError> {
     }
     let header = match serde_json::from_value(value) {
         Ok(Record::Session(header)) => header,
-        Ok(_) => return Err(damaged("its first line is no session".to_owned())),
+        Ok(_) => {
+            return Err(damaged(
+                "its first line does not describe a session".to_owned(),
+            ));
+        }
         Err(err) => return Err(damaged(format!("its first line: {err}"))),
     };
     let mut found = Lines {

@@ -146,13 +146,13 @@ fn a_first_line_that_cannot_be_read_is_an_error() {
     for (text, part) in [
         (
             "{\"record\":\"session\",\"format\":\"punctual.journal/9\"}\n",
-            "does not know",
+            "cannot read",
         ),
         ("garbage\n", "is not JSON"),
         ("{\"record\":\"session\"", "was cut off"),
         (
             "{\"record\":\"complete\",\"format\":\"punctual.journal/1\"}\n",
-            "no session",
+            "does not describe a session",
         ),
     ] {
         fs::write(path.join(ACTIVE), text).unwrap();

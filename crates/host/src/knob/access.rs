@@ -232,7 +232,7 @@ impl<A: Access + 'static> Patient<A> {
         receive.recv_timeout(self.limit).unwrap_or_else(|_| {
             Err(fail(
                 Fault::Hung,
-                format!("no answer within {} ms", self.limit.as_millis()),
+                format!("no response within {} ms", self.limit.as_millis()),
             ))
         })
     }

@@ -31,7 +31,7 @@ pub struct Thread {
     pub last_cpu: u32,
     /// CPUs that it may run on.
     pub cpus: CpuSet,
-    /// Its scheduling policy. None where this program does not know the policy.
+    /// Its scheduling policy. None where this program cannot read the policy.
     pub policy: Option<Policy>,
 }
 

@@ -21,7 +21,7 @@ use crate::doctor;
 pub enum Scope {
     /// Those that are judged: these, or else those that the kernel isolates, or else all online.
     Judged(Option<CpuSet>),
-    /// All that there are, and what tuning looks at besides: for a capture.
+    /// All that are available, and what tuning looks at besides: for a capture.
     Everything,
 }
 

@@ -72,8 +72,8 @@ impl Grub {
         let heeds = |word: &str| code.clone().any(|line| line.contains(word));
         if !(heeds("load_env") && heeds("${next_entry}") && heeds("save_env next_entry")) {
             all.push(refusal(
-                format!("{config} does not heed next_entry: it never loads, uses and clears it"),
-                "let grub-mkconfig of GRUB 2 write it (update-grub), or boot the kernel by hand once",
+                format!("{config} ignores next_entry: it never loads, uses and clears it"),
+                "generate it with grub-mkconfig of GRUB 2 (update-grub), or boot the kernel by hand once",
             ));
         }
         if !heeds("/custom.cfg") {
@@ -85,13 +85,13 @@ impl Grub {
         if self.stock(sys, release).is_none() {
             let (reason, hint) = if code.clone().any(|line| line.starts_with("blscfg")) {
                 (
-                    "GRUB takes its entries from loader/entries here (blscfg), of which no one-shot entry is made",
+                    "GRUB takes its entries from loader/entries here (blscfg), where Punctual makes no one-shot entry",
                     "add an entry there and choose it with grub2-reboot",
                 )
             } else {
                 (
-                    "grub.cfg has no entry with a kernel of /boot, from which could be seen how GRUB finds it",
-                    "run update-grub, and look at what it finds",
+                    "grub.cfg has no entry with a kernel in /boot that shows how GRUB finds it",
+                    "run update-grub, and check which kernels it finds",
                 )
             };
             all.push(refusal(reason.to_owned(), hint));
@@ -105,30 +105,30 @@ impl Grub {
         let env = self.environment();
         let because = |reason: String, hint: &str| {
             Some(refusal(
-                format!("GRUB cannot take the choice back before it boots: {reason}"),
+                format!("GRUB cannot clear the choice before it boots: {reason}"),
                 hint,
             ))
         };
         let Some(mount) = Mount::of(sys, &self.real(sys)) else {
-            let reason = format!("on which file system {env} lies is not known");
+            let reason = format!("the file system of {env} is unknown");
             return because(reason, "look at /proc/self/mountinfo");
         };
         let plain = "give /boot a partition of its own with ext4, no LVM and no RAID";
         let Mount { kind, source, .. } = &mount;
         if !WRITABLE.contains(&kind.as_str()) {
-            let reason =
-                format!("{env} lies on {kind} ({source}), whose files GRUB does not write");
+            let reason = format!("{env} is on {kind} ({source}), which GRUB cannot write");
             return because(reason, plain);
         }
         match mount.under(sys) {
             Under::Plain => {}
             Under::Layered(what) => {
                 let reason =
-                    format!("{env} lies on {what} ({source}), through which GRUB does not write");
+                    format!("{env} is on {what} ({source}), through which GRUB cannot write");
                 return because(reason, plain);
             }
             Under::Unknown => {
-                let reason = format!("{env} lies on {source}, of which the kernel says nothing");
+                let reason =
+                    format!("{env} is on {source}, about which the kernel reports nothing");
                 return because(reason, "is this a container? Run it on the machine itself");
             }
         }
@@ -140,7 +140,7 @@ impl Grub {
         match EnvBlock::parse(&bytes) {
             Ok(_) => None,
             Err(why) => because(
-                format!("{env} is no environment block: {why}"),
+                format!("{env} is not an environment block: {why}"),
                 "move it away and make a new one with grub-editenv - create",
             ),
         }
@@ -240,7 +240,7 @@ impl Grub {
             format!("  {CHOICE}="),
             format!("  load_env --skip-sig {CHOICE}"),
             format!("  if [ \"${{{CHOICE}}}\" = \"{ENTRY}\" ]; then"),
-            "    echo 'punctual: the choice of this kernel could not be taken back; it is not started'".to_owned(),
+            "    echo 'punctual: the choice of this kernel could not be cleared; it is not started'".to_owned(),
             "  else".to_owned(),
             format!("    if {} {} {}; then", stock.command, quoted(&kernel), words.join(" ")),
         ]);
@@ -273,7 +273,7 @@ impl Grub {
             ),
             fallback(
                 "the image or the initial RAM file system cannot be loaded",
-                Some("GRUB restarts the machine, the choice being cleared".to_owned()),
+                Some("GRUB restarts the machine; the choice is already cleared".to_owned()),
             ),
         ]
     }

@@ -47,7 +47,7 @@ pub enum OneShotError {
         reasons: String,
     },
     /// There is one already.
-    #[error("{release} ({at}) is installed already")]
+    #[error("{release} ({at}) is already installed")]
     InPlace {
         /// Its release.
         release: String,
@@ -55,7 +55,7 @@ pub enum OneShotError {
         at: String,
     },
     /// What keeps it cannot be understood.
-    #[error("what is kept of it is damaged: {reason}")]
+    #[error("its record is damaged: {reason}")]
     Damaged {
         /// How.
         reason: String,
@@ -69,7 +69,7 @@ pub enum OneShotError {
         how: String,
     },
     /// A piece could not be written, and not all of those that were could be taken back.
-    #[error("what was written by then is not all taken back: {paths}")]
+    #[error("some of the files already written could not be removed or restored: {paths}")]
     Left {
         /// The pieces that are left.
         paths: String,
@@ -417,7 +417,7 @@ fn as_planned(full: &Path, old: Option<&str>) -> Result<(), OneShotError> {
     if read_text(full)?.as_deref() == old {
         return Ok(());
     }
-    let changed = io::Error::other("it is not as it was when this was planned");
+    let changed = io::Error::other("it has changed since this was planned");
     Err(failed("write", full, changed).into())
 }
 

@@ -139,7 +139,7 @@ pub(super) fn steps(
         let to = format!("/lib/modules/{}", wish.release);
         if sys.exists(&to) {
             plan.refusals.push(refusal(
-                format!("{to} is there already"),
+                format!("{to} already exists"),
                 "leave --modules out if these are the candidate's, or build it with another LOCALVERSION",
             ));
         }
@@ -155,7 +155,7 @@ pub(super) fn steps(
             Initrd::File(path) => Some(path.clone()),
             Initrd::MadeBy(_) => {
                 let hint = "make it first, and name it with --initrd";
-                let reason = "for kexec the initial RAM file system must be there".to_owned();
+                let reason = "for kexec the initial RAM file system must exist".to_owned();
                 plan.refusals.push(refusal(reason, hint));
                 None
             }
@@ -171,9 +171,9 @@ pub(super) fn steps(
     if sys.exists(&directory) {
         plan.refusals.push(refusal(
             format!(
-                "{directory} is there already, and no candidate of ours is known to be installed"
+                "{directory} already exists, but Punctual has no record of an installed candidate"
             ),
-            "look at it, and move it away if it is not needed",
+            "inspect it, and move it away if it is not needed",
         ));
     }
     let kernel = format!("{directory}/vmlinuz");
@@ -199,7 +199,7 @@ pub(super) fn steps(
         Initrd::MadeBy(program) => {
             if !sys.is_live() {
                 let hint = "give it one with --initrd FILE";
-                let reason = "in a captured machine no program is run".to_owned();
+                let reason = "no program is run for a captured machine".to_owned();
                 plan.refusals.push(refusal(reason, hint));
             }
             steps.push(Step::Made {
@@ -229,15 +229,15 @@ pub(super) fn steps(
                 || (old.is_none() && sys.exists(&path))
             {
                 plan.refusals.push(refusal(
-                    format!("{path} has an entry {ENTRY} already, or is no text"),
-                    "take it out",
+                    format!("{path} already has an entry {ENTRY}, or is not a text file"),
+                    "remove it",
                 ));
             }
             steps.push(Step::Text {
                 new: format!("{}{added}", old.as_deref().unwrap_or_default()),
                 old,
                 path,
-                what: "GRUB's file for own entries: the candidate's",
+                what: "GRUB's file for custom entries: the candidate's",
             });
             steps.extend(environment(sys, grub.environment(), plan));
         }
@@ -252,8 +252,7 @@ pub(super) fn steps(
             let old = sys.read_up_to(&path, MOST).ok().map(|(bytes, _)| bytes);
             if old.is_some() {
                 plan.warnings.push(
-                    "another one-shot boot is chosen already; it is put back by --revert"
-                        .to_owned(),
+                    "another one-shot boot is already chosen; --revert restores it".to_owned(),
                 );
             }
             steps.push(Step::Variable {
@@ -277,12 +276,12 @@ fn environment(sys: &SysRoot, path: String, plan: &mut OneShotPlan) -> Option<St
     };
     if let Some(other) = env.value(CHOICE).filter(|other| !other.is_empty()) {
         plan.warnings.push(format!(
-            "GRUB's {CHOICE} is {other} already; it is put back by --revert"
+            "GRUB's {CHOICE} is already {other}; --revert restores it"
         ));
     }
     env.set(CHOICE, Some(ENTRY));
     let Some(new) = env.bytes() else {
-        let hint = "take variables out with grub-editenv - unset NAME";
+        let hint = "remove variables with grub-editenv - unset NAME";
         plan.refusals.push(refusal(format!("{path} is full"), hint));
         return None;
     };
@@ -320,7 +319,7 @@ fn room(sys: &SysRoot, place: &str, steps: &[Step], plan: &mut OneShotPlan) {
     if free < needed + ROOM {
         plan.refusals.push(refusal(
             format!(
-                "{place} has {} MB free, and {} MB are needed",
+                "{place} has {} MB free; {} MB are needed",
                 free >> 20,
                 (needed + ROOM) >> 20
             ),

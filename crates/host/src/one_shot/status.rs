@@ -160,8 +160,8 @@ fn state(
     }
     let same = running.boot_id == *boot_id;
     let when = match same {
-        true => "as when it was installed: the machine has not been restarted",
-        false => "another one than when it was installed: the machine has been restarted",
+        true => "the same as at installation: the machine has not been restarted",
+        false => "another one than at installation: the machine has been restarted",
     };
     found("boot_id", when.to_owned());
     found(
@@ -171,7 +171,7 @@ fn state(
     let (source, choice) = choice(sys, kept.installed.loader);
     let says = match &choice {
         Choice::Ours => "the candidate is chosen".to_owned(),
-        Choice::Taken => "the candidate is not chosen any more".to_owned(),
+        Choice::Taken => "the candidate is no longer chosen".to_owned(),
         Choice::Other(other) => format!("{other} is chosen"),
         Choice::Unknown(why) => format!("not known: {why}"),
     };
@@ -266,8 +266,9 @@ fn reasons(sys: &SysRoot, kept: &Kept, evidence: &mut Vec<OneShotEvidence>) {
     if evidence.len() == before {
         evidence.push(OneShotEvidence {
             source: "reason".to_owned(),
-            says: "not known: no log in pstore is newer than the installation, and no watchdog says that it has \
-                   restarted the machine. The journal may have more: journalctl -k -b -1"
+            says: "unknown: no log in pstore is newer than the installation, and no watchdog \
+                   reports that it restarted the machine. The journal may have more: journalctl -k \
+                   -b -1"
                 .to_owned(),
         });
     }

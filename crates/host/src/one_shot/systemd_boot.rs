@@ -57,15 +57,15 @@ impl SystemdBoot {
         let mut all = Vec::new();
         if self.place.is_none() {
             all.push(refusal(
-                "systemd-boot started the machine, but its entries are not to be seen: none of /efi, /boot and \
-                 /boot/efi has loader/entries"
+                "systemd-boot started the machine, but its entries cannot be found: none of /efi, \
+                 /boot and /boot/efi has loader/entries"
                     .to_owned(),
                 "mount the boot partition",
             ));
         }
         if !self.heeds {
             all.push(refusal(
-                "this systemd-boot does not heed LoaderEntryOneShot, as its LoaderFeatures say"
+                "this systemd-boot does not support LoaderEntryOneShot, according to its LoaderFeatures"
                     .to_owned(),
                 "update it: bootctl update",
             ));

@@ -394,7 +394,7 @@ fn another_choice_that_was_there_comes_back_only_while_ours_was_not_taken() {
                 .plan()
                 .warnings
                 .iter()
-                .any(|warning| warning.contains("is other already"))
+                .any(|warning| warning.contains("is already other"))
         );
         bench.install().unwrap();
         if boots {

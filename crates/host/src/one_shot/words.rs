@@ -62,7 +62,7 @@ pub(super) fn arguments(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> V
         .find(|word| word.contains(['"', '\'', '\\']) || word.contains(char::is_control));
     if let Some(odd) = odd {
         plan.refusals.push(refusal(
-            format!("the argument {odd} has quotes or a backslash, which boot loaders do not pass on as they are"),
+            format!("the argument {odd} has quotes or a backslash, which boot loaders do not pass on unchanged"),
             "boot the machine without it, or leave it out of --append",
         ));
     }
@@ -83,12 +83,12 @@ fn needs_initrd(words: &[String], wish: &Wish, plan: &mut OneShotPlan) {
     });
     match (&wish.initrd, named) {
         (Initrd::None, Some(root)) => plan.refusals.push(refusal(
-            format!("without an initial RAM file system the kernel does not find root={root}"),
+            format!("without an initial RAM file system the kernel cannot find root={root}"),
             "give it one with --initrd FILE or --make-initrd, or name the partition, as in --append root=PARTUUID=...",
         )),
         (Initrd::None, None) => plan.warnings.push(
-            "without an initial RAM file system the kernel must have the drivers of its disk and of its root file \
-             system built in"
+            "without an initial RAM file system the kernel needs the drivers of its disk and of \
+             its root file system built in"
                 .to_owned(),
         ),
         _ => {}
@@ -137,14 +137,14 @@ fn watchdog_words(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) -> Option<
     let seconds = seconds(sys, wish.watchdog)?;
     if !is_systemd(sys) {
         plan.warnings.push(
-            "systemd does not run here, and it is systemd that starts the watchdog: let your own init open \
+            "the watchdog is started by systemd, which does not run here: have your init open \
              /dev/watchdog"
                 .to_owned(),
         );
     }
     if watchdogs(sys).is_empty() {
         plan.warnings.push(format!(
-            "the running kernel has no watchdog in {WATCHDOGS}: whether the candidate finds one is not known"
+            "the running kernel has no watchdog in {WATCHDOGS}; the candidate may or may not find one"
         ));
     }
     Some(format!("systemd.watchdog_sec={seconds}"))
@@ -159,7 +159,7 @@ pub(super) fn fallbacks(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) {
         )),
     };
     plan.falls_back.push(fallback(
-        "the kernel panics, also where it finds no root or no init",
+        "the kernel panics, for example because it finds no root or no init",
         panic,
     ));
     let armed = seconds(sys, wish.watchdog);
@@ -177,20 +177,19 @@ pub(super) fn fallbacks(sys: &SysRoot, wish: &Wish, plan: &mut OneShotPlan) {
         "the kernel hangs before the first program runs",
         None,
     ));
-    let way = watched.or_else(|| {
-        stuck.then(|| "its own detectors of lockups, as far as they still run".to_owned())
-    });
+    let way =
+        watched.or_else(|| stuck.then(|| "its own lockup detectors, if they still run".to_owned()));
     if way.is_none() {
         plan.warnings.push(
-            "nothing restarts the machine when the candidate hangs: it has no hardware watchdog that is known (or \
-             --watchdog off was given); --panic-when-stuck finds some hangs"
+            "nothing restarts the machine when the candidate hangs: no hardware watchdog is known \
+             (or --watchdog off was given); --panic-when-stuck detects some hangs"
                 .to_owned(),
         );
     }
     plan.falls_back
         .push(fallback("the kernel hangs later", way));
     plan.falls_back.push(fallback(
-        "the kernel runs, but the system does not come up as far as its network or login",
+        "the kernel runs, but the system does not reach network or login",
         None,
     ));
 }

@@ -28,15 +28,14 @@ impl Planner<'_> {
             self.plan.satisfied += 1;
             return;
         }
-        let none = "no control groups of CPUs (cpuset) are mounted at /sys/fs/cgroup";
+        let none = "no cpuset control group is mounted at /sys/fs/cgroup";
         match &self.survey.partition {
             None => self.skip(KNOB, None, SkipReason::Absent, none),
             Some(PartitionRoot::V2 { path, enabled }) => self.v2(&path.clone(), *enabled, &kind),
             Some(PartitionRoot::V1 {
                 balanced: false, ..
             }) => {
-                let detail =
-                    "someone has divided the CPUs already (cpuset.sched_load_balance is 0)";
+                let detail = "the CPUs are already partitioned (cpuset.sched_load_balance is 0)";
                 self.skip(KNOB, None, SkipReason::Bound, detail);
             }
             Some(PartitionRoot::V1 { path, mems, .. }) => self.v1(&path.clone(), &mems.clone()),

@@ -44,15 +44,15 @@ impl Planner<'_> {
             return;
         }
         if self.plan.cpus_online.without(&offline).is_empty() {
-            let reason = format!("CPUs {offline} are all that are online");
+            let reason = format!("CPUs {offline} are all online CPUs");
             self.refuse("cpu.online", false, reason);
         } else if offline.contains(0) && self.survey.x86 {
-            let reason = "CPU 0 of an x86 machine may not come back, nor suspend without it";
+            let reason = "CPU 0 of an x86 machine may not come back online, and suspend needs it";
             self.refuse("cpu.online", true, reason.to_owned());
         }
         let rt = offline.common(&self.plan.cpus_rt);
         if !rt.is_empty() {
-            let reason = format!("CPUs {rt} are those for real-time work");
+            let reason = format!("CPUs {rt} are set apart for real-time work");
             self.refuse("cpu.online", true, reason);
         }
         let bound = self
@@ -63,7 +63,7 @@ impl Planner<'_> {
             .count();
         if bound > 0 {
             self.plan.warnings.push(format!(
-                "{bound} threads of programs are bound to CPUs {offline} alone: they run elsewhere \
+                "{bound} threads of programs are bound only to CPUs {offline}: they run elsewhere \
                  while those are offline, and are bound again on revert"
             ));
         }
@@ -78,7 +78,7 @@ impl Planner<'_> {
         let now = self.survey.value("kernel.sched_rt_period_us");
         let period = period.or_else(|| now?.parse().ok()).unwrap_or(i64::MAX);
         if runtime == 0 {
-            let reason = "with 0 no real-time thread runs any more, those of the kernel included";
+            let reason = "with 0 no real-time thread runs any more, not even those of the kernel";
             self.refuse(name, true, reason.to_owned());
         } else if runtime < 0 || runtime >= period {
             let busy = self.busy_with_real_time();
@@ -90,7 +90,7 @@ impl Planner<'_> {
                 self.refuse(name, true, reason);
             } else {
                 self.plan.warnings.push(
-                    "without throttling, a real-time thread that never sleeps keeps its CPU for good"
+                    "without throttling, a real-time thread that never sleeps keeps its CPU forever"
                         .to_owned(),
                 );
             }
@@ -129,7 +129,7 @@ impl Planner<'_> {
             };
             let reason = format!(
                 "{asked} KiB of the machine's {memory} KiB, more than {most} %: programs may be \
-                 killed for want of memory"
+                 killed for lack of memory"
             );
             self.refuse(knob, true, reason);
         }
@@ -140,7 +140,7 @@ impl Planner<'_> {
             step.knob == "clocksource" && step.new.contains("jiffies")
         };
         if self.plan.steps.iter().any(coarse) {
-            let reason = "the time would move in steps of milliseconds";
+            let reason = "the clock would advance in steps of milliseconds";
             self.refuse("clocksource", false, reason.to_owned());
         }
     }

@@ -78,12 +78,12 @@ impl Planner<'_> {
                     Some(word) if there.any(|r| r.cpus.is_some()) => {
                         format!("none for CPUs {} ({word})", self.cpus(word))
                     }
-                    _ => "there is none of that name".to_owned(),
+                    _ => "none has that name".to_owned(),
                 },
             ),
             selector => (
                 selector.as_ref().map(|s| s.text.as_str()),
-                "this kernel or hardware has none".to_owned(),
+                "this kernel or hardware does not have it".to_owned(),
             ),
         };
         self.skip(want.knob.name, instance, SkipReason::Absent, &detail);
@@ -150,7 +150,7 @@ impl Planner<'_> {
                 u8::from(latency_us > limit.get() / 1_000).to_string()
             }
             (Value::Least | Value::Greatest | Value::Above(_), None) => {
-                return no_such("the kernel does not say its limits".to_owned());
+                return no_such("the kernel does not report its limits".to_owned());
             }
             (Value::Cpus(word), _) => return self.mask(reading, word, old),
             (Value::Hold(_) | Value::Release, _) => return Ok(None),
@@ -158,13 +158,13 @@ impl Planner<'_> {
         let offered = reading.shown.choices.as_deref();
         if let Some(offered) = offered.filter(|words| !words.contains(&new)) {
             let words = offered.join(", ");
-            return no_such(format!("{new} is not offered; offered are {words}"));
+            return no_such(format!("{new} is not available; available: {words}"));
         }
         if let (Codec::Integer, Some((least, greatest)), Ok(number)) =
             (reading.codec, reading.bounds, new.parse::<u64>())
             && !(least..=greatest).contains(&number)
         {
-            return no_such(format!("{number} is not within {least} and {greatest}"));
+            return no_such(format!("{number} is not between {least} and {greatest}"));
         }
         if knob == "smt" && !["on", "off", "forceoff"].contains(&old) {
             return Err((SkipReason::Absent, format!("the kernel says {old}")));
@@ -200,7 +200,7 @@ impl Planner<'_> {
             "cgroup.cpus" if by_role && had.is_empty() => Ok(Some(wanted.to_string())),
             "cgroup.cpus" if by_role && kept.is_empty() => Err((
                 SkipReason::Bound,
-                "its CPUs are among those for real-time work alone".to_owned(),
+                "it may run only on CPUs set apart for real-time work".to_owned(),
             )),
             // Someone put the interrupt, the work, ... where it is: it keeps what it may.
             _ if by_role && !kept.is_empty() => Ok(Some(kept.to_string())),

@@ -163,7 +163,7 @@ fn isolation_keeps_what_interrupts_and_threads_had_of_the_other_cpus() {
             (
                 "50".into(),
                 SkipReason::Bound,
-                "it is bound to other CPUs alone"
+                "it is bound only to other CPUs"
             ),
             (
                 "30".into(),
@@ -303,15 +303,15 @@ fn what_cannot_be_had_says_why() {
     for (knob, part) in [
         (
             "cpufreq.governor",
-            "ondemand is not offered; offered are performance, powersave",
+            "ondemand is not available; available: performance, powersave",
         ),
         ("smt", "the kernel says notsupported"),
         ("vm.dirty_ratio", "vm.dirty_bytes"),
-        ("thp.enabled", "this kernel or hardware has none"),
+        ("thp.enabled", "this kernel or hardware does not have it"),
         ("irq.affinity", "none of CPUs 64 (64) is online"),
-        ("irq.affinity", "there is none of that name"),
-        ("cpufreq.max_freq", "100 is not within 800000 and 3900000"),
-        ("cpuidle.disable", "has none"),
+        ("irq.affinity", "none has that name"),
+        ("cpufreq.max_freq", "100 is not between 800000 and 3900000"),
+        ("cpuidle.disable", "does not have it"),
     ] {
         let said = |s: &Skipped| s.knob == knob && s.detail.contains(part);
         assert!(

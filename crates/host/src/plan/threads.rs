@@ -46,7 +46,7 @@ impl Planner<'_> {
             } else if thread.irq().is_some() {
                 Some("it follows its interrupt (irq.affinity)")
             } else if kept.is_empty() {
-                Some("it is bound to other CPUs alone")
+                Some("it is bound only to other CPUs")
             } else {
                 None
             };

@@ -123,7 +123,7 @@ impl Reader<'_> {
                     .map(|known| format!("; did you mean `{known}`?"))
                     .unwrap_or_default();
                 let problem = format!(
-                    "not a kernel argument that punctual knows{hint} Others go to [boot.other]"
+                    "Punctual does not know this kernel argument{hint} Put others into [boot.other]"
                 );
                 return Err(self.at(key, problem));
             }
@@ -287,7 +287,7 @@ mod tests {
             ),
             (
                 "[knobs]\nvm.swappiness = \"x\"\n",
-                "line 4, `vm.swappiness`: `x` is not what this knob takes: a whole number",
+                "line 4, `vm.swappiness`: this knob does not take `x`; expected a whole number",
             ),
             (
                 "colour = 1\n",
@@ -297,7 +297,7 @@ mod tests {
             ("cpus = \"3-1\"\n", "line 3, `cpus`: range in CPU list"),
             (
                 "[boot]\nisolcpu = \"1\"\n",
-                "line 4, `isolcpu`: not a kernel argument that punctual knows; did you mean `isolcpus`?",
+                "line 4, `isolcpu`: Punctual does not know this kernel argument; did you mean `isolcpus`?",
             ),
             ("[boot]\nisolcpus = \"1 quiet\"\n", "line 4, `isolcpus`: "),
             ("[boot]\nisolcpus = \"{cpus}\"\n", "line 4, `isolcpus`: "),

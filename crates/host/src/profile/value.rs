@@ -100,7 +100,7 @@ pub enum ValueError {
         likely: Option<&'static str>,
     },
     /// The value has another form.
-    #[error("`{value}` is not what this knob takes: {expected}")]
+    #[error("this knob does not take `{value}`; expected {expected}")]
     WrongValue {
         /// The value.
         value: String,
@@ -108,7 +108,7 @@ pub enum ValueError {
         expected: String,
     },
     /// There is nothing behind the `@`.
-    #[error("nothing stands behind the @")]
+    #[error("nothing follows the @")]
     EmptySelector,
 }
 
@@ -193,7 +193,7 @@ fn bound(knob: &Knob, text: &str) -> Option<Result<Value, &'static str>> {
         && !BANDWIDTH.contains(&knob.name);
     Some(match number.trim().parse() {
         Ok(number) if ordered => Ok(make(number)),
-        Ok(_) => Err("a value by itself: this knob has no order"),
+        Ok(_) => Err("a plain value: values of this knob have no order"),
         Err(_) => Err("at least or at most, and a whole number, such as at most 10"),
     })
 }

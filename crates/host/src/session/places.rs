@@ -202,8 +202,8 @@ impl Tuner {
             held: Vec::new(),
             complete: false,
             remarks: vec![format!(
-                "{}: what was changed is not known, and nothing was written; the record is kept as \
-                 {}/journal.damaged, and a reboot brings every setting back",
+                "{}: the changes are unknown, and nothing was written; the record is kept as \
+                 {}/journal.damaged; a reboot restores every setting",
                 whole(&err),
                 dir.path().display()
             )],

@@ -104,7 +104,7 @@ fn a_journal_of_another_boot_is_history() {
     assert!(matches!(bench.tuner.left().unwrap(), Left::OtherBoot(_)));
     // A boot would have brought the old value; whatever is there now is not ours.
     let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
-    assert!(report.remarks[0].contains("before the machine was booted"));
+    assert!(report.remarks[0].contains("before the last reboot"));
     assert!(report.steps.iter().all(|step| step.undone.is_none()));
     assert_eq!(bench.value("swappiness"), "10");
     bench.begin().unwrap();
@@ -144,7 +144,7 @@ fn one_tuner_works_at_a_time_whatever_its_directory() {
     };
     let err = elsewhere.begin(bench.plan(), purpose).unwrap_err();
     assert!(
-        err.to_string().contains("another tuner is at work"),
+        err.to_string().contains("another process is tuning"),
         "{err}"
     );
     let own = std::process::id();
@@ -380,7 +380,7 @@ fn a_record_alone_that_cannot_be_read_says_so_and_is_moved_aside() {
     assert!(matches!(bench.begin(), Err(SessionError::Record(_))));
     let report = bench.tuner.revert(None, Duration::ZERO).unwrap().unwrap();
     assert!(
-        !report.complete && report.remarks[0].contains("not known"),
+        !report.complete && report.remarks[0].contains("unknown"),
         "{report:#?}"
     );
     assert_eq!(bench.value("swappiness"), "10", "nothing is guessed");

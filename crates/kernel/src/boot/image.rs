@@ -31,7 +31,7 @@ const OTHERS: &[(usize, &[u8], &str)] = &[
     (
         0,
         b"07070",
-        "a cpio archive, as an initial RAM file system is",
+        "a cpio archive, such as an initial RAM file system",
     ),
     (0, b"!<arch>\ndebian", "a Debian package"),
     (0, b"\xed\xab\xee\xdb", "an RPM package"),
@@ -118,7 +118,7 @@ pub(crate) fn kind(head: &[u8]) -> String {
     let text = !head.contains(&0) && std::str::from_utf8(head.get(..64).unwrap_or(head)).is_ok();
     match text {
         true => "a text file".to_owned(),
-        false => "of a format that is not known".to_owned(),
+        false => "of an unknown format".to_owned(),
     }
 }
 
@@ -160,7 +160,7 @@ fn boots(head: &[u8], length: u64) -> Result<(), String> {
         let whole = (setup + 1) * 512 + system * 16;
         return match length < whole {
             true => Err(format!(
-                "it is a bzImage that is cut short: {length} bytes of {whole}"
+                "it is a truncated bzImage: {length} bytes of {whole}"
             )),
             false => Ok(()),
         };
@@ -169,7 +169,7 @@ fn boots(head: &[u8], length: u64) -> Result<(), String> {
         Some(3 | 62) => Ok(()),
         _ if head.is_empty() => Err("it is empty".to_owned()),
         _ => Err(format!(
-            "it is {}, and not a kernel for x86-64 (a bzImage, or an ELF file)",
+            "it is {}, not a kernel for x86-64 (a bzImage, or an ELF file)",
             kind(head)
         )),
     }
@@ -223,10 +223,7 @@ mod tests {
         let mut long = whole.clone();
         long[0x1f4..0x1f8].copy_from_slice(&(100_000_u32 / 16).to_le_bytes());
         let err = read(&long).unwrap_err();
-        assert_eq!(
-            err,
-            "it is a bzImage that is cut short: 1024 bytes of 101024"
-        );
+        assert_eq!(err, "it is a truncated bzImage: 1024 bytes of 101024");
         let mut arm = vec![0; 0x400];
         arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
         let mut elf = vec![0; 0x400];
@@ -247,7 +244,7 @@ mod tests {
             (b"\x1f\x8b\x08\0\0", "it is packed with gzip, and not"),
             (b"070701000", "it is a cpio archive"),
             (b"!<arch>\ndebian-binary", "it is a Debian package"),
-            (&[0, 1, 2, 3], "of a format that is not known"),
+            (&[0, 1, 2, 3], "of an unknown format"),
         ] {
             let err = read(bytes).unwrap_err();
             assert!(err.starts_with(part) || err.contains(part), "{part}: {err}");

@@ -108,7 +108,7 @@ pub enum BootError {
         console: Vec<u8>,
     },
     /// It did not end in time.
-    #[error("come to its end within {} s", limit.as_secs())]
+    #[error("finish within {} s", limit.as_secs())]
     TimeLimit {
         /// The limit.
         limit: Duration,
@@ -233,7 +233,7 @@ impl Boot<'_> {
             if let Some((what, limit)) = [
                 (&console, "log", MOST_LOGGED),
                 (&results, "send", MOST_SENT),
-                (&said, "have QEMU say", MOST_SAID),
+                (&said, "ask QEMU for", MOST_SAID),
             ]
             .into_iter()
             .find_map(|(file, what, limit)| (length(file) > limit).then_some((what, limit)))
@@ -277,7 +277,9 @@ impl Boot<'_> {
             });
         };
         if !status.success() {
-            let said = said.content(MOST_SAID).map_err(io("read what QEMU said"))?;
+            let said = said
+                .content(MOST_SAID)
+                .map_err(io("read QEMU's messages"))?;
             return Err(BootError::Qemu {
                 status,
                 said: log::tail(&said),

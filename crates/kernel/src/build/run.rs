@@ -37,7 +37,7 @@ pub struct Order<'a> {
     pub ccache: bool,
     /// Make Debian packages too.
     pub package: bool,
-    /// Build also where options are not as asked.
+    /// Build even if options differ from what was asked.
     pub anyway: bool,
     /// The time stamp that the kernel bears, as date(1) reads it.
     pub timestamp: String,
@@ -54,13 +54,13 @@ pub enum BuildError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Options are not as asked.
-    #[error("{} options are not as asked: {}", .0.len(), listed(.0))]
+    #[error("{} options differ from what was asked: {}", .0.len(), listed(.0))]
     Unmet(Vec<UnmetOption>),
     /// Packages that Debian packages are made with are not installed.
     #[error("make Debian packages: {} not installed", .0.join(", "))]
     Packages(Vec<&'static str>),
     /// Another source was built under this name.
-    #[error("build `{name}` is one of {other}")]
+    #[error("build `{name}` already exists, for {other}")]
     OtherSource {
         /// The build.
         name: String,
@@ -68,7 +68,7 @@ pub enum BuildError {
         other: String,
     },
     /// Somebody builds it.
-    #[error("build `{name}` is being made by another process")]
+    #[error("another process is building `{name}`")]
     Busy {
         /// The build.
         name: String,

@@ -30,34 +30,36 @@ const RULES: &[Entry] = &[
         id: "config-high-res-timers",
         severity: Severity::High,
         title: "there are no high-resolution timers",
-        why: "Every sleep and every timer ends at a tick, milliseconds late.",
+        why: "Every sleep and every timer then ends at a tick, milliseconds late.",
         fix: "build with CONFIG_HIGH_RES_TIMERS=y",
         source: "Linux kernel/time/Kconfig (HIGH_RES_TIMERS)",
         options: &["HIGH_RES_TIMERS"],
-        fault: |values| (!values.is_on("HIGH_RES_TIMERS")).then(|| "the option is off".to_owned()),
-        fine: "they are built in",
+        fault: |values| {
+            (!values.is_on("HIGH_RES_TIMERS")).then(|| "CONFIG_HIGH_RES_TIMERS is off".to_owned())
+        },
+        fine: "high-resolution timers are built in",
     },
     Entry {
         id: "config-timer-reference",
         severity: Severity::Medium,
-        title: "nothing but the PIT checks the timer of the processor",
-        why: "At boot the kernel checks the local APIC timer. Without the ACPI timer it counts ticks, \
-              which a busy host delays; where the check fails the timer is given up, and \
-              high-resolution timers with it.",
-        fix: "build with CONFIG_X86_PM_TIMER=y (needs ACPI); in virtual time it is not needed",
+        title: "only the PIT can calibrate the local APIC timer",
+        why: "At boot the kernel checks the local APIC timer. Without the ACPI timer it counts \
+              ticks, which a busy host delays. If the check fails, the kernel gives up that timer \
+              and high-resolution timers with it.",
+        fix: "build with CONFIG_X86_PM_TIMER=y (needs ACPI); not needed in virtual time",
         source: "Linux arch/x86/kernel/apic/apic.c (calibrate_APIC_clock)",
         options: &["X86_64", "X86_PM_TIMER", "X86_LOCAL_APIC"],
         fault: |values| {
             let apic = values.is_on("X86_64") || values.is_on("X86_LOCAL_APIC");
             (apic && !values.is_on("X86_PM_TIMER")).then(|| "X86_PM_TIMER is off".to_owned())
         },
-        fine: "the ACPI timer is there, or this is no x86",
+        fine: "the ACPI timer is available, or this is not x86",
     },
     Entry {
         id: "config-preemption",
         severity: Severity::Medium,
-        title: "kernel code is not preempted",
-        why: "An urgent thread waits until a system call of another one is over.",
+        title: "kernel code cannot be preempted",
+        why: "An urgent thread waits until the system call of another thread has ended.",
         fix: "build with --model full, rt, or dynamic and boot with preempt=full",
         source: "Linux kernel/Kconfig.preempt",
         options: &[
@@ -73,12 +75,12 @@ const RULES: &[Entry] = &[
             (!some.iter().any(|option| values.is_on(option)))
                 .then(|| "the model is none or voluntary".to_owned())
         },
-        fine: "it is, or preempt= can make it so",
+        fine: "it can be preempted, or preempt= can enable that",
     },
     Entry {
         id: "config-isolation",
         severity: Severity::Info,
-        title: "CPUs cannot be set apart completely",
+        title: "CPUs cannot be fully isolated",
         why: "isolcpus=, nohz_full= and rcu_nocbs= do nothing in a kernel without these options.",
         fix: "build with --with isolation",
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
@@ -90,7 +92,7 @@ const RULES: &[Entry] = &[
         id: "config-power-management",
         severity: Severity::Info,
         title: "frequencies and idle states change",
-        why: "A CPU that sleeps deeply or runs slowly wakes up late. They can be held at run time too.",
+        why: "A CPU in a deep idle state or at a low frequency wakes up late. Both can also be limited at run time.",
         fix: "build with --without power-management, or leave it to `punctual tune`",
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
         options: &["CPU_FREQ", "CPU_IDLE"],
@@ -101,13 +103,14 @@ const RULES: &[Entry] = &[
                 .collect();
             (!on.is_empty()).then(|| format!("built in: {}", on.join(", ")))
         },
-        fine: "neither is built in",
+        fine: "neither cpufreq nor cpuidle is built in",
     },
     Entry {
         id: "config-stack-overflow",
         severity: Severity::Info,
-        title: "nothing catches an overflow of a kernel stack",
-        why: "With VMAP_STACK a guard page stops it at once, at no cost while it runs; without, other memory is overwritten.",
+        title: "kernel stack overflows are not detected",
+        why: "With VMAP_STACK a guard page stops an overflow at once, at no run-time cost; without it, other memory \
+              is overwritten.",
         fix: "build with CONFIG_VMAP_STACK=y",
         source: "Linux Documentation/mm/vmalloced-kernel-stacks.rst",
         options: &["VMAP_STACK", "SCHED_STACK_END_CHECK"],
@@ -116,13 +119,14 @@ const RULES: &[Entry] = &[
             (!some.iter().any(|option| values.is_on(option)))
                 .then(|| "neither guard pages nor a check are built in".to_owned())
         },
-        fine: "guard pages or a check catch it",
+        fine: "guard pages or a check detect it",
     },
     Entry {
         id: "config-timerlat",
         severity: Severity::Info,
-        title: "a wake-up cannot be split into interrupt and thread",
-        why: "`punctual measure irq` asks the timerlat tracer for that, or the kernel's trace events.",
+        title: "the timerlat tracer is not built in",
+        why: "`punctual measure irq` uses the timerlat tracer, or else trace events, to separate the interrupt from \
+              the thread.",
         fix: "build with --with timerlat",
         source: "Linux Documentation/trace/timerlat-tracer.rst",
         options: &["TIMERLAT_TRACER"],

@@ -181,7 +181,7 @@ pub fn configure(
             if tree.srcarch() != "x86" {
                 return Err(ConfigError::Usage {
                     option: "--base tiny".to_owned(),
-                    reason: format!("there is one for x86-64 only, not for {}", tree.srcarch()),
+                    reason: format!("it exists only for x86-64, not for {}", tree.srcarch()),
                 });
             }
             let mut whole = TINY.fragment();
@@ -357,7 +357,7 @@ fn without_keys(base: &mut Values, tree: &Path) -> Option<String> {
     }
     (!taken.is_empty()).then(|| {
         format!(
-            "left out of the base, because this source does not have the file: {}",
+            "removed from the base, because this source does not have the file: {}",
             taken.join(", ")
         )
     })

@@ -29,15 +29,15 @@ pub(crate) fn explain(kconfig: &Kconfig, values: &Values, name: &str, wanted: &s
         None => {
             let by = selectors(kconfig, name);
             match by.is_empty() {
-                true => "nobody can set it: it has no prompt and nothing selects it".to_owned(),
+                true => "it cannot be set: it has no prompt and nothing selects it".to_owned(),
                 false => format!(
-                    "nobody can set it: it has no prompt, and is on where one of these is: {by}"
+                    "it cannot be set: it has no prompt, and is on if one of these is: {by}"
                 ),
             }
         }
         Some(lacking) if lacking.is_empty() => {
             let place = definitions.first().map_or("", |d| d.place.as_str());
-            format!("all that it depends on is there; its definition is at {place}")
+            format!("all its dependencies are met; it is defined at {place}")
         }
         Some(lacking) => format!("depends on {}", lacking.join(" and ")),
     }
@@ -107,7 +107,7 @@ fn other_member(
     let lacking = lacking(own, values);
     lacking
         .is_empty()
-        .then(|| format!("{on} is chosen in its place, and only one of them can be"))
+        .then(|| format!("{on} is chosen instead, and the two exclude each other"))
 }
 
 fn why_on(kconfig: &Kconfig, values: &Values, name: &str, definitions: &[Definition]) -> String {
@@ -130,19 +130,19 @@ fn why_on(kconfig: &Kconfig, values: &Values, name: &str, definitions: &[Definit
         .collect();
     if !hidden.is_empty() {
         return format!(
-            "on by default, and to be switched off only with {}",
+            "on by default, and can be switched off only with {}",
             hidden.join(" or ")
         );
     }
     if definitions.iter().all(|d| d.prompt.is_none()) {
-        return "on by default, and nobody can set it: it has no prompt".to_owned();
+        return "on by default, and cannot be set: it has no prompt".to_owned();
     }
     let choice = definitions.iter().find_map(|d| d.choice);
     if choice.is_some() {
         return "one member of its choice has to be on".to_owned();
     }
     format!(
-        "nothing that was found keeps it on; {} defines it",
+        "found nothing that keeps it on; {} defines it",
         definitions.first().map_or("nothing", |d| d.place.as_str())
     )
 }
@@ -193,11 +193,11 @@ mod tests {
         );
         assert_eq!(
             why("", "ARCH_HAS", "y"),
-            "nobody can set it: it has no prompt and nothing selects it"
+            "it cannot be set: it has no prompt and nothing selects it"
         );
         assert_eq!(
             why("", "HIDDEN", "y"),
-            "nobody can set it: it has no prompt, and is on where one of these is: USER"
+            "it cannot be set: it has no prompt, and is on if one of these is: USER"
         );
         assert_eq!(why("", "NONSENSE", "y"), "this source has no such option");
     }
@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             why("CONFIG_LOCKED=y", "LOCKED", "n"),
-            "on by default, and to be switched off only with EXPERT"
+            "on by default, and can be switched off only with EXPERT"
         );
         let lib = "CONFIG_EXPERT=y\nCONFIG_USER=y\nCONFIG_LIB=y";
         assert_eq!(why(lib, "LIB", "n"), "selected by USER");
@@ -220,7 +220,7 @@ mod tests {
     fn another_member_of_a_choice_is_named_unless_its_own_conditions_fail() {
         assert_eq!(
             why("CONFIG_P_NONE=y", "P_FULL", "y"),
-            "P_NONE is chosen in its place, and only one of them can be"
+            "P_NONE is chosen instead, and the two exclude each other"
         );
         assert_eq!(
             why("CONFIG_P_NONE=y\nCONFIG_RT=y", "P_FULL", "y"),

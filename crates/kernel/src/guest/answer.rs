@@ -118,7 +118,7 @@ pub enum AnswerError {
         expected: String,
     },
     /// It ended before it was done.
-    #[error("the guest ended after frame {last}, before it was done")]
+    #[error("the guest ended after frame {last}, before it had finished")]
     Unfinished {
         /// The last frame that came.
         last: String,

@@ -41,15 +41,15 @@ pub fn run_checks(
 fn machine(machine: Machine) -> Check {
     const ID: &str = "guest-machine";
     match machine {
-        Machine::Kvm => Check::pass(ID, "the processor runs the guest's instructions"),
+        Machine::Kvm => Check::pass(ID, "KVM: the processor runs the guest's instructions"),
         Machine::Virtual => Check::pass(
             ID,
             "the guest's clock counts instructions: no latency of any hardware",
         ),
         Machine::Tcg => Check::fail(
             ID,
-            "an emulator runs the guest by the host's clock: its latencies are the emulator's; \
-             measure in virtual time, or with KVM",
+            "an emulator runs the guest on the host's clock, so its latencies are those of the \
+             emulator; measure in virtual time, or with KVM",
         ),
     }
 }
@@ -61,7 +61,7 @@ fn timers(answer: &Answer, cpus: u32) -> Check {
     let switched_off = || {
         let line = answer.hello.host.cmdline.as_deref()?;
         let off = line.split_whitespace().any(|word| word == "highres=off");
-        off.then_some(": highres=off is on the kernel's command line")
+        off.then_some(": highres=off is on the kernel command line")
     };
     if !first.on_all(cpus) {
         let why = switched_off().unwrap_or(
@@ -70,8 +70,8 @@ fn timers(answer: &Answer, cpus: u32) -> Check {
         return Check::fail(
             ID,
             format!(
-                "timers of high resolution on {} before the measurement{why}; without them every \
-                 sleep ends with a tick",
+                "high-resolution timers on {} before the measurement{why}; without them every \
+                 sleep ends at a tick",
                 say(first)
             ),
         );
@@ -80,7 +80,7 @@ fn timers(answer: &Answer, cpus: u32) -> Check {
         ID,
         last.on_all(cpus),
         format!(
-            "timers of high resolution on {} before the measurement, on {} after it",
+            "high-resolution timers on {} before the measurement, on {} after it",
             say(first),
             say(last)
         ),
@@ -106,7 +106,7 @@ fn model(answer: &Answer, asked: Option<Model>) -> Check {
         (Err(found), Some(asked)) => Check::unknown(
             ID,
             format!(
-                "preemption model: {found}; {asked} was asked for, and nothing shows that it runs"
+                "preemption model: {found}; {asked} was asked for, but nothing shows that it is active"
             ),
         ),
     }
@@ -117,7 +117,7 @@ fn clock(answer: &Answer) -> Check {
     let first = answer.hello.host.clocksource.as_deref();
     let last = answer.goodbye.clocksource.as_deref();
     let (Some(first), Some(last)) = (first, last) else {
-        return Check::unknown(ID, "the guest does not say which clock source it uses");
+        return Check::unknown(ID, "the guest does not report its clock source");
     };
     Check::of(
         ID,
@@ -157,7 +157,7 @@ fn quiet_around(quiet: &Quiet) -> Check {
 
 fn judge(look: &Activity, when: &str, passed: impl FnOnce() -> String) -> Check {
     if !look.is_known() {
-        return Check::unknown(QUIET, format!("what else ran {when} is not known"));
+        return Check::unknown(QUIET, format!("other activity {when} is unknown"));
     }
     if look.is_quiet() {
         return Check::pass(QUIET, passed());
@@ -165,7 +165,7 @@ fn judge(look: &Activity, when: &str, passed: impl FnOnce() -> String) -> Check 
     Check::fail(
         QUIET,
         format!(
-            "the kernel was still busy {when}: {}, within {}",
+            "the kernel was still busy {when}: {} within {}",
             look.named(),
             look.window_ns
         ),

@@ -28,7 +28,7 @@ pub enum Model {
 
 /// A word that is no preemption model.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("`{0}` is no preemption model: none, voluntary, full, lazy or rt")]
+#[error("`{0}` is not a preemption model: none, voluntary, full, lazy or rt")]
 pub struct UnknownModel(String);
 
 impl Model {

@@ -82,7 +82,7 @@ impl Kernel {
         if let Some(asked) = Model::asked_by(kernel.append.iter().map(String::as_str)) {
             if kernel.models.iter().any(|model| *model != asked) {
                 return Err(fail(format!(
-                    "preempt={asked} asks for another model than model={}",
+                    "preempt={asked} contradicts model={}",
                     kernel.models.first().map_or("", |model| model.name())
                 )));
             }
@@ -93,7 +93,7 @@ impl Kernel {
 }
 
 fn unknown(option: &str) -> String {
-    format!("`{option}` is no option of a kernel: append=, model=, config=")
+    format!("`{option}` is not an option of a kernel; use append=, model= or config=")
 }
 
 fn named(text: &str) -> (Option<String>, PathBuf) {
@@ -128,7 +128,7 @@ mod tests {
         let models = |text: &str| Kernel::parse(text).map(|kernel| kernel.models);
         assert_eq!(models("a=K,append=preempt=full"), Ok(vec![Model::Full]));
         let err = models("a=K,append=preempt=full,model=none").unwrap_err();
-        assert!(err.to_string().contains("another model"), "{err}");
+        assert!(err.to_string().contains("contradicts model="), "{err}");
     }
 
     #[test]
@@ -144,9 +144,9 @@ mod tests {
     fn bad_kernels_are_refused_with_the_reason() {
         for (text, part) in [
             ("a=K,apend=x", "`apend=x` is no option"),
-            ("a=K,append=", "`append=` is no option"),
-            ("a=K,virtual-time", "no option of a kernel"),
-            ("a=K,model=soft", "no preemption model"),
+            ("a=K,append=", "`append=` is not an option"),
+            ("a=K,virtual-time", "not an option of a kernel"),
+            ("a=K,model=soft", "not a preemption model"),
             ("a=", "names no kernel"),
         ] {
             let err = Kernel::parse(text).unwrap_err().to_string();

@@ -27,13 +27,13 @@ pub enum PlanError {
         source: io::Error,
     },
     /// Two kernels have one name.
-    #[error("two kernels are named {name}: name them apart, as in NAME=IMAGE")]
+    #[error("two kernels are named {name}: give them different names, as in NAME=IMAGE")]
     SameName {
         /// The name.
         name: String,
     },
     /// A kernel has none of the models that are asked for.
-    #[error("kernel {kernel} has none of the models asked for: its image says {found}")]
+    #[error("kernel {kernel} has none of the requested models: its image says {found}")]
     NoModel {
         /// The kernel.
         kernel: String,

@@ -171,7 +171,7 @@ fn try_one(
         // A dry run does not see a patch that touches one file twice as a whole.
         let mut failed = result(patch, PatchOutcome::Fails);
         failed.failed = failed_hunks(&text);
-        failed.said = Some("it applied in the trial and not then".to_owned());
+        failed.said = Some("it applied in the trial, but not to the tree".to_owned());
         return Ok(failed);
     }
     let mut applied = result(patch, PatchOutcome::Applies);

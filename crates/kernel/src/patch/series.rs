@@ -58,7 +58,7 @@ pub enum SeriesError {
     },
     /// A part of it changes nothing.
     #[error(
-        "patch {name} names no file that it changes, or no change of one: it is no unified diff, or cut short"
+        "patch {name} names no file or no change: it is not a unified diff, or it is truncated"
     )]
     Nothing {
         /// The patch.
@@ -71,7 +71,7 @@ pub enum SeriesError {
         name: String,
     },
     /// Nothing in it is a patch.
-    #[error("{} has no patch in it", path.display())]
+    #[error("{} contains no patch", path.display())]
     Empty {
         /// What was named.
         path: PathBuf,

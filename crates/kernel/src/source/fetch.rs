@@ -27,7 +27,8 @@ const LONGEST: u64 = 4 << 30;
 pub enum FetchError {
     /// It is not clear what is meant.
     #[error(
-        "{0}: neither a file or directory, nor the name of a package linux-source-* or linux-image-*, nor an address of a tarball or git repository"
+        "{0}: not a file or directory, a package named linux-source-* or linux-image-*, or the URL of a tarball or \
+         git repository"
     )]
     Unclear(String),
     /// The store.
@@ -40,7 +41,7 @@ pub enum FetchError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// The checksum is another one.
-    #[error("the SHA-256 of {file} is {is}, and should be {expected} ({by})")]
+    #[error("the SHA-256 of {file} is {is}, but should be {expected} ({by})")]
     Checksum {
         /// The file.
         file: String,
@@ -53,7 +54,7 @@ pub enum FetchError {
     },
     /// Nothing says that what comes is what was meant.
     #[error(
-        "{address}: what comes over {scheme} can be changed on the way, and no --sha256 says what it must be"
+        "{address}: {scheme} does not protect the download from tampering, and no --sha256 was given"
     )]
     Unverified {
         /// The address.
@@ -70,7 +71,7 @@ pub enum FetchError {
         source: UnpackError,
     },
     /// A field of a package is none.
-    #[error("the package says {field} `{value}`, which cannot be one")]
+    #[error("the package has an impossible {field}: `{value}`")]
     Field {
         /// The field.
         field: &'static str,
@@ -78,10 +79,10 @@ pub enum FetchError {
         value: String,
     },
     /// A checksum was given for what has none.
-    #[error("--sha256: {0} has no checksum")]
+    #[error("--sha256: does not apply to {0}")]
     NoChecksum(&'static str),
     /// A package has neither a source nor an image.
-    #[error("package {package} has no {wanted} in it{hint}")]
+    #[error("package {package} does not contain {wanted}{hint}")]
     Nothing {
         /// The package.
         package: String,

@@ -90,13 +90,15 @@ pub enum StockError {
         source: serde_json::Error,
     },
     /// A name cannot be one.
-    #[error("`{name}` cannot be a name: letters, digits, and . _ + - but not in front")]
+    #[error(
+        "`{name}` is not a valid name: use letters, digits and . _ + -, the first a letter or digit"
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// The name is taken.
-    #[error("there is a {} `{name}` already", kind.noun())]
+    #[error("a {} `{name}` already exists", kind.noun())]
     Taken {
         /// What it stands for.
         kind: Kind,
@@ -112,7 +114,7 @@ pub enum StockError {
         name: String,
     },
     /// A build has no image.
-    #[error("build `{name}` is not complete, it has no image that boots")]
+    #[error("build `{name}` is incomplete: it has no bootable image")]
     NotBuilt {
         /// The build.
         name: String,

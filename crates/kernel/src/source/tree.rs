@@ -29,7 +29,7 @@ pub struct Tree {
 #[non_exhaustive]
 pub enum TreeError {
     /// A file that every source has cannot be read.
-    #[error("{} is no source tree of Linux: read its {file}", path.display())]
+    #[error("{} is not a Linux source tree: read its {file}", path.display())]
     Read {
         /// The directory.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum TreeError {
         source: io::Error,
     },
     /// Its Makefile names no version.
-    #[error("{} is no source tree of Linux: its Makefile names no VERSION and PATCHLEVEL", path.display())]
+    #[error("{} is not a Linux source tree: its Makefile names no VERSION and PATCHLEVEL", path.display())]
     NoVersion {
         /// The directory.
         path: PathBuf,

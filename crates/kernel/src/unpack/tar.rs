@@ -116,14 +116,30 @@ impl<'a> Archive<'a> {
             b'1' => Kind::Hard,
             b'2' => Kind::Symbolic,
             b'5' => Kind::Directory,
-            b'3' | b'4' => return Err(refused("is a device, which no source has")),
-            b'6' => return Err(refused("is a FIFO, which no source has")),
-            b'S' => return Err(refused("is a sparse file, which no source has")),
-            _ => return Err(refused("is of a kind that no source has")),
+            b'3' | b'4' => {
+                return Err(refused(
+                    "is a device, which does not belong in a source archive",
+                ));
+            }
+            b'6' => {
+                return Err(refused(
+                    "is a FIFO, which does not belong in a source archive",
+                ));
+            }
+            b'S' => {
+                return Err(refused(
+                    "is a sparse file, which does not belong in a source archive",
+                ));
+            }
+            _ => {
+                return Err(refused(
+                    "is of a type that does not belong in a source archive",
+                ));
+            }
         };
         let size = said.size.unwrap_or(size);
         if kind != Kind::File && size != 0 {
-            return Err(refused("is no file, and has content"));
+            return Err(refused("is not a file, but has content"));
         }
         self.begin(size);
         Ok(Entry {
@@ -229,11 +245,11 @@ impl Header<'_> {
     }
 
     fn size(&self) -> Result<u64, UnpackError> {
-        number(self.field(124, 12)).ok_or(UnpackError::Damaged("a size is no number"))
+        number(self.field(124, 12)).ok_or(UnpackError::Damaged("a size is not a number"))
     }
 
     fn mode(&self) -> Result<u64, UnpackError> {
-        number(self.field(100, 8)).ok_or(UnpackError::Damaged("a mode is no number"))
+        number(self.field(100, 8)).ok_or(UnpackError::Damaged("a mode is not a number"))
     }
 
     fn modified(&self) -> u64 {
@@ -289,11 +305,11 @@ fn pax(text: &[u8], said: &mut Said) -> Result<(), UnpackError> {
                 let size = std::str::from_utf8(value)
                     .ok()
                     .and_then(|text| text.parse().ok());
-                said.size = Some(size.ok_or(UnpackError::Damaged("a size is no number"))?);
+                said.size = Some(size.ok_or(UnpackError::Damaged("a size is not a number"))?);
             }
             key if key.starts_with(b"GNU.sparse.") => {
                 return Err(UnpackError::Damaged(
-                    "it has sparse files, which no source has",
+                    "it has sparse files, which do not belong in a source archive",
                 ));
             }
             _ => {}

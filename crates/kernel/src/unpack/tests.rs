@@ -191,7 +191,7 @@ fn what_leads_out_or_is_no_file_is_refused_and_named() {
         (&[entry("null", b'3', "", b"")], "null: is a device"),
         (&[entry("p", b'6', "", b"")], "p: is a FIFO"),
         (&[entry("s", b'S', "", b"")], "s: is a sparse file"),
-        (&[entry("v", b'V', "", b"")], "of a kind"),
+        (&[entry("v", b'V', "", b"")], "of a type"),
         (&[file("../outside/theirs", "ours")], "leads out"),
         (&[file("/etc/passwd", "ours")], "leads out"),
         (&[file("a/../../x", "ours")], "leads out"),
@@ -199,7 +199,7 @@ fn what_leads_out_or_is_no_file_is_refused_and_named() {
         (&[file("", "ours")], "no name"),
         (
             &[file(&"a/".repeat(45), "x"), file(&"a/".repeat(40), "")],
-            "no file, and has content",
+            "not a file, but has content",
         ),
         (
             &[entry("l", b'2', "/etc/passwd", b"")],
@@ -208,11 +208,11 @@ fn what_leads_out_or_is_no_file_is_refused_and_named() {
         (&[entry("l", b'2', "../..", b"")], "link that leads out"),
         (&chained, "v: is a symbolic link that leads out"),
         (&through, "File exists"),
-        (&hard, "another name of no regular file"),
+        (&hard, "a hard link to something other than a regular file"),
         (&[entry("h", b'1', "../outside/theirs", b"")], "leads out"),
         (
             &[entry("l", b'2', "x", b"content")],
-            "no file, and has content",
+            "not a file, but has content",
         ),
         (&[file("twice", "1"), file("twice", "2")], "File exists"),
         (&[file("f", ""), file("f/g", "")], "not a directory"),
@@ -369,8 +369,8 @@ fn what_cannot_be_unpacked_says_why() {
             .unwrap_err();
         err.to_string()
     };
-    assert!(put("text", b"just a text\n").contains("no tar archive"));
-    assert!(put("empty", b"").contains("no tar archive"));
+    assert!(put("text", b"just a text\n").contains("not a tar archive"));
+    assert!(put("empty", b"").contains("not a tar archive"));
     assert!(put("x.zip", b"PK\x03\x04rest").contains("packed with zip"));
     assert!(put("x.xz", b"\xfd7zXZ\0rest").contains("xz"));
     let stopped = Packed::open(&bench.at("text"), &|| true)

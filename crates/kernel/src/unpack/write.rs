@@ -54,7 +54,9 @@ pub(crate) fn unpack(
     while let Some(entry) = archive.next()? {
         entries += 1;
         if entries > MOST_ENTRIES {
-            return Err(UnpackError::Damaged("it has more files than any source"));
+            return Err(UnpackError::Damaged(
+                "it has more files than any kernel source",
+            ));
         }
         let name = plain(&entry.name, &entry.name)?;
         if let Some(path) = place(&name).filter(|path| path.components().next().is_some()) {
@@ -83,7 +85,9 @@ fn plain(name: &[u8], of: &[u8]) -> Result<PathBuf, UnpackError> {
     }
     match path.components().count() {
         0 if name.is_empty() => Err(refused("has no name")),
-        parts if parts > DEEPEST => Err(refused("lies deeper than anything in a source")),
+        parts if parts > DEEPEST => {
+            Err(refused("is nested deeper than anything in a kernel source"))
+        }
         _ => Ok(path),
     }
 }
@@ -126,7 +130,7 @@ impl Writer<'_> {
                 let Some(target) = place(&target) else {
                     return Err(UnpackError::Refused {
                         name: shown(&entry.name),
-                        reason: "is another name of a file that is not taken",
+                        reason: "is a hard link to a file that is left out",
                     });
                 };
                 self.beneath

@@ -127,7 +127,7 @@ impl Reader<'_> {
         let names: BTreeSet<&str> = levels.iter().map(|l| l.name.as_str()).collect();
         if levels.len() < 2 || names.len() != levels.len() {
             let reason =
-                format!("levels of \"{factor}\": expected two or more, each of its own name");
+                format!("levels of \"{factor}\": expected two or more with different names");
             return Err(self.fail(at, reason));
         }
         if *sets == Sets::Target {
@@ -149,8 +149,8 @@ impl Reader<'_> {
             let (other, known) = *first.get_or_insert((level, time));
             if known != time {
                 let reason = format!(
-                    "levels of \"{factor}\": \"{}\" is in {}, \"{}\" in {}: expected all in one of them, \
-                     which cannot be compared",
+                    "levels of \"{factor}\": \"{}\" is in {}, \"{}\" in {}, which cannot be \
+                     compared: use only one of them",
                     other.name,
                     known.name(),
                     level.name,

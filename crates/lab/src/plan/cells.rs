@@ -23,7 +23,7 @@ pub(super) fn cells(file: &str, experiment: &Experiment) -> Result<Cells, LabErr
             file: file.to_owned(),
             line: 1,
             reason: format!(
-                "exclude: {} of {all} cells are left: expected two or more",
+                "exclude: leaves {} of {all} cells; expected two or more",
                 cells.len()
             ),
         });

@@ -213,7 +213,7 @@ fn errors_name_the_line_the_key_and_what_was_expected() {
         ("load = true", "", "exactly one of option"),
         ("\"0us\", \"off\"", "\"off\"", "two or more"),
         ("compare = [\"p99\"]", "compare = []", "at least one figure"),
-        ("cpus = \"1\"", "json = true", "set by the experiment"),
+        ("cpus = \"1\"", "json = true", "reserved for the experiment"),
         ("name = \"two-by-two\"", "name = \"a/b\"", "letters"),
     ] {
         let text = TEXT.replacen(from, to, 1);

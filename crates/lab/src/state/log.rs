@@ -143,14 +143,14 @@ pub(super) fn read_log(path: &Path) -> Result<LogText, LabError> {
                 if !(0.0..=LONGEST).contains(&seconds) {
                     return Err(LabError::State {
                         path: path.to_owned(),
-                        reason: format!("line {number}: no run takes {seconds:e} s"),
+                        reason: format!("line {number}: {seconds:e} s is impossible for a run"),
                     });
                 }
                 let attempt = by_run.get(&run).and_then(|at| attempts.get_mut(*at));
                 let Some(attempt) = attempt else {
                     return Err(LabError::State {
                         path: path.to_owned(),
-                        reason: format!("line {number}: run {run} ended and never began"),
+                        reason: format!("line {number}: run {run} ended without having begun"),
                     });
                 };
                 attempt.end = Some(end);

@@ -78,13 +78,13 @@ impl Calibrated {
     pub(crate) fn disturbance(&self) -> Option<String> {
         if self.quiet < LEAST.div_ceil(2) || self.quiet * 2 < self.tried {
             return Some(format!(
-                "only {} of {} iterations ran without a switch to another thread",
+                "only {} of {} iterations ran without a context switch",
                 self.quiet, self.tried
             ));
         }
         (self.late as f64 > LATE_LIMIT * self.quiet as f64).then(|| {
             format!(
-                "{} of {} iterations without a switch were later than the deadline that they gave",
+                "{} of {} iterations without a context switch exceeded the deadline derived from them",
                 self.late, self.quiet
             )
         })

@@ -51,7 +51,7 @@ pub struct Worked {
 }
 
 impl Iterations {
-    /// Works until the time is over.
+    /// Works until the time is up.
     ///
     /// Hot: it allocates nothing, locks nothing, and calls only the clocks and, with a period, the
     /// sleep; at full duty, iterations below 1 ms make no system call, and longer ones one, which reads the

@@ -60,7 +60,7 @@ impl Waiting {
             .iter()
             .take(3)
             .map(|(name, waiter)| match waiter.stuck {
-                true => format!("{name}, which may run nowhere else, in {}", waiter.seen),
+                true => format!("{name}, bound to this CPU, in {}", waiter.seen),
                 false => format!("{name} in {}", waiter.seen),
             })
             .collect();
@@ -70,7 +70,7 @@ impl Waiting {
             format!(": {}", list.join("; "))
         };
         format!(
-            "ordinary threads waited for the CPU in {} of {} looks{who}",
+            "ordinary threads waited for the CPU in {} of {} samples{who}",
             self.seen, self.looks
         )
     }

@@ -100,7 +100,7 @@ pub(crate) fn findings(e: &Evidence<'_>) -> Vec<Finding> {
     let named = named(e).filter(|_| e.policy.is_real_time());
     if named.is_none() && e.policy.is_real_time() {
         // What else to judge it by.
-        text = format!("{text}; no cause is named ({})", e.budgets.describe());
+        text = format!("{text}; no known cause matches ({})", e.budgets.describe());
     }
     std::iter::once(Finding::observed(STALLS, text))
         .chain(named)
@@ -125,8 +125,8 @@ fn summary(e: &Evidence<'_>) -> String {
     );
     if let Some(cpu) = e.cpu {
         let rest = format!(
-            "; of the loop's {} the CPU was idle for {}, ran others for {}, and the hypervisor took {} \
-             (in steps of 10 ms)",
+            "; during the loop's {}, the CPU was idle for {}, ran other threads for {}, and the \
+             hypervisor stole {} (in steps of 10 ms)",
             e.span, cpu.idle, cpu.others, cpu.stolen
         );
         text += &rest;
@@ -160,13 +160,11 @@ fn named(e: &Evidence<'_>) -> Option<Finding> {
             e,
             pattern,
             &format!(
-                "the CPU was idle meanwhile ({}), and the fair server leaves no CPU idle",
+                "the CPU was idle during the stalls ({}), and the fair server never leaves a CPU idle",
                 e.cpu.map_or(Nanos::ZERO, |cpu| cpu.idle)
             ),
         ),
-        (Some(pattern), None) => {
-            throttled(e, pattern, "this kernel has no other known cause of that")
-        }
+        (Some(pattern), None) => throttled(e, pattern, "this kernel has no other known cause"),
         (Some(pattern), Some(_)) if !waited => throttled(
             e,
             pattern,
@@ -175,9 +173,9 @@ fn named(e: &Evidence<'_>) -> Option<Finding> {
         (Some(pattern), Some(_)) => Finding::inferred(
             EITHER,
             format!(
-                "{}: as much as real-time throttling takes ({}), and as much as the fair server gives to \
-                 ordinary threads that wait ({}). Open the budget, or move those threads away, to see \
-                 which",
+                "{}: this matches both real-time throttling ({}) and the fair server, which runs \
+                 waiting ordinary threads ({}). Switch throttling off, or move those threads away, \
+                 to see which",
                 pattern.describe(e),
                 e.budgets.describe(),
                 e.waiting.describe(),
@@ -192,7 +190,7 @@ fn throttled(e: &Evidence<'_>, pattern: Pattern, why: &str) -> Finding {
     Finding::inferred(
         THROTTLING,
         format!(
-            "{}: what real-time throttling takes from threads that want more than their budget ({}); {why}",
+            "{}: this matches real-time throttling ({}); {why}",
             pattern.describe(e),
             e.budgets.describe(),
         ),
@@ -202,17 +200,18 @@ fn throttled(e: &Evidence<'_>, pattern: Pattern, why: &str) -> Finding {
 fn served(e: &Evidence<'_>, pattern: Pattern) -> Finding {
     let server = match e.fair_server {
         FairServer::Known(_) => "as read from debugfs",
-        _ => "its default; this kernel does not let it be read",
+        _ => "its default; this kernel does not allow reading it",
     };
     let open = match e.budgets.tightest() {
-        Some(budget) if budget.is_open() => "the real-time budget is open, so it is no throttling",
-        Some(_) => "the stalls are not those of the real-time budget",
+        Some(budget) if budget.is_open() => "real-time throttling is off",
+        Some(_) => "the stalls do not match real-time throttling",
         None => "the real-time budget cannot be read",
     };
     Finding::inferred(
         FAIR_SERVER,
         format!(
-            "{}: what the fair server gives to ordinary threads ({} of each {}, {server}); {}; {open} ({})",
+            "{}: this matches the fair server, which runs ordinary threads for {} of each {} ({server}); {}; {open} \
+             ({})",
             pattern.describe(e),
             pattern.budget.rest(),
             pattern.budget.period(),

@@ -230,8 +230,8 @@ fn cpus_allowed(thread: u32, done: &Done, frame: &Frame<'_>) -> Finding {
     Finding::observed(
         "cpus-allowed",
         format!(
-            "thread {thread}: Cpus_allowed_list {} before the first iteration and {} after the last; the \
-             program was started with {}",
+            "thread {thread}: Cpus_allowed_list was {} before the first iteration and {} after the \
+             last; the program was started with {}",
             list(&done.before),
             list(&done.after),
             frame.original_cpus()
@@ -245,8 +245,8 @@ fn hopeless(thread: u32, calibrated: &Calibrated) -> Option<Finding> {
         Finding::observed(
             "deadline-shorter-than-work",
             format!(
-                "thread {thread}: the deadline of {} is shorter than the work of an undisturbed iteration, {}: \
-                 iterations are late whatever the machine does",
+                "thread {thread}: the deadline of {} is shorter than the work of an undisturbed \
+                 iteration, {}: iterations miss it whatever the machine does",
                 calibrated.deadline, calibrated.undisturbed
             ),
         )
@@ -295,7 +295,7 @@ fn cause(off: f64, more: f64, waited: f64) -> &'static str {
     if waited / off >= 0.5 {
         return "the thread waited for the rest";
     }
-    "of the mean iteration neither explains it"
+    "neither explains the mean iteration"
 }
 
 /// A deadline from disturbed iterations is none. One that was given does not depend on them.
@@ -307,7 +307,8 @@ fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
             c.additions, c.undisturbed, c.tried
         ),
         _ => format!(
-            "thread {thread}: {} additions took {} (median of {} iterations without a switch, of {}; {} to {})",
+            "thread {thread}: {} additions took {} (median of {} iterations without a context switch, of {}; {} to \
+             {})",
             c.additions, c.undisturbed, c.quiet, c.tried, c.min, c.max
         ),
     };
@@ -332,7 +333,7 @@ fn calibration(deadline: Deadline, threads: &[(u32, Calibrated)]) -> Check {
 fn work(asked: Work, threads: &[(u32, Calibrated)]) -> Check {
     const ID: &str = "work";
     let Work::Time(asked) = asked else {
-        return Check::pass(ID, "a number of additions was asked for, and no length");
+        return Check::pass(ID, "a number of additions was given, not a length");
     };
     let tell = |(thread, c): &(u32, Calibrated)| format!("{} on thread {thread}", c.undisturbed);
     let (met, other): (Vec<_>, Vec<_>) = threads.iter().partition(|(_, c)| c.is_length(asked));
@@ -340,7 +341,7 @@ fn work(asked: Work, threads: &[(u32, Calibrated)]) -> Check {
     if other.is_empty() {
         let told: Vec<String> = met.into_iter().map(tell).collect();
         let text = format!(
-            "iterations of {asked} were asked for, and undisturbed they take {}",
+            "{asked} per iteration requested; undisturbed iterations take {}",
             told.join(", ")
         );
         return Check::pass(ID, text);
@@ -349,8 +350,9 @@ fn work(asked: Work, threads: &[(u32, Calibrated)]) -> Check {
     Check::fail(
         ID,
         format!(
-            "iterations of {asked} were asked for, but undisturbed they take {}, which is more than {limit:.0} % \
-             off: the speed of the CPU changes too much to calibrate; fix the work with --additions",
+            "{asked} per iteration requested, but undisturbed iterations take {}, more than \
+             {limit:.0} % off: the CPU's speed changes too much to calibrate; fix the work with \
+             --additions",
             told.join(", ")
         ),
     )
@@ -369,7 +371,7 @@ mod tests {
         let asked = Work::Time(Nanos::from_micros(800));
         let check = work(asked, &[(0, took(810)), (1, took(1_600))]);
         assert!(!check.passed());
-        for part in ["800 µs were asked for", "1.6 ms on thread 1"] {
+        for part in ["800 µs per iteration requested", "1.6 ms on thread 1"] {
             assert!(check.detail.contains(part), "{}", check.detail);
         }
         assert!(!check.detail.contains("thread 0"), "{}", check.detail);

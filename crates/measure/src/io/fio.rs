@@ -67,13 +67,13 @@ pub(super) struct Seen {
 pub(crate) enum BadOutput {
     #[error("it printed no result")]
     None,
-    #[error("its result is not understood: {0}")]
+    #[error("its result cannot be parsed: {0}")]
     NotUnderstood(#[from] serde_json::Error),
     #[error("it met error {0}")]
     Failed(i64),
     #[error("it completed no {0}")]
     NothingDone(&'static str),
-    #[error("{count} of its requests were short or dropped")]
+    #[error("{count} of its requests were short or were dropped")]
     Incomplete { count: u64 },
 }
 
@@ -186,11 +186,11 @@ another remark
         assert_eq!(fault(&output(0, 0, 0)), "it completed no write");
         assert_eq!(
             fault(&output(0, 10, 3)),
-            "3 of its requests were short or dropped"
+            "3 of its requests were short or were dropped"
         );
         assert_eq!(fault(""), "it printed no result");
         assert_eq!(fault("no { here\n"), "it printed no result");
-        assert!(fault("{\n\"jobs\": []}").starts_with("its result is not understood"));
-        assert!(fault("{").starts_with("its result is not understood"));
+        assert!(fault("{\n\"jobs\": []}").starts_with("its result cannot be parsed"));
+        assert!(fault("{").starts_with("its result cannot be parsed"));
     }
 }

@@ -84,7 +84,7 @@ fn look_for_fio(frame: &mut Frame<'_>) -> Result<Option<String>, MeasureError> {
 fn cannot_make(what: &Io, err: &io::Error) -> MeasureError {
     MeasureError::Spec {
         option: format!("--directory {}", what.directory.display()),
-        reason: format!("a file of {} cannot be made there: {err}", what.size),
+        reason: format!("cannot create a file of {} there: {err}", what.size),
     }
 }
 
@@ -97,7 +97,7 @@ fn check_room(what: &Io) -> Result<(), MeasureError> {
     Err(MeasureError::Spec {
         option: format!("--size {}", what.size),
         reason: format!(
-            "takes {} MB, and at most {SHARE} % of the {} MB free in {} may be taken",
+            "needs {} MB, more than {SHARE} % of the {} MB free in {}",
             megabytes(what.size),
             megabytes(free),
             what.directory.display()
@@ -218,7 +218,7 @@ impl Log {
                 ID,
                 format!("{least} runs of fio without an error, {requests} requests"),
             ),
-            _ => Check::fail(ID, "the run ended before the first"),
+            _ => Check::fail(ID, "the run ended before the first one"),
         }
     }
 }

@@ -17,7 +17,7 @@ pub struct Io {
     pub pattern: Pattern,
     /// Size of a request.
     pub block: Bytes,
-    /// Requests under way at once, of each thread.
+    /// Queue depth of each thread.
     pub depth: u32,
     /// Threads.
     pub jobs: u32,

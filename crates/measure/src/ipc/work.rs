@@ -73,7 +73,7 @@ impl Counted {
     }
 }
 
-/// Sends until the time is over, then lets the receiver go.
+/// Sends until the time is up, then lets the receiver go.
 ///
 /// Hot: until the last message it allocates nothing, locks nothing but what the way itself locks, and
 /// calls only the clock, the sleep and the way.

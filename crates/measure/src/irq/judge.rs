@@ -343,7 +343,7 @@ impl Judge {
             "paired",
             share(paired, all) >= MOST,
             format!(
-                "{paired} of {all} wake-ups have their trace records, at least {} % must{reasons}",
+                "{paired} of {all} wake-ups have all their trace records; at least {} % must{reasons}",
                 100.0 * MOST
             ),
         ));
@@ -351,9 +351,9 @@ impl Judge {
             "breakdown",
             share(self.near, paired) >= MOST,
             format!(
-                "the phases add up to the latency that the thread read, within {} µs, for {} of \
-                 {paired} wake-ups, {:.2} %, at least {} % must; {} were read before the trace has \
-                 the thread's return",
+                "the phases add up to the latency that the thread measured, within {} µs, for {} \
+                 of {paired} wake-ups ({:.2} %); at least {} % must; {} were read before the \
+                 thread's return in the trace",
                 APART / 1_000,
                 self.near,
                 100.0 * share(self.near, paired),

@@ -57,7 +57,7 @@ impl Marks {
     pub(super) fn check(&self) -> Check {
         let id = "trace-clock";
         let Some(narrowest) = self.narrowest else {
-            return Check::unknown(id, "no mark that was written is in the trace");
+            return Check::unknown(id, "none of the marks written is in the trace");
         };
         let Self {
             written,
@@ -69,8 +69,8 @@ impl Marks {
             id,
             between == written,
             format!(
-                "{between} of {written} marks ({found} found) lie in the trace between the \
-                 thread's readings of the clock around them, the narrowest {narrowest} apart"
+                "{between} of {written} marks ({found} found) lie between the thread's clock reads \
+                 around them; the closest two reads are {narrowest} apart"
             ),
         )
     }

@@ -160,21 +160,21 @@ impl Probe {
         if self.interrupt == INTERRUPTS[1].0 {
             lacking.push(Finding::observed(
                 "interrupt-event",
-                "this kernel has no irq_vectors events (x86 alone has): the interrupt begins at \
-                 irq_handler_entry, after what the architecture does first",
+                "this kernel has no irq_vectors events (only x86 has): the interrupt begins at \
+                 irq_handler_entry, after the architecture's own entry code",
             ));
         } else if self.interrupt == INTERRUPTS[2].0 {
             lacking.push(Finding::observed(
                 "interrupt-event",
-                "this kernel records no interrupts: what is called the interrupt's entry here is \
-                 the timer's function, so that `delivery` has a part of the handling in it",
+                "this kernel records no interrupts: the timer's function stands for the \
+                 interrupt's entry, so `delivery` includes part of the handling",
             ));
         }
         if !self.syscall_exit {
             lacking.push(Finding::observed(
                 "syscall-exit-event",
-                "this kernel records no end of system calls (CONFIG_FTRACE_SYSCALLS): there is no \
-                 phase `switch`, and `return` begins at the end of the interrupt",
+                "this kernel does not record the end of system calls (CONFIG_FTRACE_SYSCALLS): \
+                 there is no phase `switch`, and `return` begins at the end of the interrupt",
             ));
         }
         lacking

@@ -50,7 +50,7 @@ pub(super) fn run(
     if !interval.get().is_multiple_of(1_000) {
         return Err(MeasureError::Spec {
             option: format!("--interval {interval}"),
-            reason: "the timerlat tracer takes whole microseconds".to_owned(),
+            reason: "the timerlat tracer accepts only whole microseconds".to_owned(),
         });
     }
     refuse_others(tracefs)?;
@@ -107,10 +107,7 @@ fn refuse_others(tracefs: &Tracefs) -> Result<(), MeasureError> {
         if let Some(tracer) = tracer.filter(|t| matches!(t.trim(), "timerlat" | "osnoise")) {
             return Err(MeasureError::Spec {
                 option: "--source timerlat".to_owned(),
-                reason: format!(
-                    "somebody uses the {} tracer already ({file})",
-                    tracer.trim()
-                ),
+                reason: format!("the {} tracer is already in use ({file})", tracer.trim()),
             });
         }
     }
@@ -161,7 +158,9 @@ fn scheduling(asked: Policy, before: &Policies, after: &Policies) -> Check {
     match wrong {
         Some((cpu, got)) => Check::fail(
             id,
-            format!("the tracer's thread on CPU {cpu} was to run with {asked} and ran with {got}"),
+            format!(
+                "the tracer's thread on CPU {cpu} was asked to run with {asked} and ran with {got}"
+            ),
         ),
         None => Check::of(
             id,
@@ -430,8 +429,8 @@ impl Rows {
             "trace-records",
             self.lost == 0 && self.unknown == 0,
             format!(
-                "{} lines of the tracer read, {} lost, {} not understood, {} of CPUs that were \
-                 not asked for",
+                "{} tracer lines read, {} lost, {} not parsed, {} from CPUs that were not \
+                 requested",
                 self.lines, self.lost, self.unknown, self.elsewhere
             ),
         ));
@@ -462,9 +461,9 @@ impl Rows {
         });
         found.findings.push(Finding::observed(
             "timerlat",
-            "the kernel's timerlat tracer measured: `irq` ends where the interrupt is handled, \
-             `thread` where the tracer's own thread runs in the kernel, so the return to user \
-             space is not in it. What the tracer costs is not measured; it takes the time before it \
+            "measured by the kernel's timerlat tracer: `irq` ends when the interrupt is handled, \
+             `thread` when the tracer's own thread runs in the kernel, so the return to user space \
+             is not included. The cost of the tracer is not measured; it reads the clock before it \
              writes its record",
         ));
         found

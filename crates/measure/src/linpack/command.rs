@@ -39,7 +39,7 @@ pub(super) fn solve(
     if solved.is_empty() {
         return Err(MeasureError::Program {
             program: command.to_owned(),
-            reason: "printed no line of results as HPL prints them".to_owned(),
+            reason: "printed no result line in HPL's format".to_owned(),
         });
     }
     Ok(Some(solved))
@@ -159,7 +159,7 @@ WR11C2R4        2000   128     1     2               0.07             7.6000e+01
                 "echo no such grid >&2; exit 4",
                 "exit status 4: no such grid",
             ),
-            ("true", "printed no line of results as HPL prints them"),
+            ("true", "printed no result line in HPL's format"),
         ] {
             let err = testing::run(|frame| {
                 solve(frame, command, Progress::default)?;

@@ -70,8 +70,8 @@ impl Solver {
         };
         if let Some(given) = given {
             let detail = format!(
-                "{CORE_TYPE}={given} makes OpenBLAS run its code for {core}, which has less than the {instructions} of \
-                 this processor; left as it is"
+                "{CORE_TYPE}={given} makes OpenBLAS run its code for {core}, which does not use \
+                 the {instructions} of this processor; left unchanged"
             );
             return Ok((solver, vec![Finding::observed("openblas-core", detail)]));
         }
@@ -80,13 +80,14 @@ impl Solver {
         let now = solver.about.core.as_deref().unwrap_or("none");
         let detail = if now == core {
             format!(
-                "OpenBLAS takes this processor with {instructions} for {core}, and has no other code: it is slower than \
-                 it could be"
+                "OpenBLAS mistakes this processor with {instructions} for {core} and has no better \
+                 code: it runs slower than it could"
             )
         } else {
             format!(
-                "OpenBLAS takes this processor with {instructions} for {core}, whose code is several times slower; it \
-                 was started with {CORE_TYPE}={better} and runs that for {now}. Other programs here need the same"
+                "OpenBLAS mistakes this processor with {instructions} for {core}, whose code is \
+                 several times slower; it was started with {CORE_TYPE}={better} and runs the code \
+                 for {now}. Other programs here need the same setting"
             )
         };
         Ok((solver, vec![Finding::observed("openblas-core", detail)]))
@@ -153,7 +154,7 @@ impl Solver {
             Answer::End => Err(failed(format!("{} ended it", self.kind.name()))),
             Answer::Line(line) => serde_json::from_str(&line)
                 .map(Some)
-                .map_err(|err| failed(format!("answered what is not understood: {err}"))),
+                .map_err(|err| failed(format!("gave an answer that cannot be parsed: {err}"))),
         }
     }
 

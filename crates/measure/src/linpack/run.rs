@@ -66,8 +66,9 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
     let own = what.engine == Engine::Own;
     if !dense::product_is_supported() && (own || what.product) {
         return Err(MeasureError::Unsupported {
-            what: "this processor lacks instructions that come with its vectors everywhere else"
-                .to_owned(),
+            what:
+                "this processor lacks instructions that other processors with its vector unit have"
+                    .to_owned(),
             hint: Some("measure with another library: --engine openblas".to_owned()),
         });
     }
@@ -250,8 +251,9 @@ fn peak_check(shares: impl Iterator<Item = f64>) -> Check {
         _ => Check::fail(
             ID,
             format!(
-                "{beyond} of {count} solutions were faster than the peak measured before them (largest share \
-                 {largest:.3}), which cannot be: the peak was disturbed; measure on a quieter machine"
+                "{beyond} of {count} solutions were faster than the peak measured before them \
+                 (largest share {largest:.3}), which is impossible: the measurement of the peak \
+                 was disturbed; measure on a quieter machine"
             ),
         ),
     }
@@ -275,13 +277,13 @@ pub(super) fn residual_check(residuals: impl Iterator<Item = f64>) -> Check {
         (_, 0) => Check::pass(
             ID,
             format!(
-                "{count} solutions, largest scaled residual {largest:.4}, below {RESIDUAL_LIMIT} as HPL asks"
+                "{count} solutions, largest scaled residual {largest:.4}, below HPL's limit of {RESIDUAL_LIMIT}"
             ),
         ),
         _ => Check::fail(
             ID,
             format!(
-                "{wrong} of {count} solutions are wrong: their scaled residual is not below {RESIDUAL_LIMIT}"
+                "{wrong} of {count} solutions are wrong: their scaled residual is {RESIDUAL_LIMIT} or more"
             ),
         ),
     }
@@ -336,7 +338,7 @@ mod tests {
         assert!(peak_check([0.62, 0.71, 1.0].into_iter()).passed());
         let check = peak_check([0.62, 1.25, 0.7].into_iter());
         assert!(!check.passed());
-        for part in ["1 of 3", "1.250", "cannot be"] {
+        for part in ["1 of 3", "1.250", "impossible"] {
             assert!(check.detail.contains(part), "{}", check.detail);
         }
         assert!(!peak_check([f64::NAN].into_iter()).passed());

@@ -67,8 +67,8 @@ pub(super) fn check_real_time(
     }
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
-        "real-time loads would take every CPU for good, because real-time throttling is off: \
-         leave them a CPU less with @cpus=LIST, or rest with @intensity=95%",
+        "real-time loads would take every CPU forever, because real-time throttling is off: leave \
+         a CPU free with @cpus=LIST, or add pauses with @intensity=95%",
     ))
 }
 
@@ -81,7 +81,7 @@ pub(super) fn check_memory(sys: &SysRoot, loads: &[LoadSpec], cpus: u32) -> io::
         Some(available) if wanted > available / 2 => {
             let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
             let what = format!(
-                "the loads want {} MB, and at most half of the {} MB available may be taken",
+                "the loads need {} MB, more than half of the {} MB available",
                 megabytes(wanted),
                 megabytes(available)
             );

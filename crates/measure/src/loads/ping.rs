@@ -13,14 +13,37 @@
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual_sys::SysRoot;
 use punctual_sys::icmp::{Echo, is_own_address};
 
+use super::kind::{Kind, Load, Site};
+use super::parse::count;
 use super::shift::{Shift, Task};
-use super::spec::{LoadKind, LoadSpec};
+use super::spec::LoadSpec;
+
+pub(super) const KIND: Kind = Kind {
+    name: "ping",
+    usage: "ping[:N]",
+    help: &[
+        "N floods of ICMP echo requests, each both ways [default: 1];",
+        "@to=ADDR and @rate=N as --ping-to and --ping-rate",
+    ],
+    unit: "replies",
+    keys: "to, rate",
+    parse: |floods, own| {
+        let floods = floods.map(|n| count(n, 1..=64, "floods")).transpose()?;
+        Ok(Arc::new(Ping {
+            floods: floods.unwrap_or(1),
+            to: own.take("to").map(address).transpose()?,
+            rate: own.take("rate").map(rate).transpose()?,
+        }))
+    },
+    ..Kind::THREADS
+};
 
 /// What goes to another machine, at most, in requests a second.
 const FOREIGN_RATE: u32 = 1_000;
@@ -44,13 +67,13 @@ pub struct Ping {
 
 impl Ping {
     /// Opens the sockets, and returns a task for each.
-    pub(super) fn prepare(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
+    fn tasks(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
         let to = self.to.unwrap_or(FAR);
         let own = is_this_machine(sys, to);
         if !own {
             self.check_foreign(to)?;
         } else if !answers(sys) {
-            let what = "net.ipv4.icmp_echo_ignore_all is set: nobody would answer here";
+            let what = "net.ipv4.icmp_echo_ignore_all is set: this machine would not answer";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let threads = 2 * self.floods;
@@ -82,7 +105,7 @@ impl Ping {
     /// As when it starts: with `Unsupported` where the privilege is missing or nobody would answer, with
     /// `InvalidInput` where it would flood somebody else.
     pub fn check(&self, sys: &SysRoot) -> io::Result<()> {
-        self.prepare(sys).map(drop)
+        self.tasks(sys).map(drop)
     }
 
     fn check_foreign(&self, to: Ipv4Addr) -> io::Result<()> {
@@ -92,20 +115,35 @@ impl Ping {
         Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "{to} is no address of this machine, and others are not flooded: \
-                 limit it with rate=N, up to {FOREIGN_RATE} requests a second"
+                "{to} is not an address of this machine, and other machines are not flooded: set \
+                 rate=N, up to {FOREIGN_RATE} requests a second"
             ),
         ))
+    }
+}
+
+impl Load for Ping {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn threads(&self, _cpus: u32) -> u32 {
+        2 * self.floods
+    }
+
+    fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
+        self.tasks(site.sys)
+    }
+
+    fn ping(&self) -> Option<Ping> {
+        Some(*self)
     }
 }
 
 /// Requires that all `loads` together ping others at no more than the rate that one may: the limit is this program's,
 /// however many loads it has.
 pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
-    let pings = loads.iter().filter_map(|load| match &load.kind {
-        LoadKind::Ping(ping) => Some(ping),
-        _ => None,
-    });
+    let pings = loads.iter().filter_map(LoadSpec::ping);
     let foreign = pings.filter(|ping| !is_this_machine(sys, ping.to.unwrap_or(FAR)));
     let rates = foreign.filter_map(|ping| ping.rate);
     let sum = rates.fold(0_u32, u32::saturating_add);
@@ -115,8 +153,8 @@ pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
         format!(
-            "ping: the loads would send {sum} requests a second to other machines, and all of them together may send \
-             {FOREIGN_RATE}: lower their rate=N"
+            "ping: the loads would send {sum} requests a second to other machines, more than the \
+             {FOREIGN_RATE} allowed for all of them together: lower rate=N"
         ),
     ))
 }
@@ -146,13 +184,13 @@ fn near(flood: u32) -> Ipv4Addr {
 }
 
 /// Reads the address of a host.
-pub(super) fn address(text: &str) -> Result<Ipv4Addr, String> {
+fn address(text: &str) -> Result<Ipv4Addr, String> {
     let address = text.parse::<Ipv4Addr>();
     address.map_err(|_| "to: must be an IPv4 address such as 127.0.0.1".to_owned())
 }
 
 /// Reads a number of requests a second.
-pub(super) fn rate(text: &str) -> Result<u32, String> {
+fn rate(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(rate @ 1..=1_000_000) => Ok(rate),
         _ => Err("rate: must be from 1 to 1000000 requests a second".to_owned()),
@@ -175,7 +213,7 @@ fn refused(to: Ipv4Addr, err: &io::Error) -> io::Error {
         io::ErrorKind::PermissionDenied => io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "echo requests are refused ({err}) without CAP_NET_RAW and outside of \
+                "echo requests are refused ({err}): they need CAP_NET_RAW or a group within \
                  net.ipv4.ping_group_range; run it with sudo"
             ),
         ),
@@ -236,7 +274,7 @@ mod tests {
     /// Lets the floods run for `span` at least, and until there are `least` replies. Returns how many there were; nothing
     /// without the privilege.
     fn replies(ping: Ping, span: Duration, least: u64) -> Option<u64> {
-        let tasks = match ping.prepare(&SysRoot::live()) {
+        let tasks = match ping.tasks(&SysRoot::live()) {
             Ok(tasks) => tasks,
             Err(err) => {
                 assert_eq!(err.kind(), io::ErrorKind::Unsupported, "{err}");
@@ -284,12 +322,12 @@ mod tests {
         // Reserved for documentation (RFC 5737); nothing is sent.
         for rate in [None, Some(FOREIGN_RATE + 1)] {
             let err = ping("203.0.113.1", rate)
-                .prepare(&SysRoot::live())
+                .tasks(&SysRoot::live())
                 .map(|tasks| tasks.len())
                 .unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
             assert!(
-                err.to_string().contains("no address of this machine"),
+                err.to_string().contains("not an address of this machine"),
                 "{err}"
             );
         }
@@ -323,10 +361,7 @@ mod tests {
         assert!(is_this_machine(&sys, "127.0.0.9".parse().unwrap()));
         assert!(!is_this_machine(&sys, "203.0.113.1".parse().unwrap()));
         std::fs::write(path.join("icmp_echo_ignore_all"), "1\n").unwrap();
-        let err = ping("127.0.0.1", None)
-            .prepare(&sys)
-            .map(|_| ())
-            .unwrap_err();
+        let err = ping("127.0.0.1", None).tasks(&sys).map(|_| ()).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::Unsupported);
     }
 }

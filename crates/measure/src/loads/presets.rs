@@ -93,7 +93,7 @@ mod tests {
             ("raju:0", "`cpu:0`: the number of threads"),
             ("kernel:3", "`kernel` has no size"),
             ("bridgers@rate=3", "no setting `rate`; it has cpus"),
-            ("vasyukov@fast", "`@fast` is no setting"),
+            ("vasyukov@fast", "`@fast` is not a setting"),
             ("presets", "or one of the presets bridgers, kernel"),
         ] {
             let err = text.parse::<LoadList>().unwrap_err().to_string();

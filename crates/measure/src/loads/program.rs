@@ -82,13 +82,6 @@ pub(super) fn shell(command: &str) -> Program {
     }
 }
 
-/// Returns the program that stress-ng is with these arguments.
-pub(super) fn stress_ng(args: &str) -> io::Result<Program> {
-    look_for("stress-ng")?;
-    // Where memory runs out it would otherwise start anew what was killed, as if nothing had been.
-    Ok(shell(&format!("exec stress-ng --oomable {args}")))
-}
-
 /// Requires that a tool is installed.
 ///
 /// # Errors
@@ -100,7 +93,7 @@ pub(super) fn look_for(tool: &str) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let why = match command.stderr(Stdio::null()).status() {
         Ok(status) if status.success() => return Ok(()),
-        Ok(status) => format!("its --version ends with {status}"),
+        Ok(status) => format!("its --version failed with {status}"),
         Err(err) if err.kind() == io::ErrorKind::NotFound => "it is not installed".to_owned(),
         Err(err) => err.to_string(),
     };

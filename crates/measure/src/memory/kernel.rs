@@ -126,7 +126,7 @@ impl FromStr for Kernel {
 
 /// The name is not that of a kernel.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{given}` is no kernel; there are {}", names())]
+#[error("`{given}` is not a kernel; use one of {}", names())]
 pub struct UnknownKernel {
     given: String,
 }
@@ -352,7 +352,7 @@ mod tests {
         }
         let err = "memset".parse::<Kernel>().unwrap_err().to_string();
         assert!(
-            err.starts_with("`memset` is no kernel; there are copy, "),
+            err.starts_with("`memset` is not a kernel; use one of copy, "),
             "{err}"
         );
     }

@@ -310,8 +310,8 @@ fn findings(what: &Memory, sys: &SysRoot, cpus: &CpuSet) -> Vec<Finding> {
     vec![Finding::observed(
         "block-in-cache",
         format!(
-            "blocks of {} MiB are less than {TIMES} times the largest cache of {} MiB: part of what is measured may be the \
-             cache, not the memory; --size {}M is enough",
+            "blocks of {} MiB are less than {TIMES} times the largest cache of {} MiB: the \
+             measurement may include the cache; --size {}M is enough",
             mib(what.block.get()),
             mib(cache),
             mib(wanted)
@@ -323,10 +323,13 @@ fn findings(what: &Memory, sys: &SysRoot, cpus: &CpuSet) -> Vec<Finding> {
 fn node_check(nodes: &Nodes, banks: &BTreeMap<NodeId, Bank>) -> Check {
     const ID: &str = "memory-node";
     if !nodes.known {
-        return Check::pass(ID, "this kernel knows no memory nodes: there is one memory");
+        return Check::pass(
+            ID,
+            "this kernel reports no memory nodes: all memory is one node",
+        );
     }
     if let [node] = nodes.memory.as_slice() {
-        return Check::pass(ID, format!("all memory is that of node {node}"));
+        return Check::pass(ID, format!("all memory is on node {node}"));
     }
     let (mut looked, mut elsewhere) = (0, 0);
     for (node, bank) in banks {
@@ -339,7 +342,7 @@ fn node_check(nodes: &Nodes, banks: &BTreeMap<NodeId, Bank>) -> Check {
                         elsewhere += seen.iter().filter(|at| **at != Some(*node)).count();
                     }
                     Err(err) => {
-                        return Check::unknown(ID, format!("the kernel does not say: {err}"));
+                        return Check::unknown(ID, format!("unknown: {err}"));
                     }
                 }
             }
@@ -348,7 +351,7 @@ fn node_check(nodes: &Nodes, banks: &BTreeMap<NodeId, Bank>) -> Check {
     Check::of(
         ID,
         elsewhere == 0,
-        format!("{elsewhere} of {looked} pages looked at are not on the node asked for"),
+        format!("{elsewhere} of {looked} pages checked are not on the requested node"),
     )
 }
 
@@ -360,7 +363,7 @@ fn observed_check(observed: &BTreeMap<Place, Observed>) -> Check {
             ID,
             format!("{least} to {most} of each loop and pair of nodes, each of {LEAST} at least"),
         ),
-        _ => Check::fail(ID, "the run ended before the first"),
+        _ => Check::fail(ID, "the run ended before the first one"),
     }
 }
 

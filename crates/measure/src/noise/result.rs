@@ -92,7 +92,7 @@ fn check_threshold(noise: Noise, scale: Scale, done: &Done) -> Result<(), Measur
     Err(MeasureError::Spec {
         option: format!("--threshold {}", noise.threshold),
         reason: format!(
-            "one turn of the loop takes {} here, and a gap must be at least {TURNS} of them",
+            "one turn of the loop takes {} here, and a gap must be at least {TURNS} turns long",
             scale.nanos(cost)
         ),
     })
@@ -226,8 +226,8 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
     }
     beside.push(format!("{} softirqs", all_of(&counted.softirqs, cpu)));
     beside.push(match done.usage.involuntary_switches {
-        1 => "1 switch to another thread".to_owned(),
-        n => format!("{n} switches to other threads"),
+        1 => "1 context switch".to_owned(),
+        n => format!("{n} context switches"),
     });
     if let Some(ms) = counted.stolen_ms.get(&cpu) {
         beside.push(format!("{ms} ms taken by the hypervisor"));
@@ -242,8 +242,8 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
     Finding::observed(
         "noise-sources",
         format!(
-            "CPU {cpu} had {} gaps longer than {} in {watched}; in that time{whole} the kernel counted there {}. \
-             A turn of the loop without a gap took {:.1} ns",
+            "CPU {cpu} had {} gaps longer than {} in {watched}; in that time{whole} the kernel \
+             counted {} on it. A turn of the loop without a gap took {:.1} ns",
             done.watched.gaps,
             noise.threshold,
             beside.join(", "),
@@ -262,13 +262,13 @@ fn unknown(sys: &SysRoot, counted: &Deltas) -> Vec<Finding> {
             "which this kernel has: rtla osnoise"
         }
         Some(_) => "which this kernel does not have",
-        None => "and whether this kernel has it cannot be read",
+        None => "whether this kernel has it is unknown",
     };
     let mut findings = vec![Finding::observed(
         "causes-of-single-gaps",
         format!(
-            "not known: counts are of the whole run, and the loop cannot read them without making gaps of \
-             its own. The osnoise tracer names the cause of each, {tracer}"
+            "unknown: the kernel's counts cover the whole run, and reading them in the loop would \
+             itself make gaps. The osnoise tracer names the cause of each gap, {tracer}"
         ),
     )];
     let refused = counted.smi.values().find_map(|smi| smi.as_ref().err());
@@ -296,7 +296,7 @@ fn checks(series: &[Series], turns: u64) -> Vec<Check> {
         Check::of(
             "clamped-samples",
             clamped == 0,
-            format!("{clamped} gaps past the histogram's range"),
+            format!("{clamped} gaps beyond the histogram's range"),
         ),
     ]
 }
@@ -310,7 +310,7 @@ fn counter(rate: Option<f64>, over_run: &[f64], backward: u64) -> Check {
     let Some(rate) = rate else {
         return Check::pass(
             ID,
-            "CLOCK_MONOTONIC: the processor's time stamp counter is no clock on this machine",
+            "CLOCK_MONOTONIC: the time stamp counter cannot serve as a clock on this machine",
         );
     };
     let off = over_run.iter().map(|r| (r / rate - 1.0).abs());

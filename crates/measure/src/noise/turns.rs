@@ -64,7 +64,7 @@ pub struct Watched {
 }
 
 impl<T: Ticker> Turns<T> {
-    /// Watches until the time is over.
+    /// Watches until the time is up.
     ///
     /// Hot: it allocates nothing, locks nothing, and calls only the counter and, between windows,
     /// the clock and the sleep. `tests/no_alloc.rs` holds it to that.

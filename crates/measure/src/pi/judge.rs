@@ -170,8 +170,8 @@ impl<'a> Judge<'a> {
             false => format!("; too few: {}", few.join(", ")),
         };
         let detail = format!(
-            "in {arranged} of {all} cycles the lock was held when high was released, and mid was \
-             released before it was let go; the others are in no figure{few_of}"
+            "in {arranged} of {all} cycles `high` was released while the lock was held, and `mid` \
+             before it was unlocked; the other cycles are in no figure{few_of}"
         );
         Check::of("arranged", few.is_empty(), detail)
     }
@@ -197,18 +197,19 @@ impl<'a> Judge<'a> {
             median.map_or_else(|| "nothing".to_owned(), |ns| micros(ns).to_string())
         });
         let waits = format!(
-            "the urgent thread waited {} µs (median) beside {} µs of work in between and {} µs \
-             beside {} µs",
+            "the urgent thread waited {} µs (median) with {} µs of medium-priority work, and {} µs \
+             with {} µs",
             medians[0],
             micros(self.cycles.spin.get() / 2),
             medians[1],
             micros(self.cycles.spin.get())
         );
-        let order = format!("the thread in between came first in {inverted} of {arranged} cycles");
+        let order =
+            format!("the medium-priority thread ran first in {inverted} of {arranged} cycles");
         let growth = value.map_or_else(String::new, |value| {
             // No minus sign before what rounds to zero.
             let value = (value * 100.0).round() / 100.0 + 0.0;
-            format!(", {value:.2} µs more for each µs of that work")
+            format!(", {value:.2} µs longer for each µs of that work")
         });
         let bounded = arranged > 0 && inverted == 0;
         let id = match (bounded, grows) {

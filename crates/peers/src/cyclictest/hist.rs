@@ -67,7 +67,7 @@ pub(crate) fn read<R: BufRead>(
         } else if let Some(text) = line.strip_prefix("# ") {
             below.take(at, text)?;
         } else if !line.is_empty() && !super::is_remark(&line) {
-            return Err(lines.error("this is no line of a histogram"));
+            return Err(lines.error("this is not a line of a histogram"));
         }
     }
     let end = lines.number();
@@ -91,7 +91,7 @@ pub(crate) fn read<R: BufRead>(
         n => {
             return Err(ImportError::at_line(
                 end,
-                format!("the rows have {n} columns, and there are {threads} threads"),
+                format!("the rows have {n} columns for {threads} threads"),
             ));
         }
     };
@@ -100,7 +100,7 @@ pub(crate) fn read<R: BufRead>(
             return Ok(());
         }
         let n = values.len();
-        let reason = format!("{what} has {n} values, and there are {threads} threads");
+        let reason = format!("{what} has {n} values for {threads} threads");
         Err(ImportError::at_line(end, reason))
     };
     wanted("# Avg Latencies", &avg)?;
@@ -161,7 +161,7 @@ impl Rows {
         }
         if cells.len() != self.columns.len() {
             let reason = format!(
-                "{} columns, where the rows before have {}",
+                "{} columns, but earlier rows have {}",
                 cells.len(),
                 self.columns.len()
             );

@@ -53,12 +53,15 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
             None => Err(err),
         })?;
     if file.file_version != 1 {
-        let reason = format!("file version {}, and 1 is known", file.file_version);
+        let reason = format!(
+            "file version {}; only version 1 is supported",
+            file.file_version
+        );
         return Err(ImportError::file(reason));
     }
     if file.num_threads != file.thread.0.len() {
         let reason = format!(
-            "{} threads are announced, and {} are there",
+            "{} threads announced, but {} found",
             file.num_threads,
             file.thread.0.len()
         );

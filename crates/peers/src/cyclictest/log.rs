@@ -58,7 +58,7 @@ pub(crate) fn read<R: BufRead>(
             } else if line == "# Histogram" {
                 return Err(lines
                     .error("a histogram follows the samples")
-                    .hinted("divide the file before this line and import the two parts"));
+                    .hinted("split the file before this line and import both parts"));
             } else if !is_remark(line) && !line.starts_with("Thread ") {
                 preamble.odd(at)?;
             }
@@ -76,10 +76,10 @@ pub(crate) fn read<R: BufRead>(
             number(at, "the thread", thread)?;
             number(at, "the cycle", cycle)?;
             number(at, "the value", value)?;
-            return Err(lines.error("this is no sample"));
+            return Err(lines.error("this is not a sample"));
         };
         if thread >= MOST_THREADS {
-            return Err(lines.error(format!("thread {thread} is too many")));
+            return Err(lines.error(format!("thread {thread} is one too many")));
         }
         if threads.len() <= thread {
             threads.resize_with(thread + 1, Thread::default);
@@ -89,11 +89,11 @@ pub(crate) fn read<R: BufRead>(
         };
         if cycle != of.next {
             let reason = format!(
-                "cycle {cycle} of thread {thread} comes where {} should",
+                "cycle {cycle} of thread {thread} appears where {} is expected",
                 of.next
             );
             return Err(lines.error(reason).hinted(
-                "a log must be whole: what -o prints, or a part of a log, does not have all samples",
+                "a log must be complete: output of -o, or a part of a log, lacks samples",
             ));
         }
         of.next = cycle.saturating_add(1);

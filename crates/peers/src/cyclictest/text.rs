@@ -133,11 +133,14 @@ pub(crate) fn read<R: BufRead>(
             let next = frame.len();
             if row.thread == 0 {
                 if next < threads {
-                    return Err(lines.error("thread 0 comes before the last thread's line"));
+                    return Err(lines.error("thread 0 appears before the last thread's line"));
                 }
                 before = std::mem::take(&mut frame);
             } else if usize::try_from(row.thread).ok() != Some(next) {
-                return Err(lines.error(format!("thread {} comes where {next} should", row.thread)));
+                return Err(lines.error(format!(
+                    "thread {} appears where {next} is expected",
+                    row.thread
+                )));
             }
             if before
                 .get(frame.len())
@@ -194,7 +197,7 @@ impl List {
     }
 
     fn push(&mut self, at: u64, text: &str) -> Result<(), ImportError> {
-        let wrong = || ImportError::at_line(at, "this is no spike");
+        let wrong = || ImportError::at_line(at, "this is not a spike");
         let (thread, rest) = text
             .strip_prefix("T:")
             .and_then(|rest| rest.split_once(" Spike:"))
@@ -269,8 +272,8 @@ fn summary(
         return Err(ImportError::at_line(line, "the lines have different units"));
     }
     let unit = known.or(unit).ok_or_else(|| {
-        ImportError::at_line(line, "whether its values are µs or ns cannot be told")
-            .hinted("say which with --unit us or --unit ns")
+        ImportError::at_line(line, "it does not show whether its values are µs or ns")
+            .hinted("add --unit us or --unit ns")
     })?;
     let mut imported = Imported::new(Format::CyclictestText, "cyclictest");
     for row in frame {
@@ -342,7 +345,7 @@ fn row(at: u64, text: &str) -> Result<Row, ImportError> {
     Ok(Row {
         line: at,
         thread: u32::try_from(thread)
-            .map_err(|_| ImportError::at_line(at, format!("thread {thread} is too many")))?,
+            .map_err(|_| ImportError::at_line(at, format!("thread {thread} is one too many")))?,
         tid: value("the number of the thread", &tid)?,
         priority: value("P", &priority)?,
         interval: value("I", &interval)?,

@@ -46,7 +46,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
         })?;
     if file.file_version != 1 || file.num_threads != file.thread.0.len() {
         return Err(ImportError::file(format!(
-            "file version {} with {} of {} threads; 1 with all of them is known",
+            "file version {} with {} of {} threads; only version 1 with all threads is supported",
             file.file_version,
             file.thread.0.len(),
             file.num_threads

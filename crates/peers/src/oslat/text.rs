@@ -79,7 +79,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         }
         let (name, values) = line
             .split_once(':')
-            .ok_or_else(|| lines.error("this is no line that oslat prints"))?;
+            .ok_or_else(|| lines.error("this is not a line of oslat output"))?;
         let values = without_unit(values);
         if let Some(bucket) = name.strip_suffix(" (us)") {
             let bucket = whole(at, bucket)?;
@@ -103,7 +103,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             continue;
         }
         if FIGURES.get(stated) != Some(&name) {
-            return Err(lines.error("this is no line that oslat prints"));
+            return Err(lines.error("this is not a line of oslat output"));
         }
         stated += 1;
         match name {
@@ -119,7 +119,9 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             _ => {
                 let values = columns::<f64>(values)
                     .filter(|values| values.iter().all(|value| value.is_finite()))
-                    .ok_or_else(|| lines.error(format!("{name}: this is no number a thread")))?;
+                    .ok_or_else(|| {
+                        lines.error(format!("{name}: expected one number per thread"))
+                    })?;
                 let values = expect(at, values, threads.len())?;
                 for (thread, value) in threads.iter_mut().zip(values) {
                     match name {
@@ -193,6 +195,6 @@ fn expect<T>(at: u64, values: Vec<T>, threads: usize) -> Result<Vec<T>, ImportEr
         return Ok(values);
     }
     let n = values.len();
-    let reason = format!("{n} columns, and there are {threads} threads");
+    let reason = format!("{n} columns for {threads} threads");
     Err(ImportError::at_line(at, reason))
 }

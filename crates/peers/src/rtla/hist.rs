@@ -49,7 +49,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 imported.instrument = match tool {
                     "timerlat histogram" => "timerlat",
                     "osnoise histogram" => "osnoise",
-                    _ => return Err(lines.error("this is no histogram of timerlat or osnoise")),
+                    _ => return Err(lines.error("this is not a histogram of timerlat or osnoise")),
                 };
             } else if rest.starts_with("Time unit is") {
                 unit_ns = match rest {
@@ -79,7 +79,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                     drain(lines)?;
                     break;
                 }
-                return Err(lines.error("this line comes after the last of a histogram"));
+                return Err(lines.error("this line follows the end of a histogram"));
             }
             "Index" => {
                 if !columns.is_empty() {
@@ -88,7 +88,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
                 columns = heading(at, row)?;
                 cells = vec![Vec::new(); columns.len()];
             }
-            _ if columns.is_empty() => return Err(lines.error("there is no heading above this")),
+            _ if columns.is_empty() => return Err(lines.error("no heading above this")),
             "over:" => below.over = Some(counts(at, row, columns.len())?),
             "count:" => below.count = Some(counts(at, row, columns.len())?),
             "min:" => below.min = Some(figures(at, row, columns.len())?),
@@ -293,7 +293,7 @@ fn expect<T>(at: u64, values: Vec<T>, columns: usize) -> Result<Vec<T>, ImportEr
         return Ok(values);
     }
     let n = values.len();
-    let reason = format!("{n} columns, and the heading has {columns}");
+    let reason = format!("{n} columns, but the heading has {columns}");
     Err(ImportError::at_line(at, reason))
 }
 

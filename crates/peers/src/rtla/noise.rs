@@ -64,7 +64,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
             let known = kinds
                 .as_ref()
                 .filter(|_| unit && !imported.instrument.is_empty());
-            let kinds = known.ok_or_else(|| lines.error("there is no heading above this"))?;
+            let kinds = known.ok_or_else(|| lines.error("no heading above this"))?;
             row(&mut imported, at, line, kinds)?;
         }
     }
@@ -75,7 +75,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
     imported.mean_error_ns = Some(float(US));
     imported
         .stated
-        .insert(0, "a sample is the noise of one period".to_owned());
+        .insert(0, "each sample is the noise of one period".to_owned());
     Ok(imported)
 }
 
@@ -83,7 +83,7 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
     let wrong = |reason: &str| ImportError::at_line(at, reason);
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     if words.len() != FIXED + kinds.len() {
-        return Err(wrong("the columns are not those of the heading"));
+        return Err(wrong("the columns do not match the heading"));
     }
     let (fixed, noises) = words.split_at(FIXED);
     let &[
@@ -96,9 +96,9 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
         single,
     ] = fixed
     else {
-        return Err(wrong("the columns are not those of the heading"));
+        return Err(wrong("the columns do not match the heading"));
     };
-    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is no row of a CPU"))?;
+    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is not a row of a CPU"))?;
     let periods = periods
         .strip_prefix('#')
         .ok_or_else(|| wrong("the periods have no `#`"))?;
@@ -111,7 +111,7 @@ fn row(imported: &mut Imported, at: u64, line: &str, kinds: &[String]) -> Result
         .parse::<f64>()
         .is_ok_and(|share| (0.0..=100.0).contains(&share))
     {
-        return Err(wrong("the share that was available is not one of 0 to 100"));
+        return Err(wrong("the available share is not between 0 and 100"));
     }
     if noise > runtime || single > most || most > noise {
         return Err(wrong(

@@ -59,7 +59,7 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         } else {
             let unit_ns = unit_ns
                 .filter(|_| heading && (1..=CONTEXTS.len()).contains(&groups))
-                .ok_or_else(|| lines.error("there is no heading above this"))?;
+                .ok_or_else(|| lines.error("no heading above this"))?;
             row(&mut imported, at, line, groups, unit_ns)?;
         }
     }
@@ -84,20 +84,20 @@ fn row(
         .first()
         .map_or(Vec::new(), |p| p.split_ascii_whitespace().collect());
     let [number_of_cpu, count] = head.as_slice() else {
-        return Err(wrong("this is no row of a CPU"));
+        return Err(wrong("this is not a row of a CPU"));
     };
-    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is no row of a CPU"))?;
+    let cpu = cpu(number_of_cpu).ok_or_else(|| wrong("this is not a row of a CPU"))?;
     let count = count
         .strip_prefix('#')
         .ok_or_else(|| wrong("the count has no `#`"))?;
     let count = number(at, "the count", count)?;
     if parts.len() != groups + 1 {
-        return Err(wrong("the columns are not those of the heading"));
+        return Err(wrong("the columns do not match the heading"));
     }
     for (context, part) in CONTEXTS.iter().zip(parts.iter().skip(1)) {
         let words: Vec<&str> = part.split_ascii_whitespace().collect();
         let [_, min, avg, max] = words.as_slice() else {
-            return Err(wrong("the columns are not those of the heading"));
+            return Err(wrong("the columns do not match the heading"));
         };
         let figure = |what: &str, word: &str| match word {
             "-" => Ok(None),
@@ -111,7 +111,7 @@ fn row(
         // The count is that of the interrupts; of a kind without samples there are dashes.
         let none = min.is_none() && avg.is_none() && max.is_none();
         if count == 0 && !none {
-            return Err(wrong("it has figures of no samples"));
+            return Err(wrong("it has figures but no samples"));
         }
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             return Err(wrong("its minimum is above its maximum"));

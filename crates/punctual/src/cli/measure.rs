@@ -16,12 +16,12 @@ use super::{DmaLatency, LoadOptions, Switch, Tag, label};
 /// Options that all instruments have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
-    /// CPUs to measure [default: all that are online and allowed; for deadline the first of them, for
-    /// noise all others]
+    /// CPUs to measure [default: all online and allowed; for deadline the first of them, for
+    /// noise all but the first]
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]
     pub cpus: Option<CpuSet>,
 
-    /// Idle states may take this long to leave; 0us as cyclictest does, or off
+    /// Maximum idle-state exit latency, such as 0us as in cyclictest, or off
     /// [default: 0us for latencies, off for throughput]
     #[arg(
         long,
@@ -35,21 +35,21 @@ pub struct CommonArgs {
     #[arg(long, value_name = "on|off", help_heading = "System")]
     pub mlock: Option<Switch>,
 
-    /// CPUs of all that is not a measuring thread [default: those not measured, if there are any]
+    /// CPUs for everything but the measuring threads [default: those not measured, if any]
     #[arg(long, value_name = "LIST", help_heading = "System")]
     pub housekeeping: Option<CpuSet>,
 
-    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
-    /// unless it is shown (can be repeated)
+    /// Check this requirement, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
+    /// unless it is shown to hold (can be repeated)
     #[arg(long, value_name = "REQUIREMENT", help_heading = "End")]
     pub require: Vec<Requirement>,
 
-    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
-    /// by it, not samples [default: 100ms]
+    /// Longest burst of misses to assume if no miss was seen; requirements count
+    /// bursts, not samples [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "require", help_heading = "End")]
     pub burst: Option<Nanos>,
 
-    /// Loads beside the measurement
+    /// Loads to run during the measurement
     #[command(flatten)]
     pub loads: LoadOptions,
 
@@ -61,7 +61,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Output", value_parser = label)]
     pub note: Option<String>,
 
-    /// Tag of the run, by which `compare` groups (can be repeated)
+    /// Tag of the run, for grouping in `compare` (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
     pub tag: Vec<Tag>,
 
@@ -69,7 +69,7 @@ pub struct CommonArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// The run for Prometheus while it goes on
+    /// Metrics for Prometheus during the run
     #[command(flatten)]
     pub metrics: MetricsArgs,
 
@@ -92,8 +92,8 @@ impl CommonArgs {
 /// What is kept of samples
 #[derive(Args, Clone, Debug)]
 pub struct StatisticsArgs {
-    /// Keep this of the samples too: `psquare` estimates quantiles in constant memory, without a bound on the
-    /// error, and takes several times as long as all other statistics (can be repeated)
+    /// Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error
+    /// bound, and costs several times as much as all other statistics (can be repeated)
     #[arg(long, value_name = "KIND", help_heading = "Sampling")]
     pub statistics: Vec<ExtraStatistic>,
 }
@@ -108,19 +108,19 @@ impl StatisticsArgs {
 /// A statistic that is kept only where it is asked for
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ExtraStatistic {
-    /// Quantiles after Jain and Chlamtac, beside those of the histogram
+    /// Quantiles after Jain and Chlamtac, in addition to those of the histogram
     Psquare,
 }
 
-/// Metrics of a run that goes on
+/// Metrics during a run
 #[derive(Args, Clone, Debug, Default)]
 pub struct MetricsArgs {
-    /// Answer http://ADDRESS/metrics in OpenMetrics while the run goes on, such as 127.0.0.1:9464;
-    /// an address that other machines reach needs a token
+    /// Serve OpenMetrics at http://ADDRESS/metrics during the run, such as 127.0.0.1:9464;
+    /// an address reachable from other machines needs a token
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
-    /// Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]
+    /// Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]
     #[arg(long, value_name = "FILE", requires = "metrics", help_heading = "Output",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub metrics_token_file: Option<PathBuf>,

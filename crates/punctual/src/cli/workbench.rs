@@ -54,23 +54,23 @@ Exit status:
   0  fine
   1  failed, or the run is invalid: a validity check did not pass
   2  wrong command line, or no such run, experiment or study
-  3  a deadline that was given as a time was missed, a threshold was passed, or a requirement or
-     comparison was not met; of an invalid run nothing is claimed: 1
-  4  the machine could not be put back completely
-  5  this kernel, privilege or hardware cannot do it
-  6  what --fail-on asks could not be judged: no valid run, too few of them, something unread
+  3  a deadline given as a time was missed, a threshold was exceeded, or a requirement or
+     comparison was not met (1 if the run is invalid)
+  4  some settings of the machine could not be restored
+  5  not supported by this kernel, privilege or hardware
+  6  --fail-on could not be judged: no valid run, too few runs, or something unreadable
 
-Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are the kernel's: 0-3,5.";
+Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are written as the kernel writes them: 0-3,5.";
 
 const DOCTOR_EXIT: &str = "\
-Exit status: 0 whatever is found, unless --fail-on makes findings a verdict (3). What could not be
-read is no finding; it is listed, and --fail-on exits 6 if a rule of that severity could not be judged.";
+Exit status: 0 whatever is found, unless --fail-on turns findings into a failure (3). Unreadable files
+are listed, not counted as findings; --fail-on exits 6 if a rule of that severity could not be judged.";
 
-/// A workbench for real-time Linux: measures how late a machine wakes up, and says so honestly
+/// A workbench for real-time Linux: measures how late a machine wakes its threads, and which claims the data support
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, propagate_version = true, after_help = EXIT_STATUS)]
 pub struct Cli {
-    /// Directory of the store [default: that in PUNCTUAL_HOME, if it is set, else
+    /// Directory of the store [default: PUNCTUAL_HOME if set, else
     /// ~/.local/share/punctual, for root /var/lib/punctual]
     #[arg(long, global = true, value_name = "DIR",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
@@ -84,13 +84,13 @@ pub struct Cli {
 /// The verbs
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Assess this machine in about a minute: wake-up latency idle and under load, and what it allows
+    /// Assess this machine in about a minute: wake-up latency idle and under load, and a verdict
     Assess(AssessArgs),
-    /// Find what on this machine hurts determinism, with evidence, reason and fix
+    /// Find what hurts determinism on this machine, with evidence, reason and fix
     Doctor(DoctorArgs),
     /// Measure with one instrument, record the run, print its summary
     Measure {
-        /// A tuned machine for as long as it lasts
+        /// Tuning for the time of the measurement
         #[command(flatten)]
         tuning: MeasureTuning,
 
@@ -98,19 +98,19 @@ pub enum Command {
         #[command(subcommand)]
         instrument: Instrument,
     },
-    /// Measure as cyclictest does: its options, its output, its exit statuses
+    /// Measure as cyclictest does: same options, output and exit statuses
     Cyclictest(CyclictestArgs),
-    /// Run only the loads, until Ctrl-C or for a time
+    /// Run only the loads, until Ctrl-C or for a set time
     Load(LoadArgs),
-    /// Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to say
+    /// Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell
     Compare(Box<CompareArgs>),
-    /// Plan, carry out and resume experiments: cells in random order, in blocks
+    /// Plan, run and resume experiments: cells in random order, in blocks
     Experiment {
         /// What to do with them
         #[command(subcommand)]
         action: ExperimentAction,
     },
-    /// Carry out published experiments here, and compare with what was published
+    /// Repeat published experiments here, and compare with the published results
     Study {
         /// What to do with them
         #[command(subcommand)]
@@ -122,7 +122,7 @@ pub enum Command {
         #[command(subcommand)]
         action: KernelAction,
     },
-    /// Change the settings of this machine so that every change can be taken back
+    /// Change settings of this machine so that every change can be undone
     Tune(TuneArgs),
     /// Make a report of runs, comparisons and experiments: one page, pictures, or Markdown
     Report(ReportArgs),
@@ -143,17 +143,17 @@ pub struct AssessArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub deadline: Vec<Nanos>,
 
-    /// Say whether this is met, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
-    /// unless it is shown (can be repeated)
+    /// Check this requirement, such as 'p99.99 <= 50us' or 'no sample > 100us at 95%', and exit 3
+    /// unless it is shown to hold (can be repeated)
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
 
-    /// How long a burst of misses may last, which no run can tell that saw none: claims count time by it,
+    /// Longest burst of misses to assume if no miss was seen; claims count bursts,
     /// not samples
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub burst: Nanos,
 
-    /// Measure beside these loads, see `punctual load --help`; each use is a condition of its own
+    /// Measure under these loads, see `punctual load --help`; each use is a separate condition
     /// [default: the presets kernel and bridgers] (comma-separated, can be repeated)
     #[arg(long, value_name = "LOAD", help_heading = "Loads")]
     pub load: Vec<LoadList>,
@@ -162,11 +162,11 @@ pub struct AssessArgs {
     #[command(flatten)]
     pub reach: LoadReach,
 
-    /// CPUs to measure [default: all that are online and allowed]
+    /// CPUs to measure [default: all online and allowed]
     #[arg(long, short = 'c', value_name = "LIST")]
     pub cpus: Option<CpuSet>,
 
-    /// Time to measure, an equal part of it under each condition; the first is an idle machine
+    /// Total time, divided equally between the conditions; the first is an idle machine
     #[arg(
         long,
         short = 'D',
@@ -180,7 +180,7 @@ pub struct AssessArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// The runs for Prometheus while they go on
+    /// Metrics for Prometheus during the runs
     #[command(flatten)]
     pub metrics: MetricsArgs,
 
@@ -193,23 +193,23 @@ pub struct AssessArgs {
 #[derive(Args, Debug)]
 #[command(after_long_help = DOCTOR_EXIT)]
 pub struct DoctorArgs {
-    /// CPUs meant for real-time work [default: those that the kernel isolates, or else all online]
+    /// CPUs for real-time work [default: the isolated CPUs, or else all online]
     #[arg(long, short = 'c', value_name = "LIST")]
     pub cpus: Option<CpuSet>,
 
-    /// Also show what is fine, what has no meaning here, and every file that could not be read
+    /// Also show what is fine, what is not applicable, and every file that could not be read
     #[arg(long)]
     pub all: bool,
 
-    /// Explain one rule: why it matters, how to fix it, where that is from, what it says here
+    /// Explain one rule: why it matters, how to fix it, its source, and its result here
     #[arg(long, value_name = "RULE")]
     pub explain: Option<String>,
 
-    /// Exit 3 if something of this severity or worse is found, 6 if that cannot be judged
+    /// Exit 3 if something of this severity or worse is found, 6 if a rule cannot be judged
     #[arg(long, value_name = "SEVERITY", value_parser = one_of(Severity::ALL, Severity::name))]
     pub fail_on: Option<Severity>,
 
-    /// Judge a machine captured in DIR, whose /proc, /sys, /boot and /dev are below it
+    /// Judge a captured machine, whose /proc, /sys, /boot and /dev are in DIR
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub root: Option<PathBuf>,
 
@@ -221,16 +221,16 @@ pub struct DoctorArgs {
 /// Options of `serve`
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Address and port; one that other machines reach needs a token, and gets a new one where none
+    /// Address and port; one reachable from other machines needs a token, and gets a new one if none
     /// is given
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9465")]
     pub listen: SocketAddr,
 
-    /// Answer only who has the token in this file [default: that in PUNCTUAL_TOKEN, if it is set]
+    /// Require the token in this file [default: the one in PUNCTUAL_TOKEN, if set]
     #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub token_file: Option<PathBuf>,
 
-    /// A name that this machine is asked by, beside its addresses and localhost (can be repeated)
+    /// A name by which clients reach this machine, besides its addresses and localhost (can be repeated)
     #[arg(long, value_name = "NAME")]
     pub host: Vec<String>,
 }
@@ -273,7 +273,7 @@ pub enum RunsAction {
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
 
-        /// Print only what `runs show` takes: names, ids and `last`, one a line
+        /// Print only the names, ids and `last` that `runs show` accepts, one per line
         #[arg(long, conflicts_with = "json")]
         names: bool,
 
@@ -283,7 +283,7 @@ pub enum RunsAction {
     },
     /// Show one run with all its figures and checks
     Show {
-        /// The run: an id, its first or last 4 or more characters, a name, or `last`
+        /// The run: an id (or at least 4 characters of its beginning or end), a name, or `last`
         #[arg(default_value = "last")]
         run: String,
 
@@ -291,18 +291,18 @@ pub enum RunsAction {
         #[arg(long)]
         json: bool,
 
-        /// Show the run as it went on, from the progress that was stored, before its figures
+        /// Replay the run from its stored progress before its figures
         #[arg(long, conflicts_with = "json")]
         live: bool,
 
-        /// How much faster than it went on
+        /// Speed of the replay, as a multiple of real time
         #[arg(long, value_name = "FACTOR", default_value = "1", requires = "live",
               value_parser = clap::value_parser!(u32).range(1..=100_000))]
         speed: u32,
     },
     /// Write a run's samples, histograms or record in another format
     Export {
-        /// The run: an id, its first or last 4 or more characters, a name, or `last`
+        /// The run: an id (or at least 4 characters of its beginning or end), a name, or `last`
         run: String,
 
         /// Format of the output
@@ -325,36 +325,36 @@ pub enum RunsAction {
         #[arg(long)]
         force: bool,
     },
-    /// Say what may lie beyond the largest sample of a run: advice, refused where it has no ground
+    /// Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it
     Extrapolate(ExtrapolateArgs),
     /// Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval
     Import(ImportArgs),
     /// Remove runs
     Rm {
-        /// The runs: ids, their first or last 4 or more characters, names, or `last`
+        /// The runs: ids (or at least 4 characters of their beginning or end), names, or `last`
         #[arg(required = true)]
         runs: Vec<String>,
     },
 }
 
 const EXTRAPOLATE_HELP: &str = "\
-The time that is passed once on average within the horizon, by two methods: the generalised extreme
+The latency that is exceeded once on average within the horizon, by two methods: the generalised extreme
 value distribution of the largest samples of blocks, and the generalised Pareto distribution of the
-peaks over a high threshold. Each says nothing, and why, where the run is not steady (trend, halves
-that differ, extremes that come in waves), where extremes depend on those before, where the distribution does not fit, where the
-tail is too heavy, or where the samples are too few: a horizon of 100 times the run at most, so that
-24h takes a run of 15 minutes or more.
+peaks over a high threshold. Each is refused, with the reason, if the run is not steady (trend, halves
+that differ, extremes in clusters), if extremes depend on earlier ones, if the distribution does not
+fit, if the tail is too heavy, or if there are too few samples. The horizon is at most 100 times the
+run, so 24h needs a run of 15 minutes or more.
 
-It is advice for planning longer runs, never a bound, and no requirement can rest on it: what did not
-happen during the run, such as a job once a day, is not in it.
+Use it to plan longer runs. It is not a bound and cannot support a requirement: it knows nothing of
+events that did not happen during the run, such as a daily job.
 
-Exit status: 0 also where both methods refuse; 1 if the run has no samples stored (`measure --raw`).";
+Exit status: 0 even if both methods refuse; 1 if the run has no stored samples (`measure --raw`).";
 
 /// Options of `runs extrapolate`
 #[derive(Args, Debug)]
 #[command(after_long_help = EXTRAPOLATE_HELP)]
 pub struct ExtrapolateArgs {
-    /// The run: an id, its first or last 4 or more characters, a name, or `last`
+    /// The run: an id (or at least 4 characters of its beginning or end), a name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
 
@@ -378,12 +378,12 @@ pub struct ExtrapolateArgs {
 /// Options of `runs import`
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// Files to import, each into a run of its own; `-` is standard input
+    /// Files to import, each as a separate run; `-` is standard input
     #[arg(required = true, value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub files: Vec<PathBuf>,
 
-    /// Format of the files [default: told from how they begin]
+    /// Format of the files [default: detected]
     #[arg(long, short = 'f', value_name = "FORMAT", value_parser = one_of(Format::ALL, Format::name))]
     pub format: Option<Format>,
 
@@ -399,11 +399,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub note: Option<String>,
 
-    /// Tag of the runs, by which `compare` groups (can be repeated)
+    /// Tag of the runs, for grouping in `compare` (can be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub tag: Vec<Tag>,
 
-    /// Print what became of each file as JSON
+    /// Print the result for each file as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -424,17 +424,17 @@ pub enum ExportFormat {
     Csv,
     /// JSON
     Json,
-    /// `HdrHistogram` interval log, a tagged histogram a thread
+    /// `HdrHistogram` interval log, one tagged histogram per thread
     Hdr,
     /// Parquet, samples only
     Parquet,
-    /// The histogram text of cyclictest, a row a microsecond
+    /// The histogram text of cyclictest, one row per microsecond
     CyclictestHist,
     /// The JSON of cyclictest
     CyclictestJson,
     /// The `results.json` of jitterdebugger
     Jitterdebugger,
-    /// A `summary.xml` like rteval's
+    /// A `summary.xml` in rteval's format
     Rteval,
 }
 
@@ -445,15 +445,15 @@ pub enum ExportData {
     Samples,
     /// The figures of each thread and of all together
     Summary,
-    /// The results that are no latencies: a row a figure, with its interval and spread
+    /// Results other than latencies: one row per figure, with its interval and spread
     Results,
     /// The histogram's buckets
     Histogram,
     /// Density and cumulative distribution of each thread, kind of latency, and all together
     Distribution,
-    /// What the run said while it went on
+    /// The events of the run
     Events,
-    /// The latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`
+    /// Latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`
     Spikes,
 }
 

@@ -131,7 +131,10 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             .map(|c| c.run.id.as_str())
             .collect();
         match unstored {
-            None => err.hint(format!("the runs are in the store: {}", ids.join(", "))),
+            None => err.hint(format!(
+                "the runs are kept in the store: {}",
+                ids.join(", ")
+            )),
             Some(_) => err.hint("the runs could not be stored either"),
         }
     })?;
@@ -145,7 +148,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
 /// asked for and missed is a verdict.
 fn exit(assessment: &Assessment, args: &AssessArgs, interrupted: bool) -> Result<Exit, CliError> {
     if interrupted {
-        remark("Interrupted: the runs so far are recorded, the assessment is not complete.");
+        remark("Interrupted: the runs so far are recorded; the assessment is incomplete.");
         return Ok(Exit::Failed);
     }
     if !assessment.valid {
@@ -192,6 +195,6 @@ fn obstacle() -> Option<String> {
              CAP_SYS_NICE; for a real-time measurement {PRIVILEGE_HINT}",
             POLICY.kernel_name()
         )),
-        Err(_) => Some("the policy could not be tried".to_owned()),
+        Err(_) => Some("the policy could not be tested".to_owned()),
     }
 }

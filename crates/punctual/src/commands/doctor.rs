@@ -62,7 +62,7 @@ fn captured(root: &Path) -> Result<SysRoot, CliError> {
             "--root {}: has neither proc nor sys",
             root.display()
         ))
-        .hint("name the directory that the captured /proc and /sys are in"));
+        .hint("name the directory that contains the captured /proc and /sys"));
     }
     Ok(SysRoot::at(root))
 }
@@ -79,7 +79,7 @@ fn check_cpus(asked: Option<&CpuSet>, online: &CpuSet) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::usage(format!(
-        "--cpus {asked}: CPU {missing} is not online, online are {online}"
+        "--cpus {asked}: CPU {missing} is not online (online: {online})"
     )))
 }
 
@@ -96,7 +96,7 @@ fn explain(diagnosis: &Diagnosis, id: &str) -> Result<String, CliError> {
         let near = all.filter(|rule| rule.contains(id) || id.contains(rule));
         let near: Vec<_> = near.collect();
         let hint = match near.is_empty() {
-            true => "`punctual doctor --all` names every rule".to_owned(),
+            true => "`punctual doctor --all` lists every rule".to_owned(),
             false => format!("there is {}", near.join(", ")),
         };
         return Err(CliError::usage(format!("--explain {id}: no such rule")).hint(hint));

@@ -27,12 +27,12 @@ use crate::signals::StopRequest;
 /// Runs the loads until the end is asked for.
 pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
     if args.duration.is_some_and(Nanos::is_zero) {
-        return Err(CliError::usage("--duration 0: there is no time to load"));
+        return Err(CliError::usage("--duration 0: must be above 0"));
     }
     let stop = StopRequest::on_signals()?.flag();
     let loads = args.reach.over(LoadList::join(&args.loads))?;
     if loads.is_empty() {
-        return Err(CliError::usage("there is no load to run"));
+        return Err(CliError::usage("no load given"));
     }
     let cpus = match args.cpus {
         Some(cpus) => cpus,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
         if let Err(err) = loads::be_first_to_go(&sys) {
             // A program with file capabilities may not, unless root runs it.
             remark(&format!(
-                "The loads are not the first to go when memory runs out: {err}"
+                "Could not mark the loads for the OOM killer: {err}"
             ));
         }
         loads::run(&sys, &loads, cpus, &stop, say)
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, CliError> {
         None => {
             let names: Vec<String> = loads.iter().map(ToString::to_string).collect();
             remark(&format!(
-                "Loading with {} on {cpus} CPUs; Ctrl-C ends it.",
+                "Loading with {} on {cpus} CPUs; Ctrl-C stops.",
                 names.join(", ")
             ));
             let mut alone = Alone::new(args, &loads, &stop);

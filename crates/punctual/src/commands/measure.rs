@@ -29,7 +29,7 @@ pub(crate) fn run(
     // What traces on for nobody disturbs every measurement.
     for instance in punctual_measure::irq::sweep(&SysRoot::live()) {
         remark(&format!(
-            "Removed tracing instance {instance}, left by a run that was killed."
+            "Removed tracing instance {instance}, left behind by a killed run."
         ));
     }
     tuned::around(tuning, instrument, || instrument.measure(home))

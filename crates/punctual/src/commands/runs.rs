@@ -113,7 +113,7 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
 }
 
 fn sentence(home: &Path) -> String {
-    format!("Nothing was found in {}", home.display())
+    format!("Nothing found in {}", home.display())
 }
 
 /// Prints what selects a run: `last`, each name once, each id; for the completions of shells, which ask often, so

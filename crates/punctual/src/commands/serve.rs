@@ -55,15 +55,15 @@ pub(crate) fn run(home: Option<&Path>, args: &ServeArgs) -> Result<Exit, CliErro
     let stop = StopRequest::on_signals()?;
     let address = listener.local_addr().unwrap_or(args.listen);
     remark(&format!(
-        "Serving {} on http://{address}/; Ctrl-C ends it.",
+        "Serving {} on http://{address}/; Ctrl-C stops.",
         store.home().display()
     ));
     match shown {
         Some(token) => remark(&format!(
-            "Token of this start, shown once: {0}\nSign in with a browser: http://{address}/?token={0}",
+            "Token for this session, shown only once: {0}\nSign in with a browser: http://{address}/?token={0}",
             token.text()
         )),
-        None if outside => remark("Whoever asks needs the token that was given."),
+        None if outside => remark("Clients need the token that was configured."),
         None => {}
     }
     let site = Site {
@@ -157,7 +157,7 @@ impl Site {
     fn list(&self, request: &Request) -> Result<Vec<RunListEntry>, Refused> {
         let asked = |name: &str| request.value(name).map(ToOwned::to_owned);
         let tag = match request.value("tag").map(|tag| tag.split_once('=')) {
-            Some(None) => return Err((400, "tag: write it as KEY=VALUE".to_owned())),
+            Some(None) => return Err((400, "tag: use KEY=VALUE".to_owned())),
             Some(Some((key, value))) => Some((key.to_owned(), value.to_owned())),
             None => None,
         };
@@ -215,7 +215,7 @@ impl Site {
         for name in ["a", "b"] {
             let runs = self.group(request, name)?;
             if runs.is_empty() {
-                return Err((400, "choose runs of group A and of group B".to_owned()));
+                return Err((400, "choose runs for group A and for group B".to_owned()));
             }
             let runs: Vec<Source> = runs.into_iter().map(Source::Stored).collect();
             groups.push((name.to_uppercase(), runs));
@@ -230,7 +230,7 @@ impl Site {
             .enumerate()
             .any(|(at, id)| ids.iter().take(at).any(|other| other == id))
         {
-            return Err((400, "a run is chosen twice".to_owned()));
+            return Err((400, "a run is in both groups or chosen twice".to_owned()));
         }
         let chosen = Chosen {
             metrics: &metrics,

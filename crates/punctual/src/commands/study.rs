@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::output;
 
 /// Why there is nothing yet of a part that is not left out.
-const NOT_BEGUN: &str = "not begun yet: `punctual study run` goes on with it";
+const NOT_BEGUN: &str = "not started yet: `punctual study run` continues with it";
 
 /// The word for every study.
 const ALL: &str = "all";
@@ -47,7 +47,7 @@ pub(crate) fn run(home: Option<&Path>, action: StudyAction) -> Result<Exit, CliE
 fn named(name: &str) -> Result<Study, CliError> {
     let study = Study::named(name).ok_or_else(|| {
         CliError::usage(format!("`{name}`: no such study")).hint(format!(
-            "there are {}; `punctual study list` says what they are",
+            "studies: {}; `punctual study list` describes them",
             Study::names().join(", ")
         ))
     })?;

@@ -89,9 +89,7 @@ fn apply(
     json: bool,
 ) -> Result<Exit, CliError> {
     if duration.is_some_and(Nanos::is_zero) {
-        return Err(CliError::usage(
-            "--for 0: the changes would be over at once",
-        ));
+        return Err(CliError::usage("--for 0: must be above 0"));
     }
     place.require_privilege()?;
     let prepared = tuning::prepare(place, wish)?;
@@ -127,7 +125,7 @@ fn apply(
             }
             show(&report, json, text::tuning)?;
             if !json {
-                print("\n`punctual tune revert` puts everything back.\n")?;
+                print("\n`punctual tune revert` restores everything.\n")?;
             }
             Ok(if report.complete {
                 Exit::Fine
@@ -194,7 +192,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
             report.steps.clear();
             report.held.clear();
             report.remarks.push(
-                "the machine was booted since: these changes went with that, nothing is changed"
+                "the machine was rebooted since, which undid these changes; nothing is changed"
                     .to_owned(),
             );
             report
@@ -207,7 +205,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
         }
     };
     if let Some(holder) = tuner.at_work()? {
-        report.remarks.push(format!("at work now: {holder}"));
+        report.remarks.push(format!("active now: {holder}"));
     }
     if report.session.is_none() {
         report.remarks.extend(tuner.last_faults()?);
@@ -271,7 +269,7 @@ fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliErro
         if !known.into_iter().any(|knob| wanted(knob.name)) {
             return Err(
                 CliError::usage(format!("{}: no such knob", patterns.join(" ")))
-                    .hint("`punctual tune knobs` lists all that there are"),
+                    .hint("`punctual tune knobs` lists them all"),
             );
         }
     }

@@ -72,9 +72,9 @@ fn directory(cpu: u32) -> String {
 pub(super) enum IdleError {
     #[error("{0}: {source}", source = reason(.0))]
     Sys(#[from] SysError),
-    #[error("there are no idle states on CPUs {0}")]
+    #[error("CPUs {0} have no idle states")]
     None(CpuSet),
-    #[error("the process that switches them on again: {0}")]
+    #[error("the process that re-enables them: {0}")]
     Process(#[from] io::Error),
 }
 
@@ -307,7 +307,7 @@ mod tests {
     fn cpus_without_idle_states_are_an_error_and_a_cpu_that_left_is_none() {
         let (dir, sys) = tree();
         let none = deeper(&sys, &"2-3".parse().unwrap(), 0).unwrap_err();
-        assert_eq!(none.to_string(), "there are no idle states on CPUs 2-3");
+        assert_eq!(none.to_string(), "CPUs 2-3 have no idle states");
         let states = deeper(&sys, &"0".parse().unwrap(), 0).unwrap();
         std::fs::remove_dir_all(dir.path().join("sys/devices/system/cpu/cpu0")).unwrap();
         assert!(restore(&sys, &states).is_empty());

@@ -68,7 +68,7 @@ impl Failed {
 impl From<CliError> for Failed {
     fn from(err: CliError) -> Self {
         err.print();
-        Self::new("FATAL: the run could not be made")
+        Self::new("FATAL: could not set up the run")
     }
 }
 
@@ -267,7 +267,7 @@ fn check_register(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<()
 fn warn(options: &Options) {
     if options.class == Class::Other && options.priority == 0 {
         remark(
-            "WARN: no priority given: the threads run with SCHED_OTHER, which is no real-time \
+            "WARN: no priority given: the threads run with SCHED_OTHER, which is not a real-time \
              measurement (add -p 80)",
         );
     }
@@ -302,7 +302,9 @@ fn hold(sys: &SysRoot, options: &Options) -> Option<HeldDmaLatency> {
             Some(held)
         }
         Err(err) => {
-            remark(&format!("WARN: {err} failed: idle states are not bounded"));
+            remark(&format!(
+                "WARN: {err} failed: idle-state latency is not limited"
+            ));
             None
         }
     }
@@ -317,7 +319,7 @@ fn limit(sys: &SysRoot, options: &Options, spec: &RunSpec) -> Result<Option<Limi
         Ok(limited) => Ok(Some(limited)),
         Err(IdleError::None(cpus)) => {
             remark(&format!(
-                "WARN: --deepest-idle-state: there are no idle states on CPUs {cpus}"
+                "WARN: --deepest-idle-state: CPUs {cpus} have no idle states"
             ));
             Ok(None)
         }
@@ -371,7 +373,7 @@ fn listener(sys: &SysRoot, options: &Options, spec: &RunSpec, stop: Arc<AtomicBo
     if options.tracemark {
         live.trace = Trace::find(sys);
         if live.trace.is_none() {
-            remark("WARN: --tracemark: there is no tracefs to write to");
+            remark("WARN: --tracemark: tracefs is unavailable");
         }
     }
     live
@@ -430,7 +432,7 @@ fn results(options: &Options, live: &Live, histfile: Option<&mut File>) -> Resul
         let overflows: u64 = live.tallies.iter().map(|t| t.overflows).sum();
         if overflows > 0 {
             remark(&format!(
-                "WARN: {overflows} latencies did not fit the histogram: they are in no row"
+                "WARN: {overflows} latencies exceeded the histogram and are in no row"
             ));
         }
     }

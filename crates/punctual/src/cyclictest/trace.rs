@@ -32,7 +32,7 @@ impl Trace {
     pub(super) fn mark(&mut self, value: u64, limit: u64) {
         let on = format!("{}/tracing_on", self.place);
         if self.sys.fact::<u8>(&on) != Some(1) {
-            remark("WARN: --tracemark: tracing is off, so there is no mark");
+            remark("WARN: --tracemark: tracing is off, so no mark was written");
             return;
         }
         let mark = format!("hit latency threshold ({value} > {limit})\n");

@@ -17,21 +17,21 @@ const OPTIONS: &str = "\
 -A USEC  --aligned=USEC    start each thread USEC after the one before it
 -b USEC  --breaktrace=USEC end the run at a latency above USEC
 -c CLOCK --clock=CLOCK     0 = CLOCK_MONOTONIC (default), 1 = CLOCK_REALTIME
--d DIST  --distance=DIST   how much longer each further thread's interval is, in us; default 500
+-d DIST  --distance=DIST   added to the interval of each further thread, in us; default 500
 -D TIME  --duration=TIME   measure for TIME seconds; suffix m, h or d for other units
          --deepest-idle-state=N  switch off idle states above N of the CPUs in use until the end,
                            -1: all of them, instead of holding /dev/cpu_dma_latency
          --default-system  leave the power management alone
--F PATH  --fifo=PATH       make a named pipe there that says the figures to each reader
+-F PATH  --fifo=PATH       create a named pipe that gives the figures to each reader
 -h US    --histogram=US    print a histogram of US rows at the end; all threads have one interval
 -H US    --histofall=US    the same with a column for all threads together
          --histfile=PATH   write the histogram to PATH instead
 -i INTV  --interval=INTV   interval of the first thread in us; default 1000
          --json=PATH       write the results to PATH as JSON
-         --laptop          let the processor sleep deeply; latencies will be longer
+         --laptop          allow deep idle states; latencies will be longer
          --latency=US      hold /dev/cpu_dma_latency at US; default 0
 -l LOOPS --loops=LOOPS     end when a thread has taken LOOPS samples; default 0: never
-         --mainaffinity=CPUSET  CPUs of all that is not a measuring thread
+         --mainaffinity=CPUSET  CPUs for everything but the measuring threads
 -m       --mlockall        lock the memory
 -M       --refresh_on_max  print only when there is a new maximum
 -N       --nsecs           all latencies in ns
@@ -40,20 +40,20 @@ const OPTIONS: &str = "\
          --policy=NAME     other, normal, batch, idle, fifo or rr
          --priospread      lower the priority by one from thread to thread
 -q       --quiet           print the results only
--r       --relative        sleep for a span instead of to a time
--R       --resolution      say what the clock resolves
+-r       --relative        sleep for a span of time instead of until a time
+-R       --resolution      print the clock's resolution
          --secaligned [USEC]  start USEC after a full second
--s       --system          sleep for a span, as nanosleep does
+-s       --system          sleep for a span of time, as nanosleep does
 -S       --smp             -a and -t with the same priority for all
          --smi             count system management interrupts
          --spike=US        keep latencies above US and when they were
          --spike-nodes=N   at most N of them; default 1024
 -t [NUM] --threads=NUM     number of threads; without NUM one a CPU; without -t 1
          --tracemark       write a mark to the trace and stop it at -b
--u       --unbuffered      nothing: output is never held back
+-u       --unbuffered      no effect: output is never buffered
 -v       --verbose         print every sample: thread:cycle:value
 -x       --posix_timers    sleep with POSIX timers
-         --dbg_cyclictest  say what the options came to
+                 --dbg_cyclictest  print the resulting settings
 Only here:
          --hist-compact    leave out rows without samples
          --record          keep the run in the store (see punctual runs)

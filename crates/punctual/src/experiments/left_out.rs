@@ -74,7 +74,7 @@ pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
     // A name alone may be one of the store, which the run finds.
     let is_path = target.kernel.components().count() > 1;
     if is_path && !target.kernel.is_file() {
-        return Some(format!("there is no kernel {}", target.kernel.display()));
+        return Some(format!("kernel {} does not exist", target.kernel.display()));
     }
     guests::lack_of_qemu()
 }

@@ -59,9 +59,7 @@ impl Cost {
     pub(crate) fn time(&self) -> String {
         let guessed = match self.open_runs {
             0 => String::new(),
-            n => format!(
-                " ({n} runs do not say how long they take, and are taken for {UNSTATED} s each)"
-            ),
+            n => format!(" ({n} runs of unknown length are counted as {UNSTATED} s each)"),
         };
         match self.limit.filter(|limit| *limit < self.seconds) {
             Some(limit) => format!("at most about {}", clock(limit)),

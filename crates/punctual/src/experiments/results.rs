@@ -83,11 +83,11 @@ pub(crate) fn has_one_cell(store: &Store, name: &str) -> Result<bool, CliError> 
 fn failed(err: CompareError, name: &str) -> CliError {
     let hint = match &err {
         CompareError::Groups => format!(
-            "an experiment of one cell has nothing to compare: `punctual report {name}` shows its \
-             runs, and `punctual compare` takes groups of any"
+            "an experiment with one cell has nothing to compare: `punctual report {name}` shows \
+             its runs, and `punctual compare` compares any groups"
         ),
         CompareError::NoFigure { .. } => format!(
-            "`punctual experiment status {name}` says how its runs ended; --metric names other figures"
+            "`punctual experiment status {name}` shows how its runs ended; --metric selects other figures"
         ),
         _ => return CliError::failed_to("compare the cells").because(err),
     };
@@ -100,16 +100,16 @@ fn asked(file: &Experiment, wish: &Wish) -> Result<Asked, CliError> {
     let rule = file.stop.sequential;
     if rule.is_some() && wish.level.is_some() {
         return Err(CliError::usage(
-            "--level: this experiment was looked at while it went on, and its file says the level",
+            "--level: this experiment has interim looks, and its file sets the level",
         )
         .hint("leave it out"));
     }
     let alpha = rule.map(|rule| rule.alpha).or(wish.level).unwrap_or(0.05);
     if rule.is_some() && !wish.metrics.is_empty() {
         return Err(CliError::usage(
-            "--metric: this experiment was looked at while it went on, by the figures of its file",
+            "--metric: this experiment has interim looks at the figures of its file",
         )
-        .hint("leave it out; `punctual compare` takes other figures, as one look more"));
+        .hint("leave it out; `punctual compare` compares other figures, as one more look"));
     }
     Ok(Asked {
         metrics: match wish.metrics.is_empty() {
@@ -135,7 +135,7 @@ fn metrics(file: &Experiment) -> Result<Vec<Metric>, CliError> {
         .map_err(|err| CliError::usage(format!("{}: compare: {err}", file.name)))
 }
 
-/// Whether every comparison is decided by the runs of the first `blocks` blocks that count.
+/// Whether all comparisons are decided by the runs of the first `blocks` blocks that count.
 pub(super) fn is_resolved(
     store: &Store,
     file: &Experiment,

@@ -138,8 +138,7 @@ impl Runner for Child {
             } else {
                 RunEnd::Failed
             };
-            let why = error
-                .unwrap_or_else(|| "it ended without a record and without an error".to_owned());
+            let why = error.unwrap_or_else(|| "it ended without a record or an error".to_owned());
             (end, Some(why))
         })
     }
@@ -182,7 +181,7 @@ impl Runner for Child {
         let record = stored.record();
         Some(match (record.ended, record.valid) {
             (Some(Ended::Interrupted), _) => {
-                let why = "ended by a signal before its time; kept in the store";
+                let why = "ended early by a signal; kept in the store";
                 (RunEnd::Interrupted, Some(why.to_owned()))
             }
             (_, true) => (RunEnd::Valid, None),

@@ -55,7 +55,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     let counts: Vec<String> = counts.map(|((_, name), n)| format!("{n} {name}")).collect();
     let state = match &summary.snapshot.finished {
         Some(reason) => format!("over: {reason}"),
-        None => format!("to go on: `punctual experiment resume {}`", plan.name),
+        None => format!("to continue: `punctual experiment resume {}`", plan.name),
     };
     format!(
         "Experiment `{}`: {} of {} runs done ({}), seed {}{}\n {state}\n",
@@ -87,7 +87,7 @@ pub(crate) fn must_exist(home: &Path, name: &str) -> Result<(), CliError> {
         return Ok(());
     }
     let hint = if names.is_empty() {
-        "there are no experiments in this store".to_owned()
+        "this store has no experiments".to_owned()
     } else {
         format!("experiments of this store: {}", names.join(", "))
     };

@@ -150,7 +150,7 @@ impl Follower for Teller<'_> {
                         "Looked after {} blocks: {}",
                         look.blocks,
                         if resolved {
-                            "every comparison is decided"
+                            "all comparisons are decided"
                         } else {
                             "it goes on"
                         }
@@ -162,7 +162,7 @@ impl Follower for Teller<'_> {
             Err(err) => {
                 let why = err.cause().map(|cause| format!(": {cause}"));
                 self.say(&format!(
-                    "Looked after {} blocks, in vain: {}{}",
+                    "Looked after {} blocks without a result: {}{}",
                     look.blocks,
                     err.what(),
                     why.unwrap_or_default()

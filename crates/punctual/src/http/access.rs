@@ -43,7 +43,7 @@ impl Token {
             .all(|b| b.is_ascii_alphanumeric() || b"-._~+/".contains(&b));
         if text.len() < TOKEN_LEAST || text.len() > 1_024 || !plain {
             return Err(CliError::usage(format!(
-                "{from}: a token has {TOKEN_LEAST} to 1024 letters, digits or -._~+/"
+                "{from}: a token must have {TOKEN_LEAST} to 1024 letters, digits or -._~+/"
             ))
             .hint("`head -c 32 /dev/urandom | base64 -w0 | tr -d =` makes one"));
         }
@@ -58,7 +58,7 @@ impl Token {
             if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
                 return Err(
                     CliError::failed_to(format!("use the token in {}", path.display()))
-                        .because("others than its owner may read or change it")
+                        .because("users other than its owner can read or change it")
                         .hint(format!("chmod 600 {}", path.display())),
                 );
             }
@@ -106,10 +106,13 @@ pub(crate) enum Denied {
 impl Denied {
     pub(super) fn response(&self) -> Response {
         match self {
-            Self::Host => Response::text(421, "not the name of this server; use its address\n"),
+            Self::Host => Response::text(
+                421,
+                "this server does not answer to that name; use its address\n",
+            ),
             Self::Token => Response::text(
                 401,
-                "a token is needed: the header `Authorization: Bearer TOKEN`\n",
+                "a token is required: the header `Authorization: Bearer TOKEN`\n",
             )
             .header("WWW-Authenticate", "Bearer realm=\"punctual\""),
             Self::SignIn(token) => Response::text(303, "").header("Location", "/").header(
@@ -138,7 +141,7 @@ impl Access {
     ) -> Result<Self, CliError> {
         if !address.ip().to_canonical().is_loopback() && token.is_none() {
             return Err(CliError::usage(format!(
-                "{option} {address}: other machines reach that, and there is no token"
+                "{option} {address}: reachable from other machines, but no token is set"
             ))
             .hint(format!(
                 "listen on 127.0.0.1, or set {TOKEN} or a file with a token"

@@ -66,12 +66,11 @@ impl Refusal {
         match self {
             Self::Malformed(what) => Response::text(400, &format!("{what}\n")),
             Self::Slow => Response::text(408, "the request took too long\n"),
-            Self::Large => Response::text(431, "the request's head is too long\n"),
-            Self::LongTarget => Response::text(414, "the request's target is too long\n"),
-            Self::Body => Response::text(413, "a request here has no body\n"),
-            Self::Method => {
-                Response::text(405, "only GET and HEAD are answered\n").header("Allow", "GET, HEAD")
-            }
+            Self::Large => Response::text(431, "the request header is too long\n"),
+            Self::LongTarget => Response::text(414, "the request target is too long\n"),
+            Self::Body => Response::text(413, "requests with a body are not accepted\n"),
+            Self::Method => Response::text(405, "only GET and HEAD are supported\n")
+                .header("Allow", "GET, HEAD"),
             Self::Version => Response::text(505, "HTTP/1.1 or HTTP/1.0\n"),
         }
     }
@@ -116,7 +115,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, Refusal> {
     let host = text(host).ok_or(Refusal::Malformed("Host is not text"))?;
     let authorization = values("authorization");
     if authorization.len() > 1 {
-        return Err(Refusal::Malformed("Authorization is there twice"));
+        return Err(Refusal::Malformed("Authorization appears twice"));
     }
     // The form for proxies is not for us, nor is any fragment.
     let origin = target.starts_with('/') && !target.contains('#');
@@ -124,7 +123,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, Refusal> {
         return Err(Refusal::Malformed("the target must be a path"));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let bad = Refusal::Malformed("the target has a bad percent sign");
+    let bad = Refusal::Malformed("the target has an invalid percent escape");
     Ok(Request {
         path: decode(path, false).ok_or(bad)?,
         query: query

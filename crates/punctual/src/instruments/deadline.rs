@@ -24,7 +24,7 @@ pub struct DeadlineArgs {
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
 
-    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    /// How threads are bound: each to one CPU of the set, all to the whole set, or not at all
     #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
           value_parser = one_of(Pin::ALL, Pin::name))]
     pub pin: Pin,
@@ -49,13 +49,13 @@ pub struct DeadlineArgs {
     )]
     pub iteration: Option<Nanos>,
 
-    /// Additions in an iteration, instead of a length; Raju and Govindarajulu took 900000000
+    /// Additions in an iteration, instead of a length; Raju and Govindarajulu used 900000000
     #[arg(long, value_name = "N", help_heading = "Work",
           value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
     pub additions: Option<u64>,
 
-    /// Deadline of an iteration after its release: a time, and exit 3 if it is missed, or auto:FACTOR
-    /// times an undisturbed iteration, whose misses are only counted
+    /// Deadline of an iteration after its release: a time (exit 3 if missed), or auto:FACTOR
+    /// times an undisturbed iteration (misses are only counted)
     #[arg(
         long,
         value_name = "TIME|auto:FACTOR",
@@ -76,8 +76,8 @@ pub struct DeadlineArgs {
     )]
     pub interval: Option<Nanos>,
 
-    /// The same by the part of the time that is worked: 80% of --iteration 800us is --interval 1ms; with
-    /// --additions it follows the calibration
+    /// The interval as the share of time spent computing: 80% with --iteration 800us is --interval 1ms;
+    /// with --additions it follows from the calibration
     #[arg(
         long,
         value_name = "PERCENT",
@@ -150,7 +150,7 @@ fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
     if let Work::Time(time) = work {
         if time < SHORTEST {
             return Err(CliError::usage(format!(
-                "--iteration {time}: must be at least 10us, or reading the clock is a part of it"
+                "--iteration {time}: must be at least 10us, or the cost of reading the clock matters"
             )));
         }
         if args.duration < time {
@@ -170,7 +170,7 @@ fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
     }
     if let (Pin::None, Some(cpus)) = (args.pin, &args.common.cpus) {
         return Err(CliError::usage(format!(
-            "--cpus {cpus}: has no meaning with --pin none, which lets the threads run everywhere"
+            "--cpus {cpus}: not applicable with --pin none, which lets the threads run everywhere"
         ))
         .hint("--pin set binds all threads to the whole set"));
     }
@@ -191,7 +191,8 @@ fn check_interval(args: &DeadlineArgs, work: Nanos) -> Result<(), CliError> {
             "--interval {interval}: must be longer than the work of an iteration, {}",
             worked(args, work)
         ))
-        .hint("shorten the work with --iteration, or leave --interval out: then each iteration follows the one before")),
+        .hint("shorten the work with --iteration, or leave out --interval: then each iteration starts when the last \
+               one ends")),
         _ => Ok(()),
     }
 }
@@ -204,7 +205,8 @@ fn check_deadline(args: &DeadlineArgs, work: Nanos) -> Result<(), CliError> {
                 "--deadline {deadline}: shorter than the work of an iteration, {}, so every one would be late",
                 worked(args, work)
             ))
-            .hint("say how long your loop works, such as --iteration 500us, and how often, such as --interval 1ms"))
+            .hint("state how long your loop computes, such as --iteration 500us, and how often, such as --interval \
+                   1ms"))
         }
         Due::Time(deadline) if deadline < work => {
             remark(&format!(

@@ -28,7 +28,7 @@ pub struct IoArgs {
     )]
     pub engine: AsyncEngine,
 
-    /// Which requests, in fio's words
+    /// I/O pattern, in fio's terms
     #[arg(
         long,
         value_name = "PATTERN",
@@ -47,7 +47,7 @@ pub struct IoArgs {
     )]
     pub block_size: Bytes,
 
-    /// Requests under way at once, of each thread
+    /// Queue depth of each thread
     #[arg(
         long,
         value_name = "N",
@@ -77,7 +77,7 @@ pub struct IoArgs {
     )]
     pub size: Bytes,
 
-    /// Where the file is made; it has no name, and is gone at any end
+    /// Directory of the file, which is unnamed and disappears however the run ends
     #[arg(
         long,
         value_name = "DIR",
@@ -87,11 +87,11 @@ pub struct IoArgs {
     )]
     pub directory: PathBuf,
 
-    /// Go through the page cache; without it requests go to the device (O_DIRECT)
+    /// Use the page cache; otherwise requests bypass it (O_DIRECT)
     #[arg(long, help_heading = "Sampling")]
     pub buffered: bool,
 
-    /// How long each run of fio takes
+    /// Length of each run of fio
     #[arg(
         long,
         value_name = "TIME",
@@ -101,7 +101,7 @@ pub struct IoArgs {
     )]
     pub runtime: Nanos,
 
-    /// Run fio this often
+    /// Number of runs of fio
     #[arg(
         long,
         value_name = "N",

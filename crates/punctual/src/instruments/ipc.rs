@@ -20,7 +20,7 @@ use crate::exit::Exit;
 /// Options of `measure ipc`
 #[derive(Args, Debug)]
 pub struct IpcArgs {
-    /// Ways to wake, comma-separated
+    /// Wake-up mechanisms, comma-separated
     #[arg(
         long,
         value_name = "LIST",
@@ -65,7 +65,7 @@ pub struct IpcArgs {
     )]
     pub priority: Policy,
 
-    /// Measure for this time, in which all pairs take turns
+    /// Measure for this time, with all pairs taking turns
     #[arg(
         long,
         short = 'D',
@@ -88,7 +88,7 @@ pub struct IpcArgs {
 /// A value of `--path`
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WayArg {
-    /// All that there are
+    /// All that are available
     All,
     /// This one, which must be there
     One(Way),
@@ -189,7 +189,7 @@ fn plan(args: &IpcArgs, cpus: &Cpus) -> Result<Ipc, CliError> {
             "--duration {}: too short for the turns of {pairs} pairs at --interval {}, which take {shortest}",
             args.duration, args.interval
         ))
-        .hint("measure longer, wake more often, or take fewer pairs with --path and --placement"));
+        .hint("measure longer, wake more often, or choose fewer pairs with --path and --placement"));
     }
     Ok(ipc)
 }

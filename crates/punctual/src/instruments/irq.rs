@@ -17,7 +17,7 @@ use crate::exit::Exit;
 /// Options of `measure irq`
 #[derive(Args, Debug)]
 pub struct IrqArgs {
-    /// What measures: the timerlat tracer, or threads of our own and trace events
+    /// Method: the timerlat tracer, or Punctual's own threads and trace events
     #[arg(
         long,
         value_name = "SOURCE",
@@ -71,11 +71,11 @@ pub struct IrqArgs {
 /// What measures interrupt latency
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum IrqSource {
-    /// The timerlat tracer where the kernel has it, else trace events
+    /// The timerlat tracer if the kernel has it, else trace events
     Auto,
     /// The kernel's timerlat tracer
     Timerlat,
-    /// Threads of our own, and the kernel's trace events of their wake-ups
+    /// Punctual's own threads, and the kernel's trace events of their wake-ups
     Events,
 }
 

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 /// Options of `measure linpack`
 #[derive(Args, Debug)]
 pub struct LinpackArgs {
-    /// What solves them: own, openblas[:PATH], mkl[:PATH], command:PROGRAM that prints what HPL prints
+    /// Solver: own, openblas[:PATH], mkl[:PATH], or command:PROGRAM that prints results in HPL's format
     #[arg(
         long,
         value_name = "ENGINE",
@@ -26,7 +26,7 @@ pub struct LinpackArgs {
     )]
     pub engine: Engine,
 
-    /// Numbers of equations (comma-separated) [default: 1000,2000,4000; what a command solves is its own affair]
+    /// Numbers of equations (comma-separated) [default: 1000,2000,4000; with a command, up to the command]
     #[arg(
         long,
         value_name = "N",
@@ -36,11 +36,11 @@ pub struct LinpackArgs {
     )]
     pub order: Vec<u32>,
 
-    /// Measure the product of two matrices of the same order too, in turns: the ceiling of any solver
+    /// Also measure the product of two matrices of the same order, in turns: the upper limit of any solver
     #[arg(long, help_heading = "Sampling")]
     pub product: bool,
 
-    /// Solve each order, or run the command, this often
+    /// How often to solve each order, or run the command
     #[arg(
         long,
         value_name = "N",
@@ -73,12 +73,12 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
     let command = matches!(args.engine, Engine::Command(_));
     if command && !args.order.is_empty() {
         return Err(CliError::usage(
-            "--order: what --engine command:PROGRAM solves is said in its own command line",
+            "--order: with --engine command:PROGRAM, set the order in that command line",
         ));
     }
     if command && args.product {
         return Err(CliError::usage(
-            "--product: of which order is not known before --engine command:PROGRAM has run",
+            "--product: not available with --engine command:PROGRAM, whose order is unknown in advance",
         ));
     }
     let mut orders: Vec<usize> = match (command, args.order.as_slice()) {

@@ -37,7 +37,7 @@ pub struct MemoryArgs {
     )]
     pub kernels: Vec<Kernel>,
 
-    /// Threads of each CPU node that work at once
+    /// Number of threads per CPU node
     #[arg(
         long,
         short = 't',
@@ -48,7 +48,7 @@ pub struct MemoryArgs {
     )]
     pub threads: u32,
 
-    /// Whether blocks lie in huge pages: as the kernel is set, asked for, or refused
+    /// Huge pages for the blocks: as the kernel is set, requested, or refused
     #[arg(
         long,
         value_name = "HOW",
@@ -57,7 +57,7 @@ pub struct MemoryArgs {
     )]
     pub huge_pages: HugePagesArg,
 
-    /// Observe each loop and pair of nodes this often
+    /// Number of observations of each loop and pair of nodes
     #[arg(
         long,
         value_name = "N",

@@ -28,7 +28,7 @@ pub struct NoiseArgs {
     )]
     pub priority: Policy,
 
-    /// What is longer between two readings of the counter is a gap
+    /// Shortest time between two reads of the counter that counts as a gap
     #[arg(
         long,
         value_name = "TIME",
@@ -38,12 +38,12 @@ pub struct NoiseArgs {
     )]
     pub threshold: Nanos,
 
-    /// Part of each period that is watched [default: 100%, for real-time policies 75%, which their
+    /// Share of each period that is watched [default: 100%, for real-time policies 75%, which their
     /// budget allows]
     #[arg(long, value_name = "PERCENT", help_heading = "Sampling")]
     pub duty: Option<Duty>,
 
-    /// The period of which a part is watched
+    /// Length of the period
     #[arg(
         long,
         value_name = "TIME",

@@ -34,7 +34,7 @@ pub struct PiArgs {
     )]
     pub interval: Nanos,
 
-    /// What the least urgent thread works while it holds the lock
+    /// How long the low-priority thread works while it holds the lock
     #[arg(
         long,
         value_name = "TIME",
@@ -44,7 +44,7 @@ pub struct PiArgs {
     )]
     pub hold: Nanos,
 
-    /// What the thread in between works, in every second cycle half of it
+    /// How long the medium-priority thread works; half of it in every second cycle
     #[arg(
         long,
         value_name = "TIME",
@@ -54,7 +54,7 @@ pub struct PiArgs {
     )]
     pub spin: Nanos,
 
-    /// FIFO priority of the most urgent thread; the others have the two below: f:3 to f:99
+    /// FIFO priority of the high-priority thread; the others have the two below: f:3 to f:99
     #[arg(
         long,
         short = 'p',
@@ -125,7 +125,7 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
 fn check(args: &PiArgs) -> Result<(), CliError> {
     if Pi::priorities(args.priority).is_none() {
         return Err(CliError::usage(format!(
-            "--priority {}: must be f:3 to f:99: three FIFO threads, each one priority below the other",
+            "--priority {}: must be f:3 to f:99: the three FIFO threads have consecutive priorities",
             args.priority
         )));
     }

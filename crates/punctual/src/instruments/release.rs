@@ -28,7 +28,7 @@ pub struct ReleaseArgs {
     )]
     pub interval: Nanos,
 
-    /// Ask to be woken this long before a deadline, and spin for what is left
+    /// Wake up this long before a deadline, and spin until it
     #[arg(
         long,
         value_name = "TIME",

@@ -29,7 +29,7 @@ pub struct WakeupArgs {
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
 
-    /// How threads are bound: each to one CPU of the set, all to the set, or none at all
+    /// How threads are bound: each to one CPU of the set, all to the whole set, or not at all
     #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
           value_parser = one_of(Pin::ALL, Pin::name))]
     pub pin: Pin,
@@ -44,7 +44,7 @@ pub struct WakeupArgs {
     )]
     pub priority: Policy,
 
-    /// Give each further thread a priority lower by one
+    /// Lower the priority by one from thread to thread
     #[arg(long, help_heading = "Threads")]
     pub priority_spread: bool,
 
@@ -59,7 +59,7 @@ pub struct WakeupArgs {
     )]
     pub interval: Nanos,
 
-    /// What each further thread's interval is longer by
+    /// Added to the interval of each further thread
     #[arg(
         long,
         short = 'd',
@@ -70,7 +70,7 @@ pub struct WakeupArgs {
     )]
     pub distance: Nanos,
 
-    /// What the threads sleep with; `relative` sleeps for a span, all others to a deadline
+    /// Timer to sleep with; `relative` sleeps for a span of time, all others until a deadline
     #[arg(long, value_name = "KIND", default_value = "nanosleep", help_heading = "Sampling",
           value_parser = one_of(TimerKind::ALL, TimerKind::name))]
     pub timer: TimerKind,
@@ -80,7 +80,7 @@ pub struct WakeupArgs {
           value_parser = one_of(Clock::ALL, Clock::name))]
     pub clock: Clock,
 
-    /// Store every sample, not only the figures
+    /// Store every sample, not only statistics
     #[arg(long, help_heading = "Sampling")]
     pub raw: bool,
 
@@ -99,7 +99,7 @@ pub struct WakeupArgs {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub samples: Option<u64>,
 
-    /// Do not record the first TIME; its samples are counted and shown
+    /// Leave the first TIME out of the figures; its samples are counted and shown
     #[arg(
         long,
         value_name = "TIME",
@@ -109,11 +109,11 @@ pub struct WakeupArgs {
     )]
     pub warm_up: Nanos,
 
-    /// End as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
+    /// Stop as soon as a figure is this precise, such as p99:2% or mean:0.005us@99% (can be repeated)
     #[arg(long, value_name = "FIGURE:WIDTH", help_heading = "End")]
     pub until: Vec<PrecisionTarget>,
 
-    /// End at a sample above TIME, keep the samples around it, exit 3
+    /// Stop at a sample above TIME, keep the samples around it, and exit 3
     #[arg(
         long,
         value_name = "TIME",
@@ -166,10 +166,10 @@ fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
     check_times(args)?;
     if !args.timer.supports(args.clock) {
         return Err(CliError::usage(format!(
-            "--timer {}: the kernel's interface does not know --clock {}",
+            "--timer {}: its kernel interface does not support --clock {}",
             args.timer, args.clock
         ))
-        .hint("nanosleep, relative and posix know every clock"));
+        .hint("nanosleep, relative and posix support every clock"));
     }
     let measured = match &args.common.cpus {
         Some(asked) => usable("--cpus", asked, cpus)?,
@@ -217,7 +217,7 @@ fn check_times(args: &WakeupArgs) -> Result<(), CliError> {
     };
     if args.interval < Nanos::from_micros(1) {
         return Err(too_short("--interval", args.interval, "1us").hint(
-            "a wake-up itself takes some microseconds; below about 50us expect overruns, which are counted",
+            "a wake-up takes some microseconds; below about 50us expect overruns, which are counted",
         ));
     }
     for (option, given) in [
@@ -249,7 +249,7 @@ fn check_slowest(args: &WakeupArgs, threads: u32) -> Result<(), CliError> {
     match args.duration {
         Some(duration) if duration < slowest => Err(CliError::usage(format!(
             "--distance {}: thread {last} would have an interval of {slowest}, longer than \
-             --duration {duration}, and so no sample",
+             --duration {duration}, so it would have no sample",
             args.distance
         ))),
         _ => Ok(()),
@@ -315,7 +315,7 @@ mod tests {
         for (options, part) in [
             ("--interval 0", "at least 1us"),
             ("--cpus 99", "CPU 99 is not online"),
-            ("--cpus 3", "CPU 3 is not allowed"),
+            ("--cpus 3", "may not use CPU 3"),
             ("--housekeeping 7", "CPU 7 is not online"),
             ("--priority f:100", "1 to 99"),
             ("--duration=-1s", "negative"),

@@ -79,7 +79,7 @@ impl Target {
 /// What is wrong with a file that is there: the kernel's words for it are "File exists", the library's "entity
 /// already exists".
 pub(crate) fn exists() -> io::Error {
-    io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")
+    io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists")
 }
 
 impl Drop for Target {

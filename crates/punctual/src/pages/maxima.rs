@@ -35,7 +35,7 @@ pub(super) fn of(run: &StoredRun) -> Result<Vec<Maxima>, CliError> {
         // An imported run has no events; a run without them has no picture over time.
         Err(ReadError::Path(err)) if err.is_missing() => Ok(Vec::new()),
         Err(err) => {
-            let what = format!("read what run {} said over time", record.id);
+            let what = format!("read the progress of run {}", record.id);
             Err(CliError::failed_to(what).because(err))
         }
     }

@@ -89,7 +89,8 @@ impl Watch {
     /// Starts a keeper, and waits until it is out of reach of the terminal.
     pub(crate) fn start(keep: &Keep) -> Result<Self, CliError> {
         let fail = |err: std::io::Error| {
-            CliError::failed_to("start the process that reverts if this one is killed").because(err)
+            CliError::failed_to("start the process that reverts the changes if this one is killed")
+                .because(err)
         };
         // Our own program, also where the file was replaced since we started.
         let mut child = Command::new("/proc/self/exe")

@@ -38,16 +38,16 @@ pub(crate) fn wanted(wish: &Wish) -> Result<Profile, CliError> {
 
 impl From<ProfileError> for CliError {
     fn from(err: ProfileError) -> Self {
-        Self::usage(err.to_string()).hint("`punctual tune knobs` lists the knobs that there are")
+        Self::usage(err.to_string()).hint("`punctual tune knobs` lists all knobs")
     }
 }
 
 fn load(name: &str, depth: usize) -> Result<Profile, CliError> {
     if depth > MOST_BASES {
         return Err(CliError::usage(format!(
-            "profile {name}: more than {MOST_BASES} profiles stand on each other"
+            "profile {name}: more than {MOST_BASES} nested base profiles"
         ))
-        .hint("look for a profile that is its own base"));
+        .hint("check for a profile that is its own base"));
     }
     let (text, origin) = match builtin(name) {
         Some(text) => (text.to_owned(), format!("profile {name}")),
@@ -79,8 +79,8 @@ fn find(name: &str) -> Result<PathBuf, CliError> {
     found.into_iter().find(|path| path.exists()).ok_or_else(|| {
         let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         let places: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-        CliError::usage(format!("profile {name}: there is none of that name")).hint(format!(
-            "built in are {}; others are looked for in {}, or name a file that ends in .toml",
+        CliError::usage(format!("there is no profile {name}")).hint(format!(
+            "built in: {}; others are looked up in {}, or name a file that ends in .toml",
             known.join(", "),
             places.join(" and ")
         ))
@@ -102,15 +102,12 @@ fn read(path: &Path) -> Result<String, CliError> {
     }
     let file = if punctual_sys::thread::is_root() {
         open_trusted(path, &owners()).map_err(|err| {
-            CliError::failed_to(format!(
-                "use profile {}, which root would obey",
-                path.display()
-            ))
-            .because(err)
-            .hint(
-                "it and every directory above it must belong to root or to you, and nobody else may \
-                 write to them: chown, chmod go-w",
-            )
+            CliError::failed_to(format!("use profile {} as root", path.display()))
+                .because(err)
+                .hint(
+                    "the file and every directory above it must belong to root or to you and be \
+                 writable by nobody else: chown, chmod go-w",
+                )
         })?
     } else {
         File::open(path).map_err(fail)?

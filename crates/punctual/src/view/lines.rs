@@ -44,7 +44,7 @@ impl Lines {
                 figures(progress)
             }
             Event::Threshold(hit) => format!(
-                "threshold {} passed by thread {} on CPU {}: {}",
+                "threshold {} exceeded by thread {} on CPU {}: {}",
                 hit.threshold_ns,
                 hit.sample.thread,
                 hit.sample.cpu,

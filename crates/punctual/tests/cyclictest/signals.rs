@@ -152,7 +152,7 @@ fn what_the_original_lets_pass_is_remarked_upon() {
     for (line, part) in [
         ("-q -l 5 -smp -p 80", "-S -m -p 80"),
         ("-q -l 5", "no priority given"),
-        ("-q -l 5 -p 80 -h 1", "did not fit the histogram"),
+        ("-q -l 5 -p 80 -h 1", "exceeded the histogram"),
     ] {
         let answer = ours(&home, line);
         assert!(answer.fine().stderr.contains(part), "{line}: {answer:#?}");

@@ -115,7 +115,7 @@ fn the_judged_cpus_are_those_asked_for_or_isolated_or_online() {
     assert_eq!(judged(&node, &[]), pair("2-31,34-63", "isolated"));
     assert_eq!(judged(&board, &["--cpus=4,5"]), pair("4-5", "asked"));
     assert_eq!(judged(&guest, &[]), pair("0-1", "online"));
-    doctor(&home, &guest, &["--cpus=0-3"]).error(2, &["--cpus 0-3", "2-3", "online are 0-1"]);
+    doctor(&home, &guest, &["--cpus=0-3"]).error(2, &["--cpus 0-3", "2-3", "(online: 0-1)"]);
     doctor(&home, &guest, &["--cpus="]).error(2, &["--cpus", "empty"]);
     doctor(&home, &guest, &["--cpus=4096"]).error(2, &["--cpus", "4096"]);
 }

@@ -216,7 +216,9 @@ fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
     run(&one, "--quiet").fine();
     let first = status(&home);
     assert_eq!(slots(&first).len(), 12);
-    run(&one, "--quiet").error(1, &["which is over"]).hinted();
+    run(&one, "--quiet")
+        .error(1, &["and it is finished"])
+        .hinted();
     let two = one.replace("\nblocks = 1", "\nblocks = 2");
     run(&two, "--quiet")
         .error(1, &["the file has changed"])
@@ -231,7 +233,7 @@ fn an_edited_file_goes_on_or_says_what_differs_and_a_name_can_be_freed() {
     assert_eq!(slots(&second).len(), 18);
     let other = two.replace("samples = 10", "samples = 11");
     run(&other, "--replan")
-        .error(2, &["cell 0 is another one"])
+        .error(2, &["cell 0 has changed"])
         .hinted();
     assert_eq!(status(&home), second);
     home.run(["experiment", "rm", "no-such"])
@@ -249,7 +251,7 @@ fn runs_that_cannot_start_end_the_experiment_with_the_reason() {
     let home = Home::new();
     let path = file(&home, &FAST.replace("threads = 1", "cpus = \"1000\""));
     let answer = home.run(["experiment".as_ref(), "run".as_ref(), path.as_os_str()]);
-    answer.error(1, &["3 runs failed one after the other", "CPU 1000"]);
+    answer.error(1, &["3 runs in a row failed", "CPU 1000"]);
     assert!(
         answer.stderr.contains("experiment resume fast"),
         "{answer:#?}"
@@ -449,6 +451,6 @@ sequential = { first = 9, every = 1 }
     // Figures or levels of another choice would be further looks.
     for option in ["--metric=p50", "--level=1%"] {
         home.run(["experiment", "results", "looked", option])
-            .error(2, &["looked at while it went on"]);
+            .error(2, &["has interim looks"]);
     }
 }

@@ -118,7 +118,7 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
     check(
         "append=preempt=none",
         "sede=1",
-        &[line, "\"none\": `sede=1` is no option of a guest"],
+        &[line, "\"none\": `sede=1` is not an option of a guest"],
     );
     check(
         "append=preempt=none",
@@ -134,6 +134,6 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
     let skipping = text.replacen("seed = 3", "seed = 3\nmissing = \"skip\"", 1);
     fs::write(&path, skipping).unwrap();
     home.run(["experiment", "run", path.to_str().unwrap()])
-        .error(5, &["kernel=none: there is no kernel /none/stock"]);
+        .error(5, &["kernel=none: kernel /none/stock does not exist"]);
     assert!(!home.store().join("experiments").exists());
 }

@@ -190,11 +190,11 @@ fn guest_that_panics_hangs_or_stops_is_an_error_with_its_last_lines() {
     boot(&home, &images.dynamic, &["--append=rdinit=/none"])
         .error(1, &["Kernel panic - not syncing", "last lines of its log"]);
     boot(&home, &images.dynamic, &["--fault=hang"])
-        .error(1, &["come to its end within 20 s"])
+        .error(1, &["finish within 20 s"])
         .hinted();
     boot(&home, &images.dynamic, &["--fault=restart"]).error(
         1,
-        &["the guest ended after frame hello, before it was done"],
+        &["the guest ended after frame hello, before it had finished"],
     );
 }
 
@@ -440,19 +440,22 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     let image = file.to_str().unwrap();
     let measure = |target: &str| home.run(["measure", "wakeup", "--target", target]);
     measure("here").error(2, &["guest:KERNEL"]);
-    measure("guest:K,virtual-tme").error(2, &["`virtual-tme` is no option"]);
-    measure("guest:K,virtual-time,cpus=2").error(2, &["virtual time has one CPU"]);
+    measure("guest:K,virtual-tme").error(2, &["`virtual-tme` is not an option"]);
+    measure("guest:K,virtual-time,cpus=2").error(2, &["virtual time supports one CPU"]);
     let test = |args: &[&str]| home.run([&["kernel", "latency-test", image][..], args].concat());
     test(&["--baseline=other"]).error(2, &["baseline other is not tested", "image:as built"]);
     test(&["--fail-on=worse"]).error(2, &["--baseline"]);
     let one = |kernel: &str| home.run(["kernel", "latency-test", kernel]);
-    one(&format!("a={image},apend=x")).error(2, &["`apend=x` is no option of a kernel"]);
+    one(&format!("a={image},apend=x")).error(2, &["`apend=x` is not an option of a kernel"]);
     one(&format!("a={image},config=timerlat")).error(1, &["its configuration is not beside it"]);
     fs::write(home.dir().join("config"), "CONFIG_HZ=250\n").unwrap();
     one(&format!("a={image},config=timerlat")).error(3, &["TIMERLAT_TRACER is n, not y"]);
     let twice = [image, &format!("{image},append=nohz=off")];
     home.run([&["kernel", "latency-test"], &twice[..]].concat())
-        .error(2, &["two kernels are named image: name them apart"]);
+        .error(
+            2,
+            &["two kernels are named image: give them different names"],
+        );
     test(&["--model=rt"]).error(2, &["nothing of its model"]);
     test(&["--load=fork,fork"]).error(2, &["given twice"]);
     test(&["--interval=1us"]).error(2, &["at least 100us"]);

@@ -73,7 +73,7 @@ fn the_error_says_whose_directory_it_is_and_what_to_do() {
     home.run(QUICK)
         .error(
             1,
-            &["use the store", "every user may write there", "--home"],
+            &["use the store", "every user can write there", "--home"],
         )
         .hinted();
     fs::set_permissions(home.store(), Permissions::from_mode(0o700)).unwrap();
@@ -159,7 +159,7 @@ fn the_end_of_an_id_is_as_good_as_its_beginning_and_few_of_many_are_named() {
         fs::write(dir.join("run.json"), text.replace(id, &other)).unwrap();
     }
     let answer = home.run(["runs", "show", end]);
-    answer.error(2, &["say which: ", "or one of"]).hinted();
+    answer.error(2, &["choose one: ", "or one of"]).hinted();
     let hint = answer.stderr.split("Hint: ").nth(1).unwrap();
     assert_eq!(hint.matches(end).count(), 5, "{answer:#?}");
     home.run(["compare", &id[..13], "nothing-such"]);

@@ -91,7 +91,7 @@ fn a_source_is_fetched_verified_listed_and_removed() {
         .error(1, &["the SHA-256 of", "--sha256"]);
     kernel(&home, &["fetch", shown(&tarball)]).fine();
     kernel(&home, &["fetch", shown(&tarball)])
-        .error(1, &["there is a source `linux-6.12.9` already"])
+        .error(1, &["a source `linux-6.12.9` already exists"])
         .hinted();
     let list = kernel(&home, &["list", "--json"]).fine().json();
     assert_valid(&schema("kernel-stock.schema.json"), &list);
@@ -99,7 +99,7 @@ fn a_source_is_fetched_verified_listed_and_removed() {
     let text = kernel(&home, &["list"]).fine().stdout.clone();
     // The column may be narrow.
     assert!(text.contains("compared"), "{text}");
-    kernel(&home, &["fetch", "no-such-thing"]).error(2, &["neither a file or directory"]);
+    kernel(&home, &["fetch", "no-such-thing"]).error(2, &["not a file or directory"]);
     kernel(&home, &["rm", "linux-6.12.9"]).fine();
     kernel(&home, &["rm", "linux-6.12.9"])
         .error(2, &["no source, image or build"])
@@ -219,9 +219,7 @@ fn an_option_that_is_not_honoured_is_named_with_what_it_lacks() {
         .unwrap();
     assert_eq!(timerlat["why"], "depends on TRACING, which is n");
     assert!(!unmet.iter().any(|o| o["name"] == "PREEMPT_RT"));
-    kernel(&home, &args)
-        .error(2, &["is there already"])
-        .hinted();
+    kernel(&home, &args).error(2, &["already exists"]).hinted();
     let diff = kernel(
         &home,
         &["config", "diff", shown(&output), shown(&output), "--json"],
@@ -271,7 +269,7 @@ fn a_configuration_is_judged() {
     assert_eq!(answer.code(), 3, "{answer:?}");
     fs::write(&config, "CONFIG_HZ\n").unwrap();
     kernel(&home, &["config", "check", shown(&config)]).error(1, &["line 1: `CONFIG_HZ`"]);
-    kernel(&home, &["config", "check", "no-such"]).error(2, &["neither a file, nor a build"]);
+    kernel(&home, &["config", "check", "no-such"]).error(2, &["not a file, not a build"]);
 }
 
 #[test]
@@ -496,7 +494,7 @@ fn a_rebase_stops_lists_its_conflict_and_goes_on() {
     );
     assert_eq!(git(&tree, &["symbolic-ref", "--short", "HEAD"]), "vendor");
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
-    kernel(&home, &[&rebase[..], &["--continue"]].concat()).error(1, &["no rebase is under way"]);
+    kernel(&home, &[&rebase[..], &["--continue"]].concat()).error(1, &["no rebase is in progress"]);
 }
 
 /// Twenty patches on a tick; the one that adds a loop with preemption off is to be found. The oracle is what a build
@@ -560,5 +558,5 @@ fn a_regression_that_was_planted_in_twenty_commits_is_found() {
             oracle,
         ],
     )
-    .error(2, &["is no ancestor of"]);
+    .error(2, &["is not an ancestor of"]);
 }

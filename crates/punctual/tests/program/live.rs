@@ -39,7 +39,7 @@ fn a_terminal_shows_threads_histogram_maxima_checks_and_keys() {
     let Some(mut pty) = measuring(&home, SIZE) else {
         return;
     };
-    pty.shows("checks up to now pass: lost-samples, pauses");
+    pty.shows("checks so far pass: lost-samples, pauses");
     let screen = pty.screen();
     assert!(screen.alternate_screen() && screen.hide_cursor());
     let text = screen.contents();
@@ -98,10 +98,10 @@ fn keys_pause_the_view_set_a_threshold_choose_a_thread_and_help() {
     pty.press("\t");
     pty.shows("(thread 0), top bar");
     pty.press("?");
-    pty.shows("pause the view; the run goes on");
+    pty.shows("pause the view; the run continues");
     // The key that closes the help does nothing else.
     pty.press("q");
-    pty.hides("pause the view; the run goes on");
+    pty.hides("pause the view; the run continues");
     pty.shows("(thread 0), top bar");
     // Ctrl-Z would stop the measurement: it is not taken.
     pty.press("\x1a");
@@ -332,5 +332,5 @@ fn a_run_without_progress_says_that_there_is_nothing_to_replay() {
     let id = record["id"].as_str().unwrap();
     fs::remove_file(home.runs_dir().join(id).join("events.jsonl.zst")).unwrap();
     let answer = home.run(["runs", "show", "last", "--live"]);
-    answer.error(1, &["it has no progress stored"]).hinted();
+    answer.error(1, &["it has no stored progress"]).hinted();
 }

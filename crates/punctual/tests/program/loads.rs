@@ -37,7 +37,7 @@ fn a_load_that_is_refused_memory_says_so_at_once() {
     assert!(home.list().is_empty());
     // One block fits, two do not.
     let args = format!("load memory:200M --cpus 2 --duration {LONGER}");
-    with_memory(&home, 300, &args).error(1, &["memory:200M: thread ", " was refused 200 MB"]);
+    with_memory(&home, 300, &args).error(1, &["memory:200M: thread ", " could not get 200 MB"]);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn another_machine_is_never_flooded() {
     let home = Home::new();
     // Reserved for documentation (RFC 5737): nobody has it.
     let other = ["--ping-to", "203.0.113.1"];
-    let parts = ["203.0.113.1 is no address of this machine", "rate"];
+    let parts = ["203.0.113.1 is not an address of this machine", "rate"];
     home.run(["load", "ping"].into_iter().chain(other))
         .error(2, &parts);
     home.run(["load", "ping@to=203.0.113.1@rate=1001"])
@@ -289,7 +289,7 @@ fn another_machine_is_never_flooded() {
     home.run(args.split_whitespace().chain(other))
         .error(2, &parts);
     home.run(["load", "cpu"].into_iter().chain(other))
-        .error(2, &["no load pings"]);
+        .error(2, &["need the load ping"]);
     for address in ["localhost", "::1", "127.0.0.1/8", ""] {
         home.run(["load", "ping", "--ping-to", address])
             .error(2, &["--ping-to"]);
@@ -362,9 +362,9 @@ fn only_who_allows_it_gets_lines_on_the_consoles() {
         .error(2, &["printk: it writes to", "--allow-console"]);
     let args = format!("{MEASURE} --samples 5 --load printk:5");
     home.run(args.split_whitespace())
-        .error(2, &["printk:5: it writes to", "--allow-console"]);
+        .error(2, &["printk:5: writes to", "--allow-console"]);
     home.run(["load", "cpu", "--allow-console"])
-        .error(2, &["no load writes to the consoles"]);
+        .error(2, &["needs the load printk"]);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn more_memory_than_is_free_is_one_error_before_anything_starts() {
         "linpack:1@order=400000",
         "cpu,memory:500G",
     ] {
-        let told = ["the loads want ", " MB, and at most half of the "];
+        let told = ["the loads need ", " MB, more than half of the "];
         home.run(["load", load]).error(1, &told);
         let args = format!("{MEASURE} --samples 5 --load {load}");
         home.run(args.split_whitespace()).error(1, &told);
@@ -490,6 +490,6 @@ fn a_load_that_runs_out_of_memory_makes_the_run_invalid_and_harms_nobody_else() 
     assert!(other, "{record:#}");
     // What is bound to need more than the group has is refused before it starts.
     let refused = group.command(&home, &["load", "memory:200M"]);
-    crate::common::finish(refused).error(1, &["MB, and at most half of the 1"]);
+    crate::common::finish(refused).error(1, &["MB, more than half of the 1"]);
     assert!(machine::processes_of(&home.store()).is_empty());
 }

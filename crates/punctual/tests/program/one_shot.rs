@@ -209,7 +209,7 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
     // Nobody is asked where there is no terminal.
     machine
         .run("install-once bzImage --initrd initrd")
-        .error(1, &["no terminal to ask at"])
+        .error(1, &["no terminal to ask on"])
         .hinted();
     assert!(!machine.root().join("boot/punctual").exists());
     machine
@@ -218,7 +218,7 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
     assert_eq!(machine.state(), "0 waiting");
     machine
         .run("install-once bzImage --initrd initrd --yes")
-        .error(1, &["6.12.1-rt", "is installed already"])
+        .error(1, &["6.12.1-rt", "is already installed"])
         .hinted();
     machine
         .run("status --confirm")
@@ -288,7 +288,7 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
         "proc/self/mountinfo",
         b"21 1 0:30 /@ / rw - btrfs /dev/vda1 rw\n",
     );
-    refused(&["lies on btrfs (/dev/vda1), whose files GRUB does not write"]);
+    refused(&["is on btrfs (/dev/vda1), which GRUB cannot write"]);
     machine.write(
         "proc/self/mountinfo",
         b"21 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw\n",

@@ -311,7 +311,7 @@ fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
         false,
         &[
             "Stopped. Go on with `punctual experiment resume cut`.",
-            "Installed. Nothing has been restarted",
+            "Installed. The machine was not restarted",
             "The next boot is the candidate's",
         ],
     );
@@ -331,7 +331,7 @@ fn one_shot_kernel_boots_once_and_the_machine_falls_back_by_itself() {
         false,
         &[
             "FELL BACK",
-            "grubenv: the candidate is not chosen any more",
+            "grubenv: the candidate is no longer chosen",
             "reason: not known",
         ],
     );

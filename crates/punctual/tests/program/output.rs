@@ -35,7 +35,7 @@ fn json_is_one_document_and_quiet_is_silent() {
 
 #[test]
 fn a_summary_in_the_place_of_samples_is_said() {
-    const REMARK: &str = "No samples are stored: this is the summary of each thread.\n";
+    const REMARK: &str = "No samples are stored; this is the summary of each thread.\n";
     let home = Home::new();
     home.quick(&[]);
     let export = ["runs", "export", "last", "--format=csv"];

@@ -283,16 +283,16 @@ fn a_token_that_others_can_read_or_guess_is_refused() {
     fs::write(&path, SECRET).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let answer = home.run(["serve", "--listen=127.0.0.1:0", "--token-file", file]);
-    answer.error(1, &["others than its owner"]).hinted();
+    answer.error(1, &["users other than its owner"]).hinted();
     fs::write(&path, "short").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let answer = home.run(["serve", "--listen=127.0.0.1:0", "--token-file", file]);
-    answer.error(2, &["a token has 16 to 1024"]).hinted();
+    answer.error(2, &["a token must have 16 to 1024"]).hinted();
     let metrics = ["measure", "wakeup", "--metrics=0.0.0.0:0"];
     let mut command = home.command(metrics);
     command.env_remove("PUNCTUAL_TOKEN");
     crate::common::finish(command)
-        .error(2, &["there is no token"])
+        .error(2, &["no token is set"])
         .hinted();
 }
 

@@ -67,7 +67,7 @@ fn a_file_that_is_there_is_called_that() {
     fs::write(&file, "mine").unwrap();
     let file = file.to_str().unwrap();
     let answer = home.run(["runs", "export", "last", "-f", "csv", "-o", file]);
-    answer.error(1, &[file, "the file exists already", "--force"]);
+    answer.error(1, &[file, "the file already exists", "--force"]);
     assert!(!answer.stderr.contains("entity"), "{answer:#?}");
     assert_eq!(String::from_utf8(fs::read(file).unwrap()).unwrap(), "mine");
 }
@@ -120,7 +120,7 @@ fn a_deadline_that_was_given_and_missed_exits_3() {
     // By time, so short a run shows nothing.
     judged(status(&["--require=p50 <= 1s", "--deadline=1h"]), 3);
     let help = home.run(["--help"]).fine().stdout.clone();
-    assert!(help.contains("a deadline that was given as a time was missed"));
+    assert!(help.contains("a deadline given as a time was missed"));
 }
 
 #[test]

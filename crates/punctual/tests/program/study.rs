@@ -61,7 +61,7 @@ fn what_is_no_study_and_what_cannot_be_is_one_clear_error() {
     run(&["wang2019", "--quick", "--parameter", "loops=7"])
         .error(2, &["--parameter loops", "no such parameter", "time"]);
     home.run(["study", "report", "wang2019"])
-        .error(1, &["not carried out", "study run wang2019"]);
+        .error(1, &["has no run of it", "study run wang2019"]);
     assert!(!home.store().join("studies").exists(), "nothing was begun");
 }
 

@@ -168,12 +168,12 @@ fn what_linpack_cannot_do_is_one_error() {
         (
             "--engine command:true --repeats 1",
             1,
-            "printed no line of results",
+            "printed no result line",
         ),
         (
             "--engine command:true --order 9",
             2,
-            "--order: what --engine",
+            "--order: with --engine",
         ),
     ] {
         let words = ["measure", "linpack", "--quiet"].into_iter();
@@ -237,7 +237,7 @@ fn memory_is_measured_for_every_pair_of_nodes() {
     for (args, part) in [
         ("--size 15T", "--size 15T: takes"),
         ("--size 1", "--size 1: must be from 64K"),
-        ("--size much", "is no size"),
+        ("--size much", "is not a size"),
         ("--kernels memset", "memset"),
         ("--threads 4096", "--threads 4096: node"),
     ] {
@@ -357,7 +357,7 @@ fn what_io_cannot_do_is_one_error() {
         home.run(["measure", "io", "--quiet", "--directory", &nowhere])
             .error(
                 2,
-                &["--directory /no/such/directory: a file of 1G cannot be made there"],
+                &["--directory /no/such/directory: cannot create a file of 1G there"],
             );
     }
     assert!(home.list().is_empty());

@@ -62,7 +62,7 @@ impl User {
 fn the_kernel_lets_only_root_trace() {
     let Some(user) = User::nobody() else { return };
     user.run(&["measure", "irq"])
-        .error(5, &["trace with the kernel", "root"])
+        .error(5, &["trace the kernel", "root"])
         .hinted();
 }
 
@@ -327,9 +327,9 @@ fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
         "stress-ng:--cpu 1@policy=r:1",
     ] {
         path(&["load", load, "--duration", "1s"])
-            .error(5, &["is refused to programs of your choice", "ulimit -r"]);
+            .error(5, &["is refused for programs that you name", "ulimit -r"]);
         let measure = [&QUICK[..], &["--load", load]].concat();
-        path(&measure).error(5, &["is refused to programs of your choice"]);
+        path(&measure).error(5, &["is refused for programs that you name"]);
     }
     // What the program does itself it may do, and an ordinary program too.
     path(&[

@@ -16,7 +16,7 @@ fn a_wrong_option_is_named_with_what_was_expected() {
     for (args, parts) in [
         (
             "plan nosuch",
-            ["profile nosuch: there is none", "built in are latency"],
+            ["there is no profile nosuch", "built in: latency"],
         ),
         (
             "plan --set vm.swapiness=1",
@@ -34,14 +34,14 @@ fn a_wrong_option_is_named_with_what_was_expected() {
             "plan latency --only nosuch",
             ["--only nosuch", "no knob of profile latency"],
         ),
-        ("plan isolate", ["none are named", "--isolate"]),
+        ("plan isolate", ["needs to know the CPUs", "--isolate"]),
         (
             "plan --isolate 0-3",
             ["no CPU is left", "leave at least one"],
         ),
         ("plan --isolate 9", ["CPUs 9 are not online", "0-3"]),
         ("knobs nosuch", ["nosuch: no such knob", "tune knobs"]),
-        ("apply --for 0", ["--for 0", "over at once"]),
+        ("apply --for 0", ["--for 0", "must be above 0"]),
     ] {
         tree.tune(args).error(2, &parts);
     }
@@ -65,7 +65,10 @@ fn a_wrong_profile_is_named_with_its_line_and_key() {
             "[boot]\nisolcpus = \"$(reboot)\"\n",
             ["line 4, `isolcpus`", "without blanks, quotes"],
         ),
-        ("base = \"nosuch\"\n", ["profile nosuch", "there is none"]),
+        (
+            "base = \"nosuch\"\n",
+            ["there is no profile nosuch", "there is no"],
+        ),
         ("x", ["profile.toml, line 3", "Error: "]),
     ] {
         let path = tree.profile(text);
@@ -86,7 +89,9 @@ fn a_profile_that_is_its_own_base_ends() {
     let own = format!("base = \"{}\"\n", Tree::shown(&path));
     let path = tree.profile(&own);
     let args = format!("plan {}", Tree::shown(&path));
-    tree.tune(&args).error(2, &["stand on each other"]).hinted();
+    tree.tune(&args)
+        .error(2, &["nested base profiles"])
+        .hinted();
 }
 
 #[test]
@@ -104,7 +109,7 @@ fn root_does_not_obey_a_profile_that_everybody_may_write() {
     for bits in [0o666, 0o664] {
         mode(&path, bits);
         tree.tune(&args)
-            .error(1, &["root would obey", "others may write to it"])
+            .error(1, &["as root", "others may write to it"])
             .hinted();
     }
     mode(&path, 0o644);
@@ -122,7 +127,7 @@ fn root_does_not_obey_a_profile_that_everybody_may_write() {
             answer.fine();
         } else {
             answer
-                .error(1, &["root would obey", "others may rename what is in it"])
+                .error(1, &["as root", "others may rename what is in it"])
                 .hinted();
         }
     }
@@ -200,7 +205,9 @@ fn what_this_machine_has_not_is_said_with_status_5() {
     let answer = tree.tune("apply --set thp.enabled=never");
     assert_eq!(answer.code(), 5, "{answer:?}");
     assert!(
-        answer.stdout.contains("this kernel or hardware has none"),
+        answer
+            .stdout
+            .contains("this kernel or hardware does not have it"),
         "{answer:?}"
     );
 }

@@ -58,7 +58,7 @@ fn the_boot_loader_is_not_touched_without_being_asked() {
     let mut command = tree.command("boot apply --cpus 3");
     command.stdin(Stdio::null());
     finish(command)
-        .error(1, &["no terminal to ask at"])
+        .error(1, &["no terminal to ask on"])
         .hinted();
     assert!(!tree.root().join(DROP_IN).exists());
     tree.tune("boot apply --cpus 3 --yes").fine();
@@ -69,7 +69,7 @@ fn the_boot_loader_is_not_touched_without_being_asked() {
     );
     // Nor a second time, nor taken away unasked.
     tree.tune("boot apply --cpus 2-3 --yes")
-        .error(1, &["in place already"])
+        .error(1, &["already in place"])
         .hinted();
     let mut command = tree.command("boot revert");
     command.stdin(Stdio::null());
@@ -92,14 +92,14 @@ fn a_boot_file_that_someone_changed_is_left_alone() {
     assert_eq!(tree.read(DROP_IN), "# mine now");
     // What undoes the change is kept, until the file is gone or as it was.
     tree.tune("boot apply --cpus 3 --yes")
-        .error(1, &["in place already"])
+        .error(1, &["already in place"])
         .hinted();
     fs::remove_file(tree.root().join(DROP_IN)).unwrap();
     tree.tune("boot revert --yes").fine();
     // One that nobody of us made is no more touched.
     tree.write(DROP_IN, "# mine now");
     tree.tune("boot apply --cpus 3 --yes")
-        .error(1, &["is there already"])
+        .error(1, &["exists, but"])
         .hinted();
     assert_eq!(tree.read(DROP_IN), "# mine now");
 }
@@ -110,7 +110,7 @@ fn without_a_boot_loader_the_arguments_are_printed_and_the_status_says_so() {
     tree.write("proc/cmdline", "quiet");
     let answer = tree.tune("boot apply --cpus 3 --yes");
     assert_eq!(answer.code(), 5, "{answer:?}");
-    assert!(answer.stdout.contains("no boot loader was found"));
+    assert!(answer.stdout.contains("found no boot loader"));
     assert!(answer.stdout.contains("isolcpus=managed_irq,domain,3"));
     assert!(!tree.state().exists());
 }

@@ -193,7 +193,7 @@ fn a_knob_or_profile_that_there_is_not_is_an_error_of_the_plan() {
     for (from, to, part) in [
         ("vm.swappiness", "vm.swapiness", "did you mean"),
         ("\"keep\", \"11\"", "\"keep\", \"a lot\"", "vm.swappiness"),
-        ("mine.toml", "nobodys", "there is none of that name"),
+        ("mine.toml", "nobodys", "there is no profile nobodys"),
     ] {
         write(&live, &FILE.replace(from, to));
         let answer: Answer = finish(experiment(&live, "run", "knobs.toml"));

@@ -90,9 +90,9 @@ fn another_tuner_waits_its_turn() {
     let running = Running::start(tree.run(SET, "echo $$ >pid; exec sleep 10800"));
     assert!(wait_until(|| tree.root().join("pid").exists()));
     tree.tune("apply --set vm.stat_interval=7")
-        .error(1, &["another tuner is at work: process", "(run)"]);
+        .error(1, &["another process is tuning: process", "(run)"]);
     let status = tree.tune("status").fine().stdout.clone();
-    assert!(status.contains("at work now: process"), "{status}");
+    assert!(status.contains("active now: process"), "{status}");
     running.signal("TERM");
     running.wait();
     tree.tune("apply --set vm.stat_interval=7").fine();

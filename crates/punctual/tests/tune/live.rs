@@ -442,12 +442,12 @@ fn an_unprivileged_user_can_plan_and_nothing_else() {
     let knobs = tune(&["knobs", "vm.swappiness"]);
     assert!(knobs.fine().stdout.contains("by root"), "{knobs:?}");
     tune(&["apply", "--set", "vm.swappiness=11"])
-        .error(5, &["root's privileges"])
+        .error(5, &["needs root"])
         .hinted();
-    tune(&["revert"]).error(5, &["root's privileges"]);
-    tune(&["run", "--", "true"]).error(5, &["root's privileges"]);
-    tune(&["trial"]).error(5, &["root's privileges"]);
-    tune(&["boot", "apply", "--cpus", "1", "--yes"]).error(5, &["root's privileges"]);
+    tune(&["revert"]).error(5, &["needs root"]);
+    tune(&["run", "--", "true"]).error(5, &["needs root"]);
+    tune(&["trial"]).error(5, &["needs root"]);
+    tune(&["boot", "apply", "--cpus", "1", "--yes"]).error(5, &["needs root"]);
     tune(&["boot", "plan", "--cpus", "1"]).fine();
 }
 
@@ -461,7 +461,7 @@ fn a_journal_in_another_directory_is_no_second_tuner() {
     let elsewhere = live.home.dir().join("elsewhere");
     let mut command = live.command(["apply", "--set", "vm.stat_interval=2"]);
     command.env("PUNCTUAL_TUNE_STATE", elsewhere);
-    finish(command).error(1, &["another tuner is at work"]);
+    finish(command).error(1, &["another process is tuning"]);
     running.signal("TERM");
     running.wait();
 }

@@ -54,7 +54,7 @@ fn a_deleted_journal_hides_nothing() {
     tree.tune("apply --set vm.stat_interval=7")
         .error(1, &["not reverted"]);
     let plan = tree.tune("plan");
-    assert!(plan.fine().stderr.contains("takes it back"), "{plan:?}");
+    assert!(plan.fine().stderr.contains("undoes it"), "{plan:?}");
     tree.tune("revert").fine();
     assert_eq!(tree.dump(), before);
 }
@@ -87,7 +87,7 @@ fn a_record_that_cannot_be_read_is_said_and_moved_aside() {
         .hinted();
     let answer = tree.tune("revert");
     assert_eq!(answer.code(), 4, "{answer:?}");
-    assert!(answer.stdout.contains("not known"), "{answer:?}");
+    assert!(answer.stdout.contains("unknown"), "{answer:?}");
     assert!(record.with_file_name("journal.damaged").exists());
     tree.tune("apply --set vm.stat_interval=7").fine();
 }
@@ -145,7 +145,7 @@ fn the_loser_of_two_that_tune_at_once_is_told_who_the_other_is() {
                 continue;
             }
             losers += 1;
-            let other = format!("another tuner is at work: process {} (run)", pids[1 - at]);
+            let other = format!("another process is tuning: process {} (run)", pids[1 - at]);
             answer.error(1, &[&other]);
         }
     }

@@ -78,7 +78,7 @@ fn killed_and_gone_on_with(study: &str, parameters: &[&str]) {
 
     let answer = finish(command(&live, study, parameters));
     let report = answer.fine().json();
-    assert!(answer.stderr.contains("Going on with"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("Continuing"), "{}", answer.stderr);
     assert_same(&live.dump(), &before, study);
     let result = &report["studies"][0];
     assert_eq!(result["number"], 1, "the same carrying out");

@@ -73,8 +73,8 @@ fn findings(diagnosis: &Diagnosis) -> Vec<Block> {
         table.rows.push(vec![
             verdict.rule.severity.name().to_owned(),
             verdict.rule.id.clone(),
-            verdict.says.clone(),
-            verdict.rule.fix.clone(),
+            text::diagnosis_found(verdict),
+            text::diagnosis_remedy(verdict),
         ]);
     }
     let count = |outcome| diagnosis.with(outcome).count();

@@ -65,7 +65,7 @@ fn only_so_much_is_read() {
     let inside = Dir::open(dir.path()).unwrap();
     assert_eq!(inside.read("file", 2_048).unwrap().len(), 2_048);
     let err = inside.read("file", 1_024).unwrap_err();
-    assert_eq!(err.to_string(), "larger than 1 KiB, the most that is read");
+    assert_eq!(err.to_string(), "larger than 1 KiB, the limit");
     assert_eq!(
         read_regular(&dir.path().join("file"), 4_096).unwrap().len(),
         2_048

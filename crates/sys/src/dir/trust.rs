@@ -153,10 +153,10 @@ fn distrust(owner: u32, group: u32, mode: u32) -> Option<String> {
         return None;
     }
     if mode.contains(Mode::WOTH) {
-        return Some("every user may write there".to_owned());
+        return Some("every user can write there".to_owned());
     }
     (mode.contains(Mode::WGRP) && !is_private(group))
-        .then(|| format!("the group {group} may write there"))
+        .then(|| format!("the group {group} can write there"))
 }
 
 fn is_trusted(owner: u32) -> bool {

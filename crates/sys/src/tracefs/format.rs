@@ -28,13 +28,13 @@ pub struct Field {
 #[non_exhaustive]
 pub enum FormatError {
     /// There is no line with the number of the event.
-    #[error("there is no line `ID:`")]
+    #[error("the line `ID:` is missing")]
     NoId,
     /// A field cannot be read.
-    #[error("line `{0}` does not say where its field lies")]
+    #[error("line `{0}` gives no offset for its field")]
     Field(String),
     /// A field that is needed is missing.
-    #[error("there is no field `{0}`")]
+    #[error("the field `{0}` is missing")]
     Missing(&'static str),
 }
 

@@ -174,7 +174,7 @@ pub fn experiment(
         first.comparison.remarks.push(Finding::observed(
             "missing",
             format!(
-                "no run has {}, which the experiment was to compare by",
+                "no run has {}, which the experiment compares by",
                 unknown.join(", ")
             ),
         ));
@@ -425,7 +425,7 @@ fn front(design: &Design, results: &[MeasurementResults]) -> Option<Vec<ParetoCe
 /// One comparison of an experiment: measurement, figure, cell.
 type Key = (String, String, String);
 
-/// Whether every comparison is decided after `blocks` blocks, by the looks up to then.
+/// Whether all comparisons are decided after `blocks` blocks, by the looks up to then.
 ///
 /// # Errors
 ///

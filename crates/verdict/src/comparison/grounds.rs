@@ -100,11 +100,11 @@ fn lengths(metric: &Metric, sides: [&GroupInput; 2]) -> Option<Withheld> {
     );
     let detail = match fault {
         LengthFault::Grows => format!(
-            "{runs}, and {metric} depends on their number: make all runs equally long, or compare a \
+            "{runs}, and {metric} depends on that number: make all runs equally long, or compare a \
              percentile"
         ),
         LengthFault::FewBeyond { expected, samples } => format!(
-            "{runs}; in the shortest {} {} beyond {metric}, and it takes {LEAST_BEYOND}: make all runs equally long, \
+            "{runs}; in the shortest {} {} beyond {metric}, but {LEAST_BEYOND} are needed: make all runs equally long, \
              or at least {samples} samples, or compare a lower percentile",
             format!("{expected:.1}").trim_end_matches(".0"),
             if expected < 2.0 {
@@ -127,8 +127,8 @@ fn spread(sides: [&GroupInput; 2], outcome: &Outcome) -> Option<Withheld> {
     withheld(
         WithheldReason::Spread,
         format!(
-            "the {} runs of {} vary more than twice as much as the {} of {}: too few to tell how much. \
-             Make as many of both",
+            "the {} runs of {} vary more than twice as much as the {} of {}, and are too few to \
+             tell how much. Make equally many of both",
             small.runs, few.name, large.runs, many.name
         ),
     )
@@ -175,8 +175,8 @@ fn resolution(
             withheld(
                 WithheldReason::Resolution,
                 format!(
-                    "below the resolution: values are stated in steps of {units}, which hides a change of \
-                     up to {}, and {} matters. Measure in ns",
+                    "below the resolution: values come in steps of {units}, which hides a change \
+                     of up to {}, while {} matters. Measure in ns",
                     percent((hidden * 100.0).round() / 100.0),
                     percent(matters)
                 ),
@@ -188,8 +188,8 @@ fn resolution(
             withheld(
                 WithheldReason::Resolution,
                 format!(
-                    "below the resolution: one group states its values in steps of {units} and the other \
-                     in finer ones, and they differ by less than a step"
+                    "below the resolution: one group has values in steps of {units}, the other in \
+                     finer steps, and they differ by less than a step"
                 ),
             )
         }

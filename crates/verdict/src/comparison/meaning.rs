@@ -81,7 +81,7 @@ pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
             match seen.get(&samples) {
                 Some((other, of)) if *of == group.name => group.refused.push(RefusedRun {
                     id: run.record.id.clone(),
-                    reason: format!("it has the samples of run {other}: one run is one run"),
+                    reason: format!("it has the same samples as run {other}"),
                 }),
                 Some((other, of)) => {
                     return Err(CompareError::Twice {

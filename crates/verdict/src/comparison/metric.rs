@@ -63,7 +63,8 @@ pub enum ParseMetricError {
     },
     /// Nothing at all.
     #[error(
-        "a figure is empty; name it as `p99`, `mean`, `stddev`, `min`, `max`, `above:100us`, `misses:100us`, or as the run does"
+        "a figure is empty; use `p99`, `mean`, `stddev`, `min`, `max`, `above:100us`, `misses:100us`, or as the run \
+         does"
     )]
     Empty,
 }

@@ -256,7 +256,7 @@ mod tests {
         let names = ["950000".to_owned(), "1".to_owned()];
         let err = compare(&table(), &names, &figure(), &Options::default()).unwrap_err();
         assert!(
-            err.to_string().contains("`1`; there are 1000000, 950000"),
+            err.to_string().contains("`1`; names are 1000000, 950000"),
             "{err}"
         );
     }

@@ -82,8 +82,8 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
     }
     if alone * punctual_stats::float(method.tests) <= method.alpha {
         let detail = format!(
-            "{} of {}: {} is not enough yet. Part of the level of {} is kept for a second look with more runs: add \
-             runs and compare again",
+            "{} of {}: {} is not enough yet. Part of the level of {} is reserved for a second look \
+             with more runs: add runs and compare again",
             result.figure,
             result.candidate.group,
             PValue(alone),
@@ -92,8 +92,9 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
         return Some(Finding::observed(LOOK, detail));
     }
     let detail = format!(
-        "{} of {} would be told apart if it alone had been asked for ({}); of {} questions at once it is not \
-         ({}), since the more one asks the more chance answers. Name it alone before new runs are made",
+        "{} of {} would differ if it were the only figure ({}), but among {} figures it does not \
+         ({}): the more figures, the more differ by chance. Make new runs and compare this figure \
+         alone",
         result.figure,
         result.candidate.group,
         PValue(alone),
@@ -192,8 +193,8 @@ fn outlier(
 }
 
 fn virtual_time(groups: &[GroupInput]) -> Option<Finding> {
-    let detail = "all times are instruction counts of the software path, no latency of any hardware; nothing \
-                  drifts there, so runs are not compared inside of blocks";
+    let detail = "all times are instruction counts of the software path, not latencies of \
+                  hardware; they do not drift, so runs are not compared within blocks";
     let any = groups.iter().any(super::is_virtual);
     any.then(|| Finding::observed(Comparison::VIRTUAL_TIME, detail.to_owned()))
 }
@@ -207,8 +208,8 @@ fn copies(group: &GroupInput) -> Option<Finding> {
     let seeds: Vec<u64> = guests.filter(|g| g.is_virtual()).map(|g| g.seed).collect();
     let different = seeds.iter().collect::<BTreeSet<_>>().len();
     let detail = format!(
-        "{}: {} runs in virtual time have {different} seed{}: with the same one a run is a copy, and no \
-         further observation",
+        "{}: {} runs in virtual time have {different} seed{}: runs with the same seed are copies, \
+         not further observations",
         group.name,
         seeds.len(),
         plural(different),
@@ -218,10 +219,10 @@ fn copies(group: &GroupInput) -> Option<Finding> {
 
 fn too_few(group: &GroupInput) -> Option<Finding> {
     let detail = match group.runs.len() {
-        0 => format!("{} has no run: nothing can be concluded", group.name),
+        0 => format!("{} has no runs: nothing can be concluded", group.name),
         1 => format!(
-            "{} has one run: all its samples are one observation of one boot, and nothing can be \
-             concluded about another",
+            "{} has one run: its samples are a single observation of one boot and say nothing \
+             about other boots",
             group.name
         ),
         _ => return None,
@@ -237,14 +238,14 @@ fn validity(group: &GroupInput) -> Option<Finding> {
     let mut parts = Vec::new();
     if invalid > 0 {
         parts.push(format!(
-            "{invalid} run{} invalid and compared all the same: no claim can be based on {}",
+            "{invalid} run{} invalid but compared anyway: no claim can be based on {}",
             if invalid == 1 { " is" } else { "s are" },
             if invalid == 1 { "it" } else { "them" },
         ));
     }
     if imported > 0 {
         parts.push(format!(
-            "{imported} run{} imported: whether the measurement was valid is not known",
+            "{imported} run{} imported: validity of the measurement unknown",
             if imported == 1 { " was" } else { "s were" },
         ));
     }
@@ -341,8 +342,8 @@ fn missing(groups: &[GroupInput], table: &Table) -> Option<Finding> {
         Finding::observed(
             "missing",
             format!(
-                "some runs do not have a figure, for want of samples or because they measured \
-                 something else: {}",
+                "some runs lack a figure, because they have too few samples or measured something \
+                 else: {}",
                 parts.join(", ")
             ),
         )

@@ -16,7 +16,7 @@ pub enum SelectError {
     #[error("compare: name two groups of runs or more")]
     Few,
     /// A group is there twice.
-    #[error("compare: `{name}` is compared with itself: both groups are the same runs")]
+    #[error("compare: `{name}` is compared with itself: both groups have the same runs")]
     Itself {
         /// Its name.
         name: String,
@@ -30,7 +30,7 @@ pub enum SelectError {
         selector: Option<String>,
     },
     /// A group is not written as one.
-    #[error("--group {text}: write it as NAME=RUNS, or tag=KEY=VALUE")]
+    #[error("--group {text}: use NAME=RUNS or tag=KEY=VALUE")]
     Group {
         /// The rejected text.
         text: String,
@@ -76,7 +76,7 @@ pub enum SelectError {
         source: Box<Self>,
     },
     /// No run is selected.
-    #[error("find the runs `{selector}` in store {}: there are none", home.display())]
+    #[error("find the runs `{selector}` in store {}: none found", home.display())]
     NoRuns {
         /// The selector.
         selector: String,
@@ -144,7 +144,7 @@ pub enum PathFault {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The directory has no run.
-    #[error("there is no run.json in it or one level below")]
+    #[error("no run.json in it or one level below")]
     NoRun,
     /// The file is not the JSON of a run.
     #[error(transparent)]

@@ -27,7 +27,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "housekeeping",
         severity: Severity::Info,
-        title: "no CPU is left for all that is not real-time",
+        title: "no CPU is set apart for real-time work",
         why: "Interrupts, kernel threads and ordinary programs share every CPU with real-time work; a \
               real-time thread that does not sleep can starve what its own CPU needs.",
         fix: "keep some CPUs for real-time work and the others for the rest (isolcpus=, or a cpuset \
@@ -52,10 +52,10 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "nohz-full",
         severity: Severity::Low,
-        title: "the judged CPUs have a tick while a thread computes",
+        title: "the scheduler tick interrupts computing threads on the judged CPUs",
         why: "A thread that computes without sleeping is interrupted HZ times a second.",
-        fix: "boot with nohz_full= for these CPUs; for threads that sleep and wake in short cycles leave \
-              it out, it makes each transition between user space and kernel dearer",
+        fix: "boot with nohz_full= for these CPUs; not for threads with short sleep-wake cycles, \
+              since it makes every kernel entry and exit more expensive",
         by: &[Fixer::Boot],
         source: "Linux Documentation/timers/no_hz.rst; core-api/real-time/kernel-configuration.rst",
         check: nohz_full,
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "rcu-nocbs",
         severity: Severity::Low,
         title: "RCU callbacks run on the judged CPUs",
-        why: "What other work queued there to be freed is freed in softirq context, in batches.",
+        why: "Memory that other work queued for freeing is freed there in softirq context, in batches.",
         fix: "boot with rcu_nocbs= for these CPUs (nohz_full= does it too)",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
@@ -74,7 +74,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "kernel-threads",
         severity: Severity::Medium,
         title: "new kernel threads may run on the judged CPUs",
-        why: "Unbound kernel threads inherit the CPUs of kthreadd and do their work wherever they may.",
+        why: "Unbound kernel threads inherit the affinity of kthreadd and run on any of its CPUs.",
         fix: "set the affinity of kthreadd and of the unbound kernel threads, or boot with kthread_cpus= \
               or isolcpus=",
         by: &[Fixer::Boot],
@@ -107,8 +107,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "smt",
         severity: Severity::Medium,
         title: "judged CPUs share their core with another CPU",
-        why: "Two hardware threads compete for the same units and first-level caches: each runs slower, by \
-              an amount that depends on what the other does.",
+        why: "Two hardware threads compete for the same execution units and L1 caches: each runs \
+              slower, by an amount that depends on what the other does.",
         fix: "take the siblings offline, boot with nosmt, or switch SMT off in the firmware",
         by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (smt)",
@@ -118,9 +118,9 @@ pub(super) const RULES: &[Entry] = &[
         id: "shared-cache",
         severity: Severity::Info,
         title: "the last-level cache is shared with other CPUs",
-        why: "What others run pushes data out of it, and the next access goes to memory.",
-        fix: "divide the cache with resctrl, where the processor can; else keep the working set in the \
-              second level",
+        why: "Work on those CPUs evicts data from it, and the next access goes to memory.",
+        fix: "partition the cache with resctrl where the processor supports it; otherwise keep the \
+              working set within L2",
         by: &[Fixer::Setup],
         source: "Linux Documentation/core-api/real-time/hardware.rst; filesystems/resctrl.rst",
         check: shared_cache,
@@ -129,8 +129,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "numa-span",
         severity: Severity::Low,
         title: "the judged CPUs are on several NUMA nodes",
-        why: "Memory of another node is slower to reach, and so are locks that both use.",
-        fix: "choose CPUs of one node, the one that the device in question is at",
+        why: "Memory on another node is slower to access, and so are locks shared between nodes.",
+        fix: "choose CPUs of one node, preferably the node of the device in question",
         by: &[Fixer::Setup],
         source: "Linux Documentation/admin-guide/mm/numaperf.rst",
         check: numa_span,
@@ -138,7 +138,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "unequal-cpus",
         severity: Severity::Low,
-        title: "the judged CPUs are of unequal speed",
+        title: "the judged CPUs differ in speed",
         why: "The same thread takes longer on one than on another, so a time measured on one says little \
               about the other.",
         fix: "choose CPUs of one kind, and pin threads to them",
@@ -172,7 +172,7 @@ fn cpus_allowed(case: &Case<'_>) -> Answer {
 fn housekeeping(case: &Case<'_>) -> Answer {
     let online = evidence(format!("{CPU}/online"), case.online.to_string());
     if case.online.len() < 2 {
-        return not_applicable("there is one CPU");
+        return not_applicable("there is only one CPU");
     }
     if case.apart() {
         let left = case.online.without(&case.cpus);
@@ -229,7 +229,7 @@ fn nohz_full(case: &Case<'_>) -> Answer {
     let open = case.cpus.without(&full.value);
     if open.is_empty() {
         return fine(
-            "the judged CPUs have no tick while one thread computes",
+            "no tick on the judged CPUs while a single thread computes",
             vec![full.evidence()],
         );
     }
@@ -250,7 +250,7 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
     }
     if config.has("RCU_NOCB_CPU_DEFAULT_ALL") && boot.find("rcu_nocbs").is_none() {
         return fine(
-            "all CPUs are relieved",
+            "callbacks are offloaded from all CPUs",
             vec![config.evidence("RCU_NOCB_CPU_DEFAULT_ALL")],
         );
     }
@@ -272,7 +272,7 @@ fn rcu_nocbs(case: &Case<'_>) -> Answer {
     if open.is_empty() {
         return fine("RCU callbacks run on other CPUs", looked_at);
     }
-    found(format!("not relieved of them: {}", named(&open)), looked_at)
+    found(format!("not offloaded: {}", named(&open)), looked_at)
 }
 
 /// Whether what a process starts may run on the judged CPUs.
@@ -314,7 +314,7 @@ fn cpu0(case: &Case<'_>) -> Answer {
 fn smt(case: &Case<'_>) -> Answer {
     let files = case.each_cpu("topology/thread_siblings_list")?;
     if files.is_empty() {
-        return not_applicable("the kernel does not know the cores");
+        return not_applicable("the kernel does not report the core topology");
     }
     let mut sharing = Vec::new();
     let mut looked_at = Vec::new();
@@ -331,7 +331,7 @@ fn smt(case: &Case<'_>) -> Answer {
     found_if(
         sharing,
         named(&list),
-        "each judged CPU has its core for itself",
+        "each judged CPU has a core to itself",
         looked_at,
     )
 }
@@ -342,7 +342,7 @@ fn shared_cache(case: &Case<'_>) -> Answer {
     }
     let files = case.each_cpu("cache/index3/shared_cpu_list")?;
     if files.is_empty() {
-        return not_applicable("there is no third level, or the kernel does not know it");
+        return not_applicable("there is no L3 cache, or the kernel does not report it");
     }
     let mut sharing = Vec::new();
     let mut others = Vec::new();
@@ -373,9 +373,9 @@ fn numa_span(case: &Case<'_>) -> Answer {
         }
     }
     match used.len() {
-        0 => not_applicable("the kernel knows no NUMA nodes"),
+        0 => not_applicable("the kernel reports no NUMA nodes"),
         1 => fine("the judged CPUs are on one NUMA node", used),
-        n => found(format!("they are on {n} nodes"), used),
+        n => found(format!("they span {n} nodes"), used),
     }
 }
 
@@ -402,7 +402,7 @@ fn unequal_cpus(case: &Case<'_>) -> Answer {
     let (Some(least), Some(most)) = (least, most) else {
         return match used.pop() {
             Some((kind, evidence)) => fine(format!("all are {kind} cores"), vec![evidence]),
-            None => not_applicable("the kernel knows no kinds of CPUs"),
+            None => not_applicable("the kernel reports no CPU types"),
         };
     };
     if least == most {

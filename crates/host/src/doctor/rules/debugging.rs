@@ -11,8 +11,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "lockdep",
         severity: Severity::High,
-        title: "the kernel proves its locking while it runs",
-        why: "Each lock that is taken is looked up and checked against all others, often with \
+        title: "the lock validator (lockdep) is built in",
+        why: "Every lock acquisition is checked against all known lock orders, often with \
               interrupts off.",
         fix: "build with CONFIG_PROVE_LOCKING, CONFIG_DEBUG_LOCK_ALLOC and CONFIG_LOCK_STAT off",
         by: &[Fixer::Rebuild],
@@ -27,9 +27,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "debug-locks",
         severity: Severity::Medium,
-        title: "locks check themselves",
-        why: "Each taking and leaving of a lock does more than it must, in sections that nobody can \
-              preempt.",
+        title: "lock debugging is built in",
+        why: "Every lock and unlock does extra checks, in sections that cannot be preempted.",
         fix: "build with these options off",
         by: &[Fixer::Rebuild],
         source: "Linux lib/Kconfig.debug; core-api/real-time/kernel-configuration.rst (debug options)",
@@ -48,8 +47,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "debug-preempt",
         severity: Severity::Medium,
         title: "every use of per-CPU data is checked",
-        why: "The check is in nearly every path of the kernel: on the way into and out of each \
-              interrupt and each section without preemption.",
+        why: "The check sits in nearly every kernel path: at the entry and exit of each interrupt \
+              and each non-preemptible section.",
         fix: "build with CONFIG_DEBUG_PREEMPT=n; it is on by default where CONFIG_DEBUG_KERNEL is",
         by: &[Fixer::Rebuild],
         source: "Linux lib/Kconfig.debug (DEBUG_PREEMPT)",
@@ -59,8 +58,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "sanitizers",
         severity: Severity::High,
         title: "memory accesses of the kernel are instrumented",
-        why: "KASAN, KCSAN, KMSAN, KCOV and gcov add code to every access or branch: the kernel is \
-              two to several times slower.",
+        why: "KASAN, KCSAN, KMSAN, KCOV and gcov add code to every access or branch and make the \
+              kernel two or more times slower.",
         fix: "build with these options off",
         by: &[Fixer::Rebuild],
         source: "Linux Documentation/dev-tools/kasan.rst, kcsan.rst, kmsan.rst, kcov.rst, gcov.rst",
@@ -80,9 +79,9 @@ pub(super) const RULES: &[Entry] = &[
         id: "debug-memory",
         severity: Severity::Medium,
         title: "allocations of the kernel are checked or poisoned",
-        why: "Pages and objects are filled and compared when they are taken and given back; kmemleak \
-              also scans all memory from time to time.",
-        fix: "build with these options off, and take them from the command line",
+        why: "Pages and objects are filled and compared when they are allocated and freed; \
+              kmemleak also scans all memory from time to time.",
+        fix: "build with these options off, and remove them from the command line",
         by: &[Fixer::Boot, Fixer::Rebuild],
         source: "Linux Documentation/mm/slab.rst; dev-tools/kmemleak.rst; kernel-parameters.txt",
         check: debug_memory,
@@ -90,7 +89,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "debug-objects",
         severity: Severity::Medium,
-        title: "lists and states of the kernel are checked all the time",
+        title: "kernel lists and states are checked continuously",
         why: "DEBUG_PLIST walks whole lists of waiting real-time threads; DEBUG_OBJECTS looks up \
               every timer and work item.",
         fix: "build with these options off",
@@ -112,7 +111,7 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Low,
         title: "kernel stacks are checked for overflow",
         why: "SCHED_STACK_END_CHECK looks at the end of the stack at every switch, \
-              DEBUG_STACKOVERFLOW at every interrupt, DEBUG_STACK_USAGE scans it when a thread ends.",
+              DEBUG_STACKOVERFLOW at every interrupt, DEBUG_STACK_USAGE scans the stack when a thread ends.",
         fix: "build with these options off; they are cheap, and safety may be worth it",
         by: &[Fixer::Rebuild],
         source: "Linux lib/Kconfig.debug",
@@ -131,8 +130,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "irqsoff-tracer",
         severity: Severity::High,
         title: "tracers of sections without interrupts or preemption are built in",
-        why: "They hook every switching off and on of interrupts and preemption, and that costs also \
-              while nobody traces.",
+        why: "They hook every disabling and enabling of interrupts and preemption, which costs \
+              time even when tracing is off.",
         fix: "build with CONFIG_IRQSOFF_TRACER and CONFIG_PREEMPT_TRACER off",
         by: &[Fixer::Rebuild],
         source: "Linux Documentation/core-api/real-time/kernel-configuration.rst (IRQSOFF_TRACER)",
@@ -142,7 +141,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "static-ftrace",
         severity: Severity::Medium,
         title: "every function of the kernel calls the tracer",
-        why: "Without CONFIG_DYNAMIC_FTRACE the call stays in place also while nobody traces.",
+        why: "Without CONFIG_DYNAMIC_FTRACE the call remains even when tracing is off.",
         fix: "build with CONFIG_DYNAMIC_FTRACE=y, or without CONFIG_FUNCTION_TRACER",
         by: &[Fixer::Rebuild],
         source: "Linux Documentation/trace/ftrace.rst (dynamic ftrace)",
@@ -152,8 +151,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "kfence",
         severity: Severity::Low,
         title: "KFENCE samples allocations",
-        why: "Its timer fires every sample interval; where it switches a static key, every CPU, \
-              isolated ones too, is interrupted each time for the code to be changed.",
+        why: "Its timer fires every sample interval. With static keys, each firing interrupts \
+              every CPU, isolated ones included, to patch code.",
         fix: "write 0 to /sys/module/kfence/parameters/sample_interval, or boot with \
               kfence.sample_interval=0",
         by: &[Fixer::Setup, Fixer::Boot],
@@ -164,7 +163,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "init-on-free",
         severity: Severity::Low,
         title: "freed memory is overwritten",
-        why: "Freeing takes as long as the memory is large, in the context of whoever frees.",
+        why: "Freeing takes time in proportion to the size, in the context of the thread that frees.",
         fix: "boot with init_on_free=0, if the protection is not needed",
         by: &[Fixer::Boot, Fixer::Rebuild],
         source: "Linux security/Kconfig.hardening (INIT_ON_FREE_DEFAULT_ON)",
@@ -174,7 +173,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "schedstats",
         severity: Severity::Low,
         title: "the scheduler keeps statistics",
-        why: "Every wake-up and every switch does some more accounting.",
+        why: "Every wake-up and every context switch does extra accounting.",
         fix: "write 0 to /proc/sys/kernel/sched_schedstats",
         by: &[Fixer::Setup],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (sched_schedstats)",
@@ -189,8 +188,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "latencytop",
         severity: Severity::Low,
-        title: "latencytop collects",
-        why: "Every sleep that ends looks through the stack of its thread.",
+        title: "latencytop is collecting",
+        why: "At the end of every sleep the kernel walks the stack of the thread.",
         fix: "write 0 to /proc/sys/kernel/latencytop",
         by: &[Fixer::Setup],
         source: "Linux lib/Kconfig.debug (LATENCYTOP)",
@@ -199,7 +198,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "bpf-stats",
         severity: Severity::Low,
-        title: "run times of BPF programs are measured",
+        title: "BPF program run times are being measured",
         why: "Each run of a BPF program reads the clock twice.",
         fix: "write 0 to /proc/sys/kernel/bpf_stats_enabled",
         by: &[Fixer::Setup],
@@ -261,7 +260,7 @@ fn debug_memory(case: &Case<'_>) -> Answer {
     }
     found_if(
         there,
-        "allocations do more than they must",
+        "allocations are checked or poisoned",
         "allocations are not checked",
         vec![evidence(&*config.path, "none of them is set")],
     )
@@ -277,9 +276,9 @@ fn static_ftrace(case: &Case<'_>) -> Answer {
         config.evidence("DYNAMIC_FTRACE"),
     ];
     if config.has("DYNAMIC_FTRACE") {
-        return fine("functions call it only while it traces", looked_at);
+        return fine("functions call the tracer only while it traces", looked_at);
     }
-    found("functions always call it", looked_at)
+    found("functions always call the tracer", looked_at)
 }
 
 fn kfence(case: &Case<'_>) -> Answer {

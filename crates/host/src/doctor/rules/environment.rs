@@ -15,24 +15,24 @@ pub(super) const RULES: &[Entry] = &[
         id: "hypervisor",
         severity: Severity::High,
         title: "the machine is virtual",
-        why: "The host takes a virtual CPU away whenever it likes, and every timer, interrupt and halt \
-              goes through it. No setting of the guest bounds that.",
-        fix: "measure on the hardware, or have the host pin each virtual CPU to an isolated CPU of its \
-              own, at a real-time priority",
+        why: "The host may deschedule a virtual CPU at any time, and every timer, interrupt and \
+              halt goes through it. No guest setting bounds that.",
+        fix: "measure on bare metal, or have the host pin each virtual CPU to its own isolated CPU \
+              at a real-time priority",
         by: &[Fixer::Hypervisor],
         source: "Linux Documentation/core-api/real-time/hardware.rst (virtualization)",
         check: |case| match hypervisor(case)? {
-            Some(evidence) => found("there is a hypervisor below it", vec![evidence]),
+            Some(evidence) => found("it runs under a hypervisor", vec![evidence]),
             None => fine("no sign of a hypervisor", Vec::new()),
         },
     },
     Entry {
         id: "steal",
         severity: Severity::High,
-        title: "the hypervisor has taken time from the judged CPUs",
-        why: "Steal time is when a virtual CPU had work and did not run: each such pause is a latency of \
-              the same length, commonly milliseconds.",
-        fix: "have the host give each virtual CPU a CPU of its own",
+        title: "the hypervisor stole time from the judged CPUs",
+        why: "Steal time is time in which a virtual CPU had work but did not run. Each such pause \
+              is a latency of the same length, commonly milliseconds.",
+        fix: "have the host dedicate a CPU to each virtual CPU",
         by: &[Fixer::Hypervisor],
         source: "proc_stat(5)",
         check: steal,
@@ -40,11 +40,11 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "smi",
         severity: Severity::High,
-        title: "firmware interrupts the kernel (SMI)",
-        why: "In system management mode all CPUs stop for the firmware, for tens of microseconds to \
-              milliseconds, and the kernel neither sees nor prevents it.",
-        fix: "switch off in the firmware's setup what causes them (legacy USB, power and thermal \
-              management by firmware, error logging), or ask the vendor; measure with hwlatdetect",
+        title: "the firmware interrupts the kernel (SMI)",
+        why: "In system management mode all CPUs stop for tens of microseconds to milliseconds, \
+              and the kernel can neither see nor prevent it.",
+        fix: "disable the causes in the firmware setup (legacy USB, firmware power and thermal \
+              management, error logging), or ask the vendor; measure with hwlatdetect",
         by: &[Fixer::Firmware],
         source: "Linux Documentation/trace/hwlat_detector.rst; Intel SDM volume 4, MSR_SMI_COUNT",
         check: smi,
@@ -52,9 +52,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "thermal-throttling",
         severity: Severity::Medium,
-        title: "the processor has throttled itself for heat",
-        why: "A throttled core runs at a fraction of its frequency, by its own decision.",
-        fix: "cool better, or limit the frequency so that it does not come to that",
+        title: "the processor throttled because of heat",
+        why: "A throttled core runs at a fraction of its frequency, and the kernel cannot prevent it.",
+        fix: "improve the cooling, or limit the frequency",
         by: &[Fixer::Firmware],
         source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle)",
         check: thermal_throttling,
@@ -63,9 +63,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "machine-check-poll",
         severity: Severity::Low,
         title: "each CPU polls for corrected hardware errors",
-        why: "A timer on every CPU reads the banks of machine check registers every check_interval \
-              seconds.",
-        fix: "write 0 to check_interval, or boot with mce=ignore_ce, if something else watches the memory",
+        why: "A timer on every CPU reads the machine check banks every check_interval seconds.",
+        fix: "write 0 to check_interval, or boot with mce=ignore_ce, if something else monitors the memory",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/arch/x86/x86_64/machinecheck.rst",
         check: machine_check_poll,
@@ -73,7 +72,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "on-battery",
         severity: Severity::Medium,
-        title: "the machine runs on its battery",
+        title: "the machine runs on battery",
         why: "Firmware and power daemons lower frequencies and deepen idle states on battery.",
         fix: "plug it in",
         by: &[Fixer::Setup],
@@ -94,8 +93,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "mitigations",
         severity: Severity::Low,
         title: "mitigations of processor flaws cost time",
-        why: "They make system calls, interrupts and switches between processes dearer: by constant, \
-              small amounts, and by the flushing of caches and predictors.",
+        why: "They make system calls, interrupts and process switches more expensive: by small \
+              constant amounts, and by flushing caches and predictors.",
         fix: "boot with mitigations=off only where nothing untrusted ever runs",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/hw-vuln/index.rst; kernel-parameters.txt (mitigations=)",
@@ -105,8 +104,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "lockdown",
         severity: Severity::Info,
         title: "the kernel is locked down",
-        why: "debugfs, kernel probes and the writing of registers are closed also to root: less can be \
-              seen and tuned, such as the preemption model and the fair server.",
+        why: "Even root has no access to debugfs, kprobes and register writes, so less can be seen \
+              and tuned: the preemption model and the fair server, for example.",
         fix: "boot with lockdown=none, where policy and secure boot allow it",
         by: &[Fixer::Boot],
         source: "kernel_lockdown(7)",
@@ -115,10 +114,10 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "trouble",
         severity: Severity::Medium,
-        title: "the kernel has had trouble since it was booted",
-        why: "Warnings, lockups and stalls are latencies of seconds, and what follows them cannot be \
-              trusted to be typical.",
-        fix: "read the kernel log (dmesg), mend the cause, reboot",
+        title: "the kernel has reported trouble since boot",
+        why: "Warnings, lockups and stalls mean latencies of seconds, and measurements after them \
+              may not be typical.",
+        fix: "read the kernel log (dmesg), fix the cause, reboot",
         by: &[Fixer::Setup, Fixer::Rebuild],
         source: "Linux Documentation/admin-guide/tainted-kernels.rst; \
                  ABI/testing/sysfs-kernel-*_count",
@@ -127,9 +126,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "foreign-modules",
         severity: Severity::Info,
-        title: "modules from outside of the kernel are loaded",
-        why: "Nobody tested them for how long they keep interrupts or preemption off; some graphics \
-              drivers are known for it.",
+        title: "out-of-tree modules are loaded",
+        why: "How long they disable interrupts or preemption is untested; some graphics drivers \
+              are known for long sections.",
         fix: "measure with and without them",
         by: &[Fixer::Setup],
         source: "Linux Documentation/admin-guide/tainted-kernels.rst",
@@ -210,16 +209,16 @@ fn smi(case: &Case<'_>) -> Answer {
         return not_applicable("the processor has no system management mode");
     }
     if hypervisor(case)?.is_some() {
-        return not_applicable("a guest does not see those of its host");
+        return not_applicable("a guest cannot see SMIs of its host");
     }
     if !case.text("/proc/cpuinfo")?.value.contains("GenuineIntel") {
-        return not_applicable("only Intel processors count them");
+        return not_applicable("only Intel processors count SMIs");
     }
     // They stop all CPUs: any of them has the count.
     let mut counts = case.files("/dev/cpu/", "/msr")?;
     let Some(count) = counts.pop() else {
         drop(case.text("/dev/cpu/0/msr")?);
-        return not_applicable("no CPU has registers");
+        return not_applicable("no CPU exposes its registers");
     };
     let count = case.parsed(&count, |text| text.parse::<u64>().ok())?;
     let looked_at = vec![evidence(
@@ -235,7 +234,7 @@ fn smi(case: &Case<'_>) -> Answer {
 fn thermal_throttling(case: &Case<'_>) -> Answer {
     let files = case.each_cpu("thermal_throttle/core_throttle_count")?;
     if files.is_empty() {
-        return not_applicable("the processor does not count it");
+        return not_applicable("the processor does not count throttling");
     }
     let mut throttled = Vec::new();
     let mut looked_at = Vec::new();
@@ -258,7 +257,7 @@ fn machine_check_poll(case: &Case<'_>) -> Answer {
     let path = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
     // Written in hexadecimal by old kernels and decimal by new ones; 0 is 0 in both.
     let Some(seen) = case.text_if(path)? else {
-        return not_applicable("there are no machine checks here");
+        return not_applicable("machine checks are unavailable here");
     };
     match seen.value.trim() {
         "0" => fine("polling for machine checks is off", vec![seen.evidence()]),
@@ -283,7 +282,7 @@ fn on_battery(case: &Case<'_>) -> Answer {
         .collect();
     if supplies.is_empty() {
         return not_applicable(
-            "there is no battery, or no supply that says whether it is plugged in",
+            "there is no battery, or no power supply that reports whether it is plugged in",
         );
     }
     let looked_at: Vec<_> = supplies.iter().map(|seen| seen.evidence()).collect();
@@ -306,7 +305,7 @@ fn pcie_aspm(case: &Case<'_>) -> Answer {
     }
     let policy = case.parsed(&seen, chosen)?;
     match policy.value {
-        "performance" => fine("links stay awake", vec![policy.evidence()]),
+        "performance" => fine("PCI Express links stay powered up", vec![policy.evidence()]),
         "default" => found(
             "the firmware decides (policy default)",
             vec![policy.evidence()],
@@ -319,7 +318,7 @@ fn mitigations(case: &Case<'_>) -> Answer {
     let prefix = "/sys/devices/system/cpu/vulnerabilities/";
     let all = case.files(prefix, "")?;
     if all.is_empty() {
-        return not_applicable("the kernel lists no flaws");
+        return not_applicable("the kernel lists no vulnerabilities");
     }
     let active: Vec<_> = all
         .iter()
@@ -327,16 +326,16 @@ fn mitigations(case: &Case<'_>) -> Answer {
         .collect();
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let names: Vec<_> = active.iter().map(|seen| name(&seen.path)).collect();
-    let looked_at = format!("{} flaws, none mitigated", all.len());
+    let looked_at = format!("{} vulnerabilities, none mitigated", all.len());
     found_if(
         active.iter().map(|seen| seen.evidence()).collect(),
         format!(
-            "{} of {} known flaws are mitigated: {}",
+            "{} of {} known vulnerabilities are mitigated: {}",
             active.len(),
             all.len(),
             names.join(", ")
         ),
-        "no flaw is mitigated",
+        "no vulnerability is mitigated",
         vec![evidence(prefix, looked_at)],
     )
 }
@@ -385,7 +384,7 @@ fn trouble(case: &Case<'_>) -> Answer {
     looked_at.push(tainted.evidence());
     found_if(
         signs,
-        "it shows signs of trouble",
+        "the kernel has recorded trouble",
         "no lockup, stall, warning or oops",
         looked_at,
     )

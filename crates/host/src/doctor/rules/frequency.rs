@@ -12,8 +12,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "governor",
         severity: Severity::Medium,
         title: "the frequency of the judged CPUs follows the load",
-        why: "After a pause a CPU is slow, and it takes a change of frequency, which itself takes time, \
-              until it is fast again.",
+        why: "After a pause a CPU runs slowly until the frequency is raised again, which takes \
+              time.",
         fix: "write performance to scaling_governor of these CPUs (cpupower frequency-set -g performance)",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst; \
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Entry] = &[
             each(
                 case,
                 "cpufreq/scaling_governor",
-                "the kernel manages no frequency here",
+                "the kernel does not manage CPU frequency here",
                 |g| g == "performance",
             )
         },
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Entry] = &[
             each(
                 case,
                 "power/energy_perf_bias",
-                "the processor has no such register",
+                "the processor has no energy bias register",
                 |b| b == "0",
             )
         },
@@ -64,9 +64,10 @@ pub(super) const RULES: &[Entry] = &[
         id: "turbo",
         severity: Severity::Low,
         title: "turbo frequencies are on",
-        why: "How fast a core is depends then on how many others are busy, and on heat: run times vary.",
-        fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if even run times matter more than \
-              short ones",
+        why: "The speed of a core then depends on temperature and on how many other cores are busy, so run times \
+              vary.",
+        fix: "write 1 to intel_pstate/no_turbo, or 0 to cpufreq/boost, if consistent run times \
+              matter more than short ones",
         by: &[Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpufreq.rst (frequency boost support)",
         check: turbo,
@@ -75,8 +76,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "uncore-frequency",
         severity: Severity::Low,
         title: "the frequency of the interconnect follows the load",
-        why: "Caches, memory and devices are slower to reach after a pause.",
-        fix: "write the content of max_freq_khz to min_freq_khz",
+        why: "Caches, memory and devices are slower to access after a pause.",
+        fix: "copy max_freq_khz to min_freq_khz",
         by: &[Fixer::Setup, Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst",
         check: uncore,
@@ -122,7 +123,7 @@ fn turbo(case: &Case<'_>) -> Answer {
         };
     }
     let Some(boost) = case.number_if(&format!("{dir}/cpufreq/boost"))? else {
-        return not_applicable("the kernel does not control them here");
+        return not_applicable("the kernel does not control turbo here");
     };
     let looked_at = vec![boost.evidence()];
     match boost.value {

@@ -24,9 +24,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "idle-deep",
         severity: Severity::High,
-        title: "idle states that take 100 µs and more to leave are allowed",
-        why: "The first wake-up after a pause is late by the time that the CPU needs to power up, and \
-              it finds its caches empty.",
+        title: "idle states with an exit latency of 100 µs or more are allowed",
+        why: "The first wake-up after a pause is late by the time the CPU needs to power up, and \
+              the caches are then empty.",
         fix: "hold /dev/cpu_dma_latency open with 0 while it matters (punctual and cyclictest do), \
               write 1 to the state's disable file, or boot with intel_idle.max_cstate=1 \
               processor.max_cstate=1",
@@ -37,8 +37,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "idle-states",
         severity: Severity::Medium,
-        title: "idle states that take 10 to 99 µs to leave are allowed",
-        why: "A wake-up after a pause is late by the time that the CPU needs to leave the state.",
+        title: "idle states with an exit latency of 10 to 99 µs are allowed",
+        why: "A wake-up after a pause is late by the exit latency of the state.",
         fix: "as for idle-deep",
         by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/admin-guide/pm/cpuidle.rst",
@@ -61,15 +61,15 @@ pub(super) const RULES: &[Entry] = &[
         id: "idle-poll",
         severity: Severity::Info,
         title: "idle CPUs never sleep",
-        why: "idle=poll gives quick wake-ups and full power consumption: turbo frequencies go, the \
-              machine may throttle, and an SMT sibling shares its core with the loop.",
-        fix: "prefer holding /dev/cpu_dma_latency, which lasts only as long as it is needed",
+        why: "idle=poll gives quick wake-ups at full power consumption: turbo headroom is lost, \
+              the machine may throttle, and an SMT sibling shares its core with the polling loop.",
+        fix: "prefer holding /dev/cpu_dma_latency, which lasts only while it is open",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (idle=)",
         check: |case| {
             let boot = case.boot()?;
             if boot.is("idle", "poll") {
-                return found("idle CPUs run a loop", boot.evidence(&["idle"]));
+                return found("idle CPUs poll", boot.evidence(&["idle"]));
             }
             fine("idle CPUs may sleep", boot.evidence(&["idle"]))
         },
@@ -78,8 +78,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "idle-bound-closed",
         severity: Severity::Low,
         title: "this user cannot keep the CPUs awake",
-        why: "Who may not open /dev/cpu_dma_latency gets whatever idle states the system allows.",
-        fix: "give a group the device with a udev rule: KERNEL==\"cpu_dma_latency\", \
+        why: "A user who cannot open /dev/cpu_dma_latency gets whatever idle states the system allows.",
+        fix: "give a group access with a udev rule: KERNEL==\"cpu_dma_latency\", \
               GROUP=\"realtime\", MODE=\"0660\"",
         by: &[Fixer::Setup],
         source: "Linux Documentation/power/pm_qos_interface.rst",
@@ -169,8 +169,8 @@ fn states(case: &Case<'_>, least: i64, most: i64) -> Answer {
         .collect();
     found_if(
         open,
-        format!("open to {}: {}", named(&list), names.join(", ")),
-        "no such state is open to the judged CPUs",
+        format!("allowed on {}: {}", named(&list), names.join(", ")),
+        "the judged CPUs cannot enter any such state",
         bounds.into_iter().map(|(_, evidence)| evidence).collect(),
     )
 }
@@ -181,13 +181,13 @@ fn guest_halt(case: &Case<'_>) -> Answer {
     }
     let boot = case.boot()?;
     if boot.is("idle", "poll") {
-        return fine("idle CPUs run a loop", boot.evidence(&["idle"]));
+        return fine("idle CPUs poll", boot.evidence(&["idle"]));
     }
     let Some(cpu) = case.cpus.iter().next() else {
         return not_applicable("no CPU is judged");
     };
     if let Some((0, evidence)) = bound(case, cpu) {
-        return fine("somebody keeps the CPUs awake", vec![evidence]);
+        return fine("a process keeps the CPUs awake", vec![evidence]);
     }
     let states = idle_states(case, cpu)?;
     if states.is_empty() {
@@ -218,7 +218,7 @@ fn bound_closed(case: &Case<'_>) -> Answer {
         ),
         Err(Unread::Missing) => not_applicable("the kernel has no such device"),
         Err(why) => found(
-            "this user may not open it",
+            "this user cannot open it",
             vec![Evidence {
                 path: BOUND.to_owned(),
                 value: None,

@@ -17,10 +17,11 @@ pub(super) const RULES: &[Entry] = &[
         id: "interrupts",
         severity: Severity::Medium,
         title: "devices interrupt the judged CPUs",
-        why: "A handler goes before every thread, and what it wakes up (softirqs, threads, timers) stays on \
-              the CPU.",
-        fix: "write the other CPUs to /proc/irq/N/smp_affinity_list; the kernel places managed interrupts \
-              (several queues of NVMe, virtio) by itself, isolcpus=managed_irq keeps them away at boot",
+        why: "A handler runs before every thread, and the work that it wakes (softirqs, threads, \
+              timers) stays on that CPU.",
+        fix: "write the other CPUs to /proc/irq/N/smp_affinity_list; the kernel places managed \
+              interrupts (NVMe and virtio queues) itself, and isolcpus=managed_irq keeps them away \
+              at boot",
         by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
         check: on_judged,
@@ -29,7 +30,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "default-affinity",
         severity: Severity::Low,
         title: "new interrupts go to the judged CPUs too",
-        why: "A device that is plugged in or set up later interrupts wherever the default says.",
+        why: "Devices that are plugged in or configured later use the default affinity.",
         fix: "write the mask of the other CPUs to /proc/irq/default_smp_affinity, or boot with irqaffinity=",
         by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/irq/irq-affinity.rst",
@@ -39,8 +40,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "irqbalance",
         severity: Severity::Medium,
         title: "irqbalance moves interrupts around",
-        why: "It puts an interrupt back on the judged CPUs whenever the load changes. It leaves alone those \
-              that isolcpus or nohz_full name, and these are not.",
+        why: "It may move interrupts back to the judged CPUs whenever the load changes. It spares \
+              only CPUs named by isolcpus or nohz_full, and these are not.",
         fix: "stop it, or name the CPUs in IRQBALANCE_BANNED_CPULIST",
         by: &[Fixer::Setup],
         source: "irqbalance(1)",
@@ -50,8 +51,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "shared-interrupts",
         severity: Severity::Low,
         title: "devices share an interrupt line",
-        why: "Each interrupt of one runs the handlers of all of them.",
-        fix: "use message-signalled interrupts where driver and device can, another slot, or another port",
+        why: "Each interrupt runs the handlers of all devices on the line.",
+        fix: "use message-signalled interrupts where driver and device support them, another slot, or another port",
         by: &[Fixer::Setup, Fixer::Firmware],
         source: "Linux Documentation/PCI/msi-howto.rst",
         check: shared,
@@ -59,8 +60,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "workqueues",
         severity: Severity::Medium,
-        title: "unbound work of the kernel may run on the judged CPUs",
-        why: "Writing back to disk, crypto, and much of what drivers defer goes through these workqueues.",
+        title: "unbound kernel work may run on the judged CPUs",
+        why: "Disk writeback, crypto and much deferred driver work use these workqueues.",
         fix: "write the mask of the other CPUs to /sys/devices/virtual/workqueue/cpumask and to \
               /sys/bus/workqueue/devices/writeback/cpumask",
         by: &[],
@@ -77,7 +78,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "packet-steering",
         severity: Severity::Low,
         title: "network packets are steered to the judged CPUs",
-        why: "Receive packet steering sends an interrupt and the work on a packet to the CPUs of its mask.",
+        why: "Receive packet steering sends interrupts and packet processing to the CPUs in its mask.",
         fix: "write a mask without these CPUs to rps_cpus of the queue",
         by: &[],
         source: "Linux Documentation/networking/scaling.rst (RPS)",
@@ -100,8 +101,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "nmi-watchdog",
         severity: Severity::Low,
         title: "the NMI watchdog runs on the judged CPUs",
-        why: "A performance counter, which nothing else can use then, raises an interrupt that cannot be \
-              masked every watchdog_thresh seconds.",
+        why: "A performance counter, reserved for this, raises a non-maskable interrupt every \
+              watchdog_thresh seconds.",
         fix: "write 0 to /proc/sys/kernel/nmi_watchdog, or boot with nmi_watchdog=0",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/lockup-watchdogs.rst",
@@ -151,7 +152,7 @@ fn on_judged(case: &Case<'_>) -> Answer {
     found_if(
         evidence,
         says,
-        "no interrupt that is in use goes there",
+        "no active interrupt goes to them",
         looked_at,
     )
 }
@@ -219,7 +220,7 @@ fn irqbalance(case: &Case<'_>) -> Answer {
         return fine("irqbalance leaves isolated CPUs alone", looked_at);
     }
     found(
-        format!("it runs, and may choose {}", named(&open)),
+        format!("irqbalance runs, and may choose {}", named(&open)),
         looked_at,
     )
 }
@@ -240,7 +241,7 @@ fn shared(case: &Case<'_>) -> Answer {
     let looked_at = vec![evidence_of_table(all.len())];
     found_if(
         shared,
-        "several devices are on one line",
+        "several devices share a line",
         "each device has its own interrupt line",
         looked_at,
     )
@@ -260,7 +261,7 @@ fn packet_steering(case: &Case<'_>) -> Answer {
         }
     }
     if queues == 0 {
-        return not_applicable("there are no receive queues, or no steering");
+        return not_applicable("there are no receive queues, or no packet steering");
     }
     let looked_at = vec![evidence(
         "/sys/class/net/",

@@ -14,8 +14,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "preempt-rt",
         severity: Severity::High,
         title: "the kernel is not PREEMPT_RT",
-        why: "In an ordinary kernel nothing preempts an interrupt handler, a softirq or a section \
-              under a spinlock, so each of them holds up a real-time thread for as long as it takes.",
+        why: "In other kernels, interrupt handlers, softirqs and spinlock sections cannot be \
+              preempted, so each of them delays a real-time thread for as long as it runs.",
         fix: "boot a PREEMPT_RT kernel: distributions have one (linux-image-rt, kernel-rt), and \
               since 6.12 it is an option of the mainline kernel, CONFIG_PREEMPT_RT",
         by: &[Fixer::Rebuild],
@@ -25,10 +25,10 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "preempt-model",
         severity: Severity::High,
-        title: "the kernel is preempted only where it volunteers",
+        title: "the kernel preempts only at voluntary points",
         why: "With the models none and voluntary a system call of another thread runs to its end, \
               or to the next scheduling point, before a real-time thread gets the CPU.",
-        fix: "boot with preempt=full, which a kernel with PREEMPT_DYNAMIC takes; other kernels must \
+        fix: "boot with preempt=full, which needs PREEMPT_DYNAMIC; other kernels must \
               be built with CONFIG_PREEMPT or CONFIG_PREEMPT_RT",
         by: &[Fixer::Boot, Fixer::Rebuild],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (preempt=); \
@@ -39,8 +39,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "threaded-irqs",
         severity: Severity::Low,
         title: "interrupt handlers do not run in threads",
-        why: "A handler that is a thread has a priority, and a real-time thread above it goes first; \
-              a handler in interrupt context goes before everything.",
+        why: "A threaded handler has a priority, so a real-time thread above it runs first; a \
+              handler in interrupt context runs before everything.",
         fix: "boot with threadirqs, then give the threads priorities with chrt",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (threadirqs)",
@@ -50,8 +50,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "high-res-timers",
         severity: Severity::High,
         title: "there are no high-resolution timers",
-        why: "Every sleep ends at a tick then, up to 1/HZ too late.",
-        fix: "build with CONFIG_HIGH_RES_TIMERS=y, and take highres=off from the command line",
+        why: "Every sleep then ends at a tick, up to 1/HZ late.",
+        fix: "build with CONFIG_HIGH_RES_TIMERS=y, and remove highres=off from the command line",
         by: &[Fixer::Boot, Fixer::Rebuild],
         source: "Linux Documentation/timers/highres.rst",
         check: high_res_timers,
@@ -61,8 +61,8 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Info,
         title: "the tick is slower than 1000 Hz",
         why: "Timeouts that count in jiffies, in drivers and the network, and the slices of ordinary \
-              threads are as coarse as 1/HZ. Threads that sleep with high-resolution timers do not \
-              notice.",
+              threads are as coarse as 1/HZ. Threads that sleep on high-resolution timers are \
+              unaffected.",
         fix: "build with CONFIG_HZ_1000=y if such timeouts matter",
         by: &[Fixer::Rebuild],
         source: "Linux kernel/Kconfig.hz; Documentation/timers/hrtimers.rst",
@@ -73,8 +73,9 @@ pub(super) const RULES: &[Entry] = &[
         severity: Severity::Low,
         title: "the kernel cannot stop the tick of a busy CPU",
         why: "A thread that computes without sleeping is interrupted HZ times a second.",
-        fix: "build with CONFIG_NO_HZ_FULL=y, and boot with nohz_full= for those CPUs; for threads \
-              that sleep and wake in short cycles leave it out, it makes each transition dearer",
+        fix: "build with CONFIG_NO_HZ_FULL=y, and boot with nohz_full= for those CPUs; not for \
+              threads with short sleep-wake cycles, since it makes every kernel entry and exit \
+              more expensive",
         by: &[Fixer::Rebuild],
         source: "Linux Documentation/timers/no_hz.rst; core-api/real-time/kernel-configuration.rst",
         check: |case| option_wanted(case, "NO_HZ_FULL"),
@@ -94,7 +95,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "isolation-built",
         severity: Severity::Medium,
         title: "the kernel was built without CPU isolation",
-        why: "isolcpus= and nohz_full= are not there, so timers, workqueues and unbound kernel \
+        why: "isolcpus= and nohz_full= are unavailable, so timers, workqueues and unbound kernel \
               threads cannot be kept off a CPU at boot.",
         fix: "build with CONFIG_CPU_ISOLATION=y",
         by: &[Fixer::Rebuild],
@@ -111,8 +112,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "rcu-boost",
         severity: Severity::Low,
         title: "RCU readers are not boosted",
-        why: "A reader that a busy real-time thread preempted holds up the grace period; memory piles \
-              up behind it until the reader runs again.",
+        why: "A reader preempted by a busy real-time thread delays the grace period, and memory \
+              waiting to be freed piles up until the reader runs again.",
         fix: "build with CONFIG_RCU_BOOST=y (PREEMPT_RT does by default)",
         by: &[Fixer::Rebuild],
         source: "Linux kernel/rcu/Kconfig (RCU_BOOST)",
@@ -122,8 +123,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "slub-cpu-partial",
         severity: Severity::Low,
         title: "freeing memory is fast on average and slow at times",
-        why: "Lists of partial slabs a CPU are emptied under locks when they overflow, by whoever \
-              frees at that moment.",
+        why: "When a per-CPU list of partial slabs overflows, the thread that is freeing empties \
+              it under locks.",
         fix: "build with CONFIG_SLUB_CPU_PARTIAL=n",
         by: &[Fixer::Rebuild],
         source: "Linux mm/Kconfig (SLUB_CPU_PARTIAL)",
@@ -141,8 +142,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "efi-runtime",
         severity: Severity::Medium,
         title: "EFI runtime services are on",
-        why: "A call into the firmware, such as the writing of an EFI variable, can keep interrupts \
-              off for as long as the firmware likes; some stop all CPUs.",
+        why: "A call into the firmware, such as the writing of an EFI variable, can disable \
+              interrupts for an unbounded time; some calls stop all CPUs.",
         fix: "boot with efi=noruntime, or keep the efi_runtime workqueue on housekeeping CPUs",
         by: &[Fixer::Boot],
         source: "Linux Documentation/core-api/real-time/hardware.rst (EFI)",
@@ -169,7 +170,7 @@ fn preempt_rt(case: &Case<'_>) -> Answer {
     if rt {
         return fine("the kernel is PREEMPT_RT", vec![evidence]);
     }
-    found("its version does not say so", vec![evidence])
+    found("PREEMPT_RT is not in /proc/version", vec![evidence])
 }
 
 /// The model of a kernel that is not `PREEMPT_RT`, how it is known, and what says so.
@@ -214,16 +215,12 @@ fn model(case: &Case<'_>) -> Result<(&'static str, &'static str, Vec<Evidence>),
     }
     // What it is now, only debugfs says, where root may still have changed it.
     basis.push(Boot::without("preempt="));
-    Ok((
-        model,
-        " by default, and nothing changed that at boot",
-        basis,
-    ))
+    Ok((model, " by default, not changed at boot", basis))
 }
 
 fn preempt_model(case: &Case<'_>) -> Answer {
     if real_time(case)?.0 {
-        return not_applicable("PREEMPT_RT is preempted nearly everywhere");
+        return not_applicable("PREEMPT_RT can be preempted nearly everywhere");
     }
     let (model, since, evidence) = model(case)?;
     let says = format!("the preemption model is {model}{since}");
@@ -289,7 +286,7 @@ fn option_wanted(case: &Case<'_>, option: &str) -> Answer {
 fn rcu_boost(case: &Case<'_>) -> Answer {
     let config = case.config()?;
     if !config.has("PREEMPT_RCU") {
-        return not_applicable("RCU readers of this kernel are not preempted");
+        return not_applicable("RCU readers cannot be preempted in this kernel");
     }
     let looked_at = vec![config.evidence("RCU_BOOST")];
     if config.has("RCU_BOOST") {
@@ -300,7 +297,7 @@ fn rcu_boost(case: &Case<'_>) -> Answer {
 
 fn efi_runtime(case: &Case<'_>) -> Answer {
     let Some(booted) = case.text_if("/sys/firmware/efi/fw_platform_size")? else {
-        return not_applicable("the machine was not booted by EFI");
+        return not_applicable("the machine was not booted through EFI");
     };
     let boot = case.boot()?;
     if let Some((word, value)) = boot.find("efi") {

@@ -16,8 +16,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "swap",
         severity: Severity::Medium,
         title: "there is swap",
-        why: "A page that was swapped out comes back from disk, in milliseconds. Only locked memory is safe \
-              from it.",
+        why: "A swapped-out page comes back from disk in milliseconds. Only locked memory is safe \
+              from that.",
         fix: "swapoff -a, or lock all memory of real-time programs with mlockall(2)",
         by: &[Fixer::Setup],
         source: "mlock(2), swapon(8)",
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "swappiness",
         severity: Severity::Low,
         title: "the kernel swaps early",
-        why: "It pages programs out to make room for files although nothing runs short yet.",
+        why: "It swaps out programs to cache files even when memory is not short.",
         fix: "write 10 or less to /proc/sys/vm/swappiness",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (swappiness)",
@@ -36,8 +36,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "huge-pages",
         severity: Severity::Medium,
-        title: "memory becomes huge pages by itself",
-        why: "A page fault may clear 2 MiB, or compact memory first; khugepaged copies pages together and \
+        title: "memory is turned into huge pages automatically",
+        why: "A page fault may clear 2 MiB or compact memory first; khugepaged copies pages and \
               interrupts the CPUs that use them.",
         fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/enabled, or boot with \
               transparent_hugepage=never",
@@ -48,8 +48,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "huge-page-defrag",
         severity: Severity::Low,
-        title: "a page fault stops to compact memory for a huge page",
-        why: "The thread that faults moves other pages around before it goes on.",
+        title: "page faults compact memory to get huge pages",
+        why: "The faulting thread moves other pages before it continues.",
         fix: "write madvise or never to /sys/kernel/mm/transparent_hugepage/defrag",
         by: &[],
         source: "Linux Documentation/admin-guide/mm/transhuge.rst (defrag)",
@@ -58,10 +58,10 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "same-page-merging",
         severity: Severity::Medium,
-        title: "equal pages are merged",
-        why: "The next write to a merged page is a page fault that copies it; ksmd itself uses a CPU to \
-              look for them.",
-        fix: "write 2 to /sys/kernel/mm/ksm/run: it stops and takes the merged pages apart",
+        title: "identical pages are merged",
+        why: "The next write to a merged page is a page fault that copies it; ksmd itself uses CPU \
+              time to find them.",
+        fix: "write 2 to /sys/kernel/mm/ksm/run: it stops and unmerges pages",
         by: &[],
         source: "Linux Documentation/admin-guide/mm/ksm.rst",
         check: same_page_merging,
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "compaction",
         severity: Severity::Low,
-        title: "memory is compacted in advance",
+        title: "memory is compacted proactively",
         why: "kcompactd moves pages, and each page that moves is a fault or an interrupt for its users.",
         fix: "write 0 to /proc/sys/vm/compaction_proactiveness",
         by: &[],
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Entry] = &[
         check: |case| {
             super::debugging::off(
                 case,
-                "compaction in advance",
+                "proactive compaction",
                 "/proc/sys/vm/compaction_proactiveness",
             )
         },
@@ -85,7 +85,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "zone-reclaim",
         severity: Severity::Low,
-        title: "a node takes back its own memory before it asks another",
+        title: "a node reclaims its own memory before it uses another node's",
         why: "An allocation scans and frees pages although other nodes have free ones.",
         fix: "write 0 to /proc/sys/vm/zone_reclaim_mode",
         by: &[],
@@ -101,8 +101,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "vm-statistics",
         severity: Severity::Low,
-        title: "statistics of memory are collected on the judged CPUs",
-        why: "Every stat_interval seconds a kernel worker runs on each CPU that has something to add up.",
+        title: "memory statistics are collected on the judged CPUs",
+        why: "Every stat_interval seconds a kernel worker runs on each CPU that has counters to fold in.",
         fix: "write a larger number, such as 120, to /proc/sys/vm/stat_interval",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/vm.rst (stat_interval)",
@@ -161,25 +161,25 @@ fn huge_pages(case: &Case<'_>) -> Answer {
     match mode.value {
         "always" => found("for every program", vec![mode.evidence()]),
         "madvise" => fine(
-            "huge pages only for programs that ask",
+            "huge pages only for programs that ask for them",
             vec![mode.evidence()],
         ),
-        _ => fine("no huge pages by themselves", vec![mode.evidence()]),
+        _ => fine("transparent huge pages are off", vec![mode.evidence()]),
     }
 }
 
 fn huge_page_defrag(case: &Case<'_>) -> Answer {
     let Some(seen) = case.text_if(&format!("{THP}/defrag"))? else {
-        return not_applicable("the kernel has no huge pages by itself");
+        return not_applicable("the kernel has no transparent huge pages");
     };
     if let Some(enabled) = case.text_if(&format!("{THP}/enabled"))?
         && chosen(enabled.value) == Some("never")
     {
-        return not_applicable("there are no huge pages by themselves");
+        return not_applicable("transparent huge pages are off");
     }
     let mode = case.parsed(&seen, chosen)?;
     match mode.value {
-        "always" => found("it always does", vec![mode.evidence()]),
+        "always" => found("page faults always compact", vec![mode.evidence()]),
         name => fine(
             format!("compaction for huge pages: {name}"),
             vec![mode.evidence()],
@@ -211,7 +211,7 @@ fn vm_statistics(case: &Case<'_>) -> Answer {
         return found(format!("every {} s", seen.value), vec![seen.evidence()]);
     }
     fine(
-        format!("statistics of memory every {} s", seen.value),
+        format!("memory statistics every {} s", seen.value),
         vec![seen.evidence()],
     )
 }

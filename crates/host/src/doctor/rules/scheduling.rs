@@ -19,11 +19,11 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "rt-throttling",
         severity: Severity::Medium,
-        title: "real-time threads are stopped when they use too much time",
-        why: "A thread that uses more than runtime of each period is off the CPU for the rest of it: \
-              50 ms in each second by default. Threads that sleep in between never notice.",
-        fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a CPU \
-              entirely; a loop in it then takes that CPU from everybody",
+        title: "real-time threads are throttled",
+        why: "Real-time threads that use up the runtime of a period are off the CPU for the rest \
+              of it, by default 50 ms in each second. Threads that sleep enough are unaffected.",
+        fix: "write -1 to /proc/sys/kernel/sched_rt_runtime_us if a real-time thread may use a \
+              whole CPU; an endless loop in it then blocks that CPU for everything else",
         by: &[],
         source: "Linux Documentation/scheduler/sched-rt-group.rst; sched(7)",
         check: throttling,
@@ -32,9 +32,9 @@ pub(super) const RULES: &[Entry] = &[
         id: "rt-group-budget",
         severity: Severity::Medium,
         title: "the root cgroup has less real-time budget than the system",
-        why: "With CONFIG_RT_GROUP_SCHED the cgroup's cpu.rt_runtime_us is what throttles, whatever the \
-              sysctl says.",
-        fix: "raise the sysctl first, then write the same to /sys/fs/cgroup/cpu/cpu.rt_runtime_us",
+        why: "With CONFIG_RT_GROUP_SCHED the cgroup's cpu.rt_runtime_us decides about throttling, \
+              whatever the sysctl says.",
+        fix: "raise the sysctl first, then write the same value to /sys/fs/cgroup/cpu/cpu.rt_runtime_us",
         by: &[],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
         check: group_budget,
@@ -43,8 +43,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "rt-group-denied",
         severity: Severity::High,
         title: "this cgroup has no real-time budget",
-        why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and SCHED_RR are \
-              refused in it, also to root.",
+        why: "With CONFIG_RT_GROUP_SCHED a new cgroup has a budget of 0, and SCHED_FIFO and \
+              SCHED_RR are refused in it, even to root.",
         fix: "write a budget to cpu.rt_runtime_us of the group, or move the shell to the root group",
         by: &[Fixer::Setup, Fixer::Rebuild],
         source: "Linux Documentation/scheduler/sched-rt-group.rst",
@@ -53,9 +53,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "fair-server",
         severity: Severity::Low,
-        title: "ordinary threads have a reservation on the judged CPUs",
-        why: "Since 6.12 an ordinary thread that waits behind a busy real-time thread gets the CPU after \
-              all, for up to 50 ms in each second. It matters only where real-time threads do not sleep.",
+        title: "ordinary threads have reserved time on the judged CPUs",
+        why: "Since 6.12 an ordinary thread that waits behind a busy real-time thread gets the CPU \
+              for up to 50 ms in each second. This matters only if real-time threads do not sleep.",
         fix: "keep ordinary threads off these CPUs, or write 0 to fair_server/cpuN/runtime in debugfs",
         by: &[],
         source: "Linux kernel/sched/deadline.c and debug.c (fair_server)",
@@ -64,11 +64,12 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "rt-priority-limit",
         severity: Severity::High,
-        title: "this user may not be real-time",
-        why: "Without CAP_SYS_NICE the limit on real-time priority decides, and it is 0: SCHED_FIFO and \
-              SCHED_RR are refused.",
-        fix: "a line `@realtime - rtprio 95` in /etc/security/limits.d and membership of that group, \
-              or LimitRTPRIO= of the service; a file capability would be everybody's who may run the file",
+        title: "this user cannot use real-time scheduling",
+        why: "Without CAP_SYS_NICE the limit on real-time priority applies, and it is 0: \
+              SCHED_FIFO and SCHED_RR are refused.",
+        fix: "add the line `@realtime - rtprio 95` in /etc/security/limits.d and join that group, \
+              or set LimitRTPRIO= in the service; a file capability would grant it to everybody \
+              who may run the file",
         by: &[Fixer::Setup],
         source: "sched(7), getrlimit(2), limits.conf(5), capabilities(7)",
         check: priority_limit,
@@ -76,11 +77,11 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "memory-lock-limit",
         severity: Severity::Medium,
-        title: "this user may not lock much memory",
-        why: "Memory that is not locked may be paged out or not yet be there, and the first access to it \
-              is a page fault, which can wait for the disk.",
-        fix: "a line `@realtime - memlock unlimited` in /etc/security/limits.d, or LimitMEMLOCK=infinity \
-              of the service",
+        title: "this user can lock little memory",
+        why: "Memory that is not locked may be paged out or not yet allocated. The first access is \
+              then a page fault, which may wait for the disk.",
+        fix: "add the line `@realtime - memlock unlimited` in /etc/security/limits.d, or set \
+              LimitMEMLOCK=infinity in the service",
         by: &[Fixer::Setup],
         source: "mlockall(2), getrlimit(2), limits.conf(5)",
         check: memory_limit,
@@ -88,9 +89,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "other-real-time",
         severity: Severity::Low,
-        title: "other programs are real-time too",
-        why: "A thread of an equal or higher priority goes first. Only the main thread of each process was \
-              looked at.",
+        title: "other programs have real-time priority too",
+        why: "A thread of higher priority runs first, one of equal priority may. Only the main \
+              thread of each process was checked.",
         fix: "choose priorities with them in mind, or keep them on other CPUs",
         by: &[Fixer::Setup],
         source: "sched(7)",
@@ -100,8 +101,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "numa-balancing",
         severity: Severity::Medium,
         title: "memory is moved between NUMA nodes automatically",
-        why: "To see who uses which page the kernel makes pages inaccessible from time to time: the next \
-              access, also to locked memory, is a page fault, and may copy the page.",
+        why: "To see which node uses a page the kernel unmaps pages from time to time: the next \
+              access is a page fault, even in locked memory, and may copy the page.",
         fix: "write 0 to /proc/sys/kernel/numa_balancing",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
@@ -111,7 +112,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "rcu-expedited",
         severity: Severity::Medium,
         title: "every RCU grace period is expedited",
-        why: "Each of them interrupts every CPU that is not idle.",
+        why: "Each one interrupts every CPU that is not idle.",
         fix: "write 0 to /sys/kernel/rcu_expedited",
         by: &[],
         source: "Linux Documentation/ABI/testing/sysfs-kernel-rcu_expedited; RCU/Design",
@@ -127,7 +128,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "rcu-normal",
         severity: Severity::Low,
         title: "RCU grace periods may be expedited",
-        why: "Work on other CPUs, such as the change of a network device, may ask for one, and that \
+        why: "Work on other CPUs, such as a change to a network device, may request one, and that \
               interrupts the judged CPUs.",
         fix: "write 1 to /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1 (PREEMPT_RT \
               does by default)",
@@ -138,16 +139,16 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "split-lock",
         severity: Severity::Low,
-        title: "a split lock stops its thread for 10 ms and more",
-        why: "A thread whose atomic access crosses a cache line is put to sleep by the kernel, as a \
-              punishment, real-time or not.",
-        fix: "mend the program; or write 0 to /proc/sys/kernel/split_lock_mitigate",
+        title: "a split lock stops its thread for 10 ms or more",
+        why: "The kernel puts a thread to sleep when its atomic access crosses a cache line, \
+              whether it is real-time or not.",
+        fix: "fix the program, or write 0 to /proc/sys/kernel/split_lock_mitigate",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/arch/x86/buslock.rst; admin-guide/sysctl/kernel.rst",
         check: |case| {
             super::debugging::off(
                 case,
-                "the punishment of split locks",
+                "split lock mitigation",
                 "/proc/sys/kernel/split_lock_mitigate",
             )
         },
@@ -172,7 +173,7 @@ fn throttling(case: &Case<'_>) -> Answer {
     let period = case.value::<i64>(PERIOD)?;
     let mut looked_at = vec![runtime.evidence(), period.evidence()];
     if runtime.value < 0 || runtime.value >= period.value {
-        return fine("real-time threads may use all the time", looked_at);
+        return fine("real-time threads may use all CPU time", looked_at);
     }
     if release(case)? >= FAIR_SERVER {
         let config = case.config()?;
@@ -183,40 +184,40 @@ fn throttling(case: &Case<'_>) -> Answer {
         }
         looked_at.push(config.evidence("RT_GROUP_SCHED"));
     }
-    let says = format!("{} of each {} µs are theirs", runtime.value, period.value);
+    let says = format!(
+        "real-time threads may use {} of each {} µs",
+        runtime.value, period.value
+    );
     found(says, looked_at)
 }
 
 fn group_budget(case: &Case<'_>) -> Answer {
     let Some(group) = case.number_if(GROUP)? else {
-        return not_applicable("there are no budgets of cgroups");
+        return not_applicable("cgroups have no real-time budgets");
     };
     let system = case.value::<i64>(RUNTIME)?;
     let looked_at = vec![group.evidence(), system.evidence()];
     let less = group.value >= 0 && (system.value < 0 || group.value < system.value);
     if less {
         return found(
-            format!("{} µs, where the system has {}", group.value, system.value),
+            format!("{} µs, while the system has {}", group.value, system.value),
             looked_at,
         );
     }
-    fine(
-        "the root cgroup has the budget that the system has",
-        looked_at,
-    )
+    fine("the root cgroup has the budget of the system", looked_at)
 }
 
 fn group_denied(case: &Case<'_>) -> Answer {
     let groups = case.text("/proc/self/cgroup")?;
     let Some(group) = cpu_group(groups.value) else {
-        return not_applicable("the cpu controller of cgroups v1 is not in use");
+        return not_applicable("the cgroup v1 cpu controller is not in use");
     };
     let path = format!(
         "/sys/fs/cgroup/cpu{}/cpu.rt_runtime_us",
         group.trim_end_matches('/')
     );
     let Some(budget) = case.number_if(&path)? else {
-        return not_applicable("there are no budgets of cgroups");
+        return not_applicable("cgroups have no real-time budgets");
     };
     match budget.value {
         0 => found("its budget is 0", vec![budget.evidence()]),
@@ -240,8 +241,8 @@ fn fair_server(case: &Case<'_>) -> Answer {
     }
     found_if(
         reserved,
-        "ordinary threads have some of it",
-        "no ordinary thread has a reservation",
+        "ordinary threads have reserved time",
+        "ordinary threads have no reserved time",
         looked_at,
     )
 }
@@ -299,7 +300,7 @@ fn memory_limit(case: &Case<'_>) -> Answer {
         (Some(bytes), shown) if bytes < ENOUGH_BYTES => {
             found(format!("the limit is {} KiB", bytes >> 10), vec![shown])
         }
-        (_, shown) => fine("enough may be locked", vec![shown]),
+        (_, shown) => fine("enough memory may be locked", vec![shown]),
     }
 }
 
@@ -327,7 +328,7 @@ fn other_real_time(case: &Case<'_>) -> Answer {
         evidence(format!("/proc/{}/stat", process.pid), what)
     };
     let highest = all.first().map_or(0, |process| process.priority);
-    let says = format!("{} in number, with priorities up to {highest}", all.len());
+    let says = format!("{}, with priorities up to {highest}", all.len());
     found_if(
         all.iter().map(cite).collect(),
         says,
@@ -340,7 +341,7 @@ fn numa_balancing(case: &Case<'_>) -> Answer {
     if let Some(nodes) = case.value_if::<CpuSet>("/sys/devices/system/node/online")?
         && nodes.value.len() < 2
     {
-        return not_applicable("there is one node");
+        return not_applicable("there is only one node");
     }
     super::debugging::off(case, "NUMA balancing", "/proc/sys/kernel/numa_balancing")
 }

@@ -19,8 +19,9 @@ pub(super) const RULES: &[Entry] = &[
         id: "clock-source",
         severity: Severity::High,
         title: "the clock is slow to read",
-        why: "hpet, acpi_pm and the like are registers on a bus: each reading takes a microsecond or more, \
-              all CPUs queue for it, and the kernel reads the clock at every timer and switch.",
+        why: "hpet, acpi_pm and the like are registers on a bus: each read takes a microsecond or \
+              more, all CPUs queue for it, and the kernel reads the clock at every timer and \
+              context switch.",
         fix: "write tsc to current_clocksource if it is available; if not, see tsc-unstable",
         by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/timers/timekeeping.rst",
@@ -29,8 +30,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "clock-source-virtual",
         severity: Severity::Low,
-        title: "the clock is one of the hypervisor's",
-        why: "It is read by the same counter and more arithmetic, in a loop that the host may make repeat.",
+        title: "the clock is provided by the hypervisor",
+        why: "Reading it takes the TSC plus extra arithmetic, in a loop that repeats when the host updates it.",
         fix: "write tsc to current_clocksource if it is available and the host guarantees it",
         by: &[Fixer::Hypervisor],
         source: "Linux Documentation/virt/kvm/x86/timekeeping.rst",
@@ -39,9 +40,9 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "tsc-unstable",
         severity: Severity::Medium,
-        title: "the time stamp counter cannot be relied on",
-        why: "A counter that stops in idle states or changes its rate makes the kernel fall back to a slow \
-              clock, at a moment of its choosing.",
+        title: "the time stamp counter is unreliable",
+        why: "If the counter stops in idle states or changes its rate, the kernel falls back to a \
+              slow clock, at an unpredictable moment.",
         fix: "update the firmware; if the processor is known to be good, boot with tsc=reliable",
         by: &[Fixer::Firmware, Fixer::Boot],
         source: "Linux Documentation/timers/timekeeping.rst; kernel-parameters.txt (tsc=)",
@@ -50,10 +51,10 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "clock-event",
         severity: Severity::High,
-        title: "timers of the judged CPUs do not come from their own device",
-        why: "hpet and pit are outside of the processor and shared: arming them takes microseconds, and \
-              one CPU wakes the others.",
-        fix: "use the local APIC timer: no nolapic, noapictimer or hpet=force on the command line",
+        title: "the judged CPUs do not use their own timer device",
+        why: "hpet and pit are outside the processor and shared: arming them takes microseconds, \
+              and one CPU has to wake the others.",
+        fix: "use the local APIC timer: remove nolapic, noapictimer and hpet=force from the command line",
         by: &[Fixer::Boot, Fixer::Firmware],
         source: "Linux Documentation/timers/highres.rst; timers/hpet.rst",
         check: clock_event,
@@ -62,8 +63,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "timer-migration",
         severity: Severity::Low,
         title: "timers may move to the judged CPUs",
-        why: "The kernel moves timers of idle CPUs to busy ones, to let the former sleep; they expire on \
-              somebody else's CPU then.",
+        why: "The kernel moves timers from idle CPUs to busy ones so that idle CPUs can sleep; \
+              they then expire on another CPU.",
         fix: "write 0 to /proc/sys/kernel/timer_migration",
         by: &[],
         source: "Linux Documentation/admin-guide/sysctl/kernel.rst (timer_migration)",
@@ -72,8 +73,8 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "skew-tick",
         severity: Severity::Low,
-        title: "the ticks of all CPUs come at the same moment",
-        why: "On machines with many CPUs they queue for the same locks, HZ times a second.",
+        title: "all CPUs tick at the same moment",
+        why: "On machines with many CPUs they contend for the same locks, HZ times a second.",
         fix: "boot with skew_tick=1",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/kernel-parameters.txt (skew_tick=)",
@@ -141,8 +142,8 @@ fn tsc_unstable(case: &Case<'_>) -> Answer {
     }
     found_if(
         signs,
-        "it is not one that the kernel trusts",
-        "the time stamp counter is constant, does not stop, and the kernel takes it",
+        "the kernel does not trust it",
+        "the time stamp counter is constant, does not stop, and the kernel trusts it",
         vec![available.evidence()],
     )
 }
@@ -201,12 +202,12 @@ fn skew_tick(case: &Case<'_>) -> Answer {
     let boot = case.boot()?;
     if boot.is("skew_tick", "1") {
         return fine(
-            "the ticks come one after the other",
+            "the ticks of the CPUs are staggered",
             boot.evidence(&["skew_tick"]),
         );
     }
     found(
-        format!("{} CPUs tick together", case.online.len()),
+        format!("{} CPUs tick at once", case.online.len()),
         vec![Boot::without("skew_tick=1")],
     )
 }

@@ -15,8 +15,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "tracer",
         severity: Severity::High,
         title: "a tracer is on",
-        why: "The function tracers record every call in the kernel, the latency tracers every section \
-              without interrupts; osnoise and timerlat load a CPU on purpose.",
+        why: "Function tracers record every kernel call, latency tracers every section with \
+              interrupts off; osnoise and timerlat load a CPU on purpose.",
         fix: "write nop to /sys/kernel/tracing/current_tracer",
         by: &[Fixer::Setup],
         source: "Linux Documentation/trace/ftrace.rst",
@@ -26,8 +26,8 @@ pub(super) const RULES: &[Entry] = &[
         id: "trace-events",
         severity: Severity::Medium,
         title: "trace events are being recorded",
-        why: "Each event writes a record where it happens: at switches, wake-ups, interrupts, with \
-              interrupts off.",
+        why: "Each event writes a record as it happens, at context switches, wake-ups and \
+              interrupts, with interrupts off.",
         fix: "write 0 to /sys/kernel/tracing/events/enable",
         by: &[Fixer::Setup],
         source: "Linux Documentation/trace/events.rst; core-api/real-time/kernel-configuration.rst",
@@ -37,7 +37,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "stack-tracer",
         severity: Severity::Medium,
         title: "the stack tracer is on",
-        why: "Every function call of the kernel measures its stack.",
+        why: "Every kernel function call measures the stack.",
         fix: "write 0 to /proc/sys/kernel/stack_tracer_enabled",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "Linux Documentation/trace/ftrace.rst (stack trace)",
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "audit",
         severity: Severity::Low,
         title: "system calls are audited",
-        why: "With audit on every thread takes the slow path into and out of each system call.",
+        why: "With audit on, every thread takes the slow path into and out of each system call.",
         fix: "stop auditd and boot with audit=0, where policy allows it",
         by: &[Fixer::Setup, Fixer::Boot],
         source: "auditd(8), auditctl(8); kernel-parameters.txt (audit=)",
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Entry] = &[
         title: "kernel messages go to a serial line",
         why: "At 115200 baud a character takes 87 µs, and an ordinary kernel may print it with interrupts \
               off.",
-        fix: "take console=tty* of the serial line from the command line, or boot with quiet and keep the \
+        fix: "remove the serial line's console=tty* from the command line, or boot with quiet and keep the \
               first number of /proc/sys/kernel/printk low",
         by: &[Fixer::Boot],
         source: "Linux Documentation/admin-guide/serial-console.rst; sysctl/kernel.rst (printk)",

@@ -15,9 +15,9 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/devices/system/cpu/{cpu}/online",
             Codec::Flag,
         )],
-        "whether a CPU is used at all",
-        "an offline CPU's threads and interrupts go elsewhere; the masks that lose their last CPU are \
-         kept and put back, where the kernel serves each interrupt within its mask is its choice",
+        "whether a CPU is online",
+        "threads and interrupts of an offline CPU move elsewhere; masks that lose their last CPU \
+         are saved and restored; within its mask, the kernel chooses the CPU of each interrupt",
     ),
     Knob::value(
         "smt",
@@ -25,8 +25,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/devices/system/cpu/smt/control",
             Codec::Word,
         )],
-        "whether the second thread of each core is used",
-        "off takes the sibling CPUs offline: half the CPUs, without a neighbour that stalls the core",
+        "whether the SMT siblings are used",
+        "off: the siblings go offline; half the CPUs, but no neighbour that stalls the core",
     ),
     Knob::exact(
         "cpu.resume_latency_us",
@@ -34,8 +34,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/devices/system/cpu/{cpu}/power/pm_qos_resume_latency_us",
             Codec::ResumeLatency,
         )],
-        "how long a CPU's idle state may take to leave, in µs; 0 is no limit, n/a no latency at all",
-        "n/a makes the CPU spin when idle: full power, and a busy neighbour on a shared core",
+        "maximum idle-state exit latency of a CPU, in µs; 0: no limit, n/a: no latency at all",
+        "n/a: the CPU spins when idle: full power, and a busy sibling on a shared core",
     ),
     Knob::exact(
         "cpu.energy_perf_bias",
@@ -53,7 +53,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Word,
         )
         .offering("scaling_available_governors")],
-        "who chooses the frequency of CPUs",
+        "the CPU frequency governor",
         "performance: more power and heat, and with heat perhaps throttling",
     ),
     Knob::exact(
@@ -63,7 +63,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Integer,
         )
         .between("cpuinfo_min_freq", "cpuinfo_max_freq")],
-        "lowest frequency in kHz; `max` is the highest that the hardware has",
+        "lowest frequency in kHz; `max`: the highest of the hardware",
         "more power",
     ),
     Knob::exact(
@@ -73,8 +73,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Integer,
         )
         .between("cpuinfo_min_freq", "cpuinfo_max_freq")],
-        "highest frequency in kHz; `min` is the lowest that the hardware has",
-        "a lower one makes everything slower, and steadier",
+        "highest frequency in kHz; `min`: the lowest of the hardware",
+        "lower: everything is slower, and steadier",
     ),
     Knob::exact(
         "cpufreq.epp",
@@ -83,7 +83,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Word,
         )
         .offering("energy_performance_available_preferences")],
-        "the hardware's own choice between performance and power",
+        "the hardware's preference between performance and power saving",
         "more power",
     ),
     Knob::exact(
@@ -105,7 +105,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Integer,
         )
         .between("initial_min_freq_khz", "initial_max_freq_khz")],
-        "lowest frequency of what the cores of an Intel die share (caches, memory), in kHz, or max",
+        "lowest uncore frequency of an Intel die (caches, memory), in kHz, or max",
         "higher: more power, less for the cores",
     ),
     Knob::exact(
@@ -115,7 +115,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Integer,
         )
         .between("initial_min_freq_khz", "initial_max_freq_khz")],
-        "highest frequency of that, in kHz, or min",
+        "highest uncore frequency of an Intel die, in kHz, or min",
         "lower: slower memory, and steadier",
     ),
     Knob::exact(
@@ -125,7 +125,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Word,
         )
         .offering("available_governors")],
-        "who chooses the idle state of CPUs",
+        "the cpuidle governor",
         "none",
     ),
     Knob::exact(
@@ -135,8 +135,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Flag,
         )
         .between("latency", "latency")],
-        "whether an idle state is kept out of use; `above 10us` keeps out those that take longer to \
-         leave",
+        "whether an idle state is disabled; `above 10us` disables those with a longer exit latency",
         "more power, and less turbo for the other cores",
     ),
     Knob::exact(
@@ -145,8 +144,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/module/haltpoll/parameters/guest_halt_poll_ns",
             Codec::Integer,
         )],
-        "how long the CPU of a virtual machine spins before it halts, in ns",
-        "the spinning is paid for as CPU time",
+        "how long a virtual CPU spins before it halts, in ns",
+        "spinning costs CPU time",
     ),
     Knob::exact(
         "haltpoll.guest_halt_poll_grow_start",
@@ -154,14 +153,14 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/module/haltpoll/parameters/guest_halt_poll_grow_start",
             Codec::Integer,
         )],
-        "the first span of that spinning, in ns",
-        "the spinning is paid for as CPU time",
+        "initial length of that spinning, in ns",
+        "spinning costs CPU time",
     ),
     Knob {
         name: "dma_latency",
-        about: "how long any CPU's idle state may take to leave (/dev/cpu_dma_latency), such as 0us",
-        effect: "0us makes every idle CPU spin: full power; held by a process, the kernel lifts it \
-                 when that ends",
+        about: "maximum idle-state exit latency of all CPUs (/dev/cpu_dma_latency), such as 0us",
+        effect: "0us: every idle CPU spins at full power; a process holds it, and the kernel lifts \
+                 it when that process ends",
         reversibility: Reversibility::Scoped,
         kind: Kind::Held("/dev/cpu_dma_latency"),
     },
@@ -172,7 +171,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Word,
         )
         .offering("available_clocksource")],
-        "what the kernel reads the time from",
-        "a slow one (hpet, acpi_pm) makes every look at the clock a microsecond",
+        "the clock source of the kernel",
+        "hpet, acpi_pm: every read of the clock takes a microsecond",
     ),
 ];

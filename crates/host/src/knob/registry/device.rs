@@ -44,19 +44,19 @@ pub(super) const KNOBS: &[Knob] = &[
         "irq.default_affinity",
         &[Place::at("/proc/irq/default_smp_affinity", Codec::Mask)],
         "CPUs that interrupts requested later may go to",
-        "none until a driver is loaded",
+        "no effect until a driver is loaded",
     ),
     Knob::value(
         "irq.affinity",
         &[Place::at("/proc/irq/{irq}/smp_affinity", Codec::Mask)],
         "CPUs that an interrupt may go to",
-        "its handler runs there; interrupts that the kernel or hardware ties to CPUs stay, which is no \
-         failure; which CPU of the mask serves it is the kernel's choice",
+        "its handler runs there; interrupts tied to CPUs by the kernel or the hardware stay, which \
+         is not a failure; the kernel chooses a CPU within the mask",
     ),
     Knob {
         name: "irq.thread_policy",
         about: "scheduling policy of the threads that serve interrupts (threadirqs, PREEMPT_RT)",
-        effect: "above the priority of the measured threads they delay them, below it devices wait",
+        effect: "above the measured threads' priority they delay these threads, below it devices wait",
         reversibility: Reversibility::Exact,
         kind: Kind::IrqThreadPolicy,
     },
@@ -67,7 +67,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Mask,
         )],
         "CPUs that unbound kernel work may run on",
-        "that work waits for fewer CPUs",
+        "that work has fewer CPUs to run on",
     ),
     Knob::exact(
         "workqueue.queue_cpumask",
@@ -76,7 +76,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Mask,
         )],
         "CPUs of the work queues that have a mask of their own, such as writeback",
-        "that work waits for fewer CPUs",
+        "that work has fewer CPUs to run on",
     ),
     Knob::exact(
         "workqueue.cpu_intensive_thresh_us",
@@ -93,7 +93,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/module/workqueue/parameters/power_efficient",
             Codec::Flag,
         )],
-        "whether work that is bound to a CPU may move to save power",
+        "whether CPU-bound work items may move to save power",
         "on: such work leaves isolated CPUs",
     ),
     Knob::exact(
@@ -102,29 +102,29 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/block/{disk}/queue/scheduler",
             Codec::Choice,
         )],
-        "who orders the requests to a disk",
+        "the I/O scheduler of a disk",
         "the queue is drained first; its depth and write-back throttling may follow, and are kept",
     ),
     queue!(
         "block.rq_affinity",
         "rq_affinity",
         Integer,
-        "where a request completes: 0 anywhere, 1 in the requester's group of CPUs, 2 on its very CPU",
-        "2 keeps completions on the CPUs that ask, 0 on those that take the interrupt"
+        "where a request completes: 0 anywhere, 1 in the requester's group of CPUs, 2 on the requester's CPU",
+        "2: completions stay on the requesting CPUs, 0: on those that take the interrupt"
     ),
     queue!(
         "block.wbt_lat_usec",
         "wbt_lat_usec",
         Integer,
-        "latency of reads, in µs, that background writing is throttled for; 0 never",
-        "0: writing may delay reads"
+        "target read latency for which background writes are throttled, in µs; 0: no throttling",
+        "0: writes may delay reads"
     ),
     queue!(
         "block.nomerges",
         "nomerges",
         Integer,
         "how hard the kernel tries to merge requests: 0 fully, 2 not at all",
-        "2: less CPU time a request, more requests"
+        "2: less CPU time per request, more requests"
     ),
     queue!(
         "block.nr_requests",
@@ -145,7 +145,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "queues/{rx}/rps_cpus",
         Mask,
         "CPUs that received packets are spread over; empty is the CPU of the interrupt",
-        "packets are handled there"
+        "packets are processed there"
     ),
     net!(
         "net.xps_cpus",
@@ -159,7 +159,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "threaded",
         Integer,
         "whether packets are received by threads, which can be placed and prioritised",
-        "1: a switch more for each burst of packets"
+        "1: one more context switch for each burst of packets"
     ),
     net!(
         "net.gro_flush_timeout",

@@ -13,28 +13,28 @@ pub(super) const KNOBS: &[Knob] = &[
         "vm.stat_interval",
         "vm/stat_interval",
         Integer,
-        "every how many seconds each CPU adds up its memory statistics",
-        "longer: free memory in /proc is that much older"
+        "seconds between updates of each CPU's memory statistics",
+        "longer: memory figures in /proc are older"
     ),
     sysctl!(
         "vm.swappiness",
         "vm/swappiness",
         Integer,
-        "how readily memory of programs is swapped out instead of cache dropped",
-        "lower: less cache under pressure"
+        "how readily the kernel swaps out programs instead of dropping cache",
+        "lower: less cache under memory pressure"
     ),
     sysctl!(
         "vm.dirty_writeback_centisecs",
         "vm/dirty_writeback_centisecs",
         Integer,
-        "every how many 1/100 s the writers of dirty pages wake up; 0 never",
+        "interval at which writeback threads wake up, in 1/100 s; 0: never",
         "longer: more is lost in a power failure"
     ),
     sysctl!(
         "vm.dirty_expire_centisecs",
         "vm/dirty_expire_centisecs",
         Integer,
-        "after how many 1/100 s a dirty page must be written",
+        "age at which a dirty page must be written, in 1/100 s",
         "longer: more is lost in a power failure"
     ),
     sysctl!(
@@ -49,14 +49,14 @@ pub(super) const KNOBS: &[Knob] = &[
         "vm/dirty_background_ratio",
         Integer,
         "share of memory, in %, at which dirty pages are written in the background",
-        "lower: more, smaller writing"
+        "lower: more and smaller writes"
     ),
     sysctl!(
         "vm.compaction_proactiveness",
         "vm/compaction_proactiveness",
         Integer,
-        "how much memory is compacted ahead of need, in %; 0 none",
-        "0: large pages may take longer to get"
+        "how aggressively memory is compacted proactively, in %; 0: not at all",
+        "0: huge pages may take longer to allocate"
     ),
     sysctl!(
         "vm.compact_unevictable_allowed",
@@ -75,28 +75,28 @@ pub(super) const KNOBS: &[Knob] = &[
         "vm.nr_hugepages",
         &[Place::at("/proc/sys/vm/nr_hugepages", Codec::Integer)],
         "huge pages set aside",
-        "their memory is gone for all else; the kernel sets aside as many as it finds",
+        "their memory is unavailable for anything else; the kernel sets aside as many as it can find",
     ),
     sysctl!(
         "vm.zone_reclaim_mode",
         "vm/zone_reclaim_mode",
         Integer,
-        "whether memory of the own NUMA node is reclaimed before another node's is used",
+        "whether memory of the local NUMA node is reclaimed before another node's is used",
         "on: reclaiming stalls allocations"
     ),
     sysctl!(
         "vm.watermark_boost_factor",
         "vm/watermark_boost_factor",
         Integer,
-        "how much more is reclaimed after memory was fragmented, in 1/10000",
-        "0: less reclaiming, more fragments"
+        "extra reclaim after memory was fragmented, in 1/10000",
+        "0: less reclaim, more fragmentation"
     ),
     sysctl!(
         "kernel.numa_balancing",
         "kernel/numa_balancing",
         Integer,
         "whether pages are moved to the node that uses them",
-        "off: no page faults for it; a badly placed program stays so"
+        "off: no page faults for that; a badly placed program stays badly placed"
     ),
     Knob::value(
         "thp.enabled",
@@ -105,8 +105,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Codec::Choice,
         )],
         "whether ordinary memory becomes huge pages",
-        "never: no stalls to make them, more TLB misses; pages that are huge stay so; khugepaged ends, and is \
-         started anew on revert",
+        "never: no stalls to build them, more TLB misses; existing huge pages remain; khugepaged \
+         ends, and starts again on revert",
     ),
     Knob::exact(
         "thp.defrag",
@@ -129,7 +129,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob::value(
         "ksm.run",
         &[Place::at("/sys/kernel/mm/ksm/run", Codec::Integer)],
-        "whether equal pages are merged: 0 stops, 1 runs, 2 also takes merged pages apart",
-        "0: no copy on write of merged pages in the middle of work, more memory in use",
+        "whether identical pages are merged: 0 stops, 1 runs, 2 stops and unmerges",
+        "0: no copy-on-write faults on merged pages, more memory in use",
     ),
 ];

@@ -42,15 +42,15 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel.sched_rt_runtime_us",
         "kernel/sched_rt_runtime_us",
         Integer,
-        "share of each period that real-time threads may use, in µs; -1 is all of it",
-        "with -1 a real-time thread that never sleeps owns its CPU for good"
+        "time in each period that real-time threads may use, in µs; -1: all",
+        "-1: a real-time thread that never sleeps keeps its CPU forever"
     ),
     sysctl!(
         "kernel.sched_rt_period_us",
         "kernel/sched_rt_period_us",
         Integer,
-        "the period of that share, in µs",
-        "a shorter one throttles more often and for less long"
+        "the throttling period, in µs",
+        "shorter: throttling is more frequent and shorter"
     ),
     Knob::exact(
         "cgroup.rt_runtime_us",
@@ -61,8 +61,8 @@ pub(super) const KNOBS: &[Knob] = &[
                 Codec::Integer,
             ),
         ],
-        "the same share for the root control group, which is the one that counts where there is one \
-         (RT_GROUP_SCHED); it follows kernel.sched_rt_runtime_us",
+        "the same for the root control group, whose value is the one that applies with \
+         RT_GROUP_SCHED; it follows kernel.sched_rt_runtime_us",
         "as kernel.sched_rt_runtime_us",
     ),
     Knob::exact(
@@ -74,7 +74,7 @@ pub(super) const KNOBS: &[Knob] = &[
                 Codec::Integer,
             ),
         ],
-        "its period; it follows kernel.sched_rt_period_us",
+        "the period of the root control group; it follows kernel.sched_rt_period_us",
         "as kernel.sched_rt_period_us",
     ),
     sysctl!(
@@ -89,20 +89,20 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel/sched_deadline_period_min_us",
         Integer,
         "shortest period of SCHED_DEADLINE, in µs",
-        "shorter ones cost more interrupts"
+        "shorter: more interrupts"
     ),
     sysctl!(
         "kernel.sched_deadline_period_max_us",
         "kernel/sched_deadline_period_max_us",
         Integer,
         "longest period of SCHED_DEADLINE, in µs",
-        "longer ones make the kernel's sums less exact"
+        "longer: less exact accounting in the kernel"
     ),
     sysctl!(
         "kernel.sched_energy_aware",
         "kernel/sched_energy_aware",
         Flag,
-        "whether wake-ups go to the CPU that costs the least energy (big.LITTLE)",
+        "whether wake-ups go to the most energy-efficient CPU (big.LITTLE)",
         "off: threads spread over fast and slow CPUs by load alone"
     ),
     sysctl!(
@@ -110,14 +110,14 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel/sched_schedstats",
         Flag,
         "whether the scheduler keeps statistics of waiting and sleeping",
-        "off: `perf sched` and /proc/*/sched say less"
+        "off: `perf sched` and /proc/*/sched show less"
     ),
     sysctl!(
         "kernel.sched_autogroup_enabled",
         "kernel/sched_autogroup_enabled",
         Flag,
-        "whether each session of a terminal gets an equal share of the CPU",
-        "off: a compiler with many processes takes more from the desktop"
+        "whether each terminal session gets an equal share of CPU time",
+        "off: a parallel build takes more time from the desktop"
     ),
     sysctl!(
         "kernel.sched_cfs_bandwidth_slice_us",
@@ -130,7 +130,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "sched.preempt",
         "preempt",
         Choice,
-        "how far the kernel lets itself be preempted (PREEMPT_DYNAMIC): none, voluntary, full, lazy",
+        "the preemption model (PREEMPT_DYNAMIC): none, voluntary, full, lazy",
         "full costs some throughput"
     ),
     // What is in debugfs since 5.13 was a sysctl before.
@@ -165,7 +165,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Place::at("/sys/kernel/debug/sched/latency_ns", Codec::Integer),
             Place::at("/proc/sys/kernel/sched_latency_ns", Codec::Integer),
         ],
-        "span in which each ordinary thread runs once, in ns (before 6.6)",
+        "period in which each ordinary thread runs once, in ns (before 6.6)",
         "shorter: more switches",
     ),
     Knob::exact(
@@ -174,8 +174,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Place::at("/sys/kernel/debug/sched/migration_cost_ns", Codec::Integer),
             Place::at("/proc/sys/kernel/sched_migration_cost_ns", Codec::Integer),
         ],
-        "how recently a thread must have run to count as still in the cache, in ns",
-        "lower: more moves between CPUs",
+        "time after its last run in which a thread counts as cache-hot, in ns",
+        "lower: more migrations between CPUs",
     ),
     Knob::exact(
         "sched.nr_migrate",
@@ -183,7 +183,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Place::at("/sys/kernel/debug/sched/nr_migrate", Codec::Integer),
             Place::at("/proc/sys/kernel/sched_nr_migrate", Codec::Integer),
         ],
-        "most threads that balancing moves with interrupts off",
+        "maximum number of threads that load balancing moves with interrupts off",
         "lower: slower balancing",
     ),
     Knob::exact(
@@ -192,7 +192,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/kernel/debug/sched/fair_server/{cpu}/runtime",
             Codec::Integer,
         )],
-        "what ordinary threads are promised of each period beside real-time threads, in ns; 0 is none",
+        "time in each period reserved for ordinary threads, in ns; 0: none",
         "0: an ordinary thread on the CPU of a real-time thread that never sleeps starves",
     ),
     Knob::exact(
@@ -201,50 +201,50 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/kernel/debug/sched/fair_server/{cpu}/period",
             Codec::Integer,
         )],
-        "the period of that promise, in ns",
-        "longer: the ordinary threads' share comes later and in one piece",
+        "the period of that reservation, in ns",
+        "longer: the reserved time comes later and in one piece",
     ),
     sysctl!(
         "kernel.timer_migration",
         "kernel/timer_migration",
         Flag,
         "whether timers of idle CPUs move to busy ones",
-        "off: more wake-ups of idle CPUs, fewer foreign timers on busy ones"
+        "off: idle CPUs wake up more often, fewer foreign timers on busy CPUs"
     ),
     sysctl!(
         "kernel.watchdog",
         "kernel/watchdog",
         Flag,
         "whether CPUs that hang are detected (both watchdogs)",
-        "off: a hang is not reported any more"
+        "off: hangs are no longer reported"
     ),
     sysctl!(
         "kernel.soft_watchdog",
         "kernel/soft_watchdog",
         Flag,
-        "whether CPUs on which nothing is scheduled are detected",
-        "off: such a hang is not reported any more"
+        "whether soft lockups are detected (CPUs that stop scheduling)",
+        "off: such hangs are no longer reported"
     ),
     sysctl!(
         "kernel.nmi_watchdog",
         "kernel/nmi_watchdog",
         Flag,
-        "whether CPUs that take no interrupt are detected",
-        "off: such a hang is not reported; frees a performance counter"
+        "whether hard lockups are detected (CPUs that take no interrupts)",
+        "off: such hangs are not reported; frees a performance counter"
     ),
     sysctl!(
         "kernel.watchdog_thresh",
         "kernel/watchdog_thresh",
         Integer,
-        "after how many seconds a CPU hangs",
-        "longer: fewer looks, later reports"
+        "seconds after which a CPU counts as hung",
+        "longer: fewer checks, later reports"
     ),
     sysctl!(
         "kernel.watchdog_cpumask",
         "kernel/watchdog_cpumask",
         List,
         "CPUs that the watchdogs watch",
-        "a hang of another CPU is not reported"
+        "hangs of other CPUs are not reported"
     ),
     sysctl!(
         "kernel.hung_task_timeout_secs",
@@ -257,29 +257,29 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel.printk",
         "kernel/printk",
         Integers,
-        "which kernel messages go to the console, and three more levels",
+        "which kernel messages go to the console, and three other levels",
         "fewer messages on a slow console: fewer stalls, and less to read after a crash"
     ),
     sysctl!(
         "kernel.randomize_va_space",
         "kernel/randomize_va_space",
         Integer,
-        "how far the addresses of programs are random",
-        "0 weakens the machine's security; programs that run already keep theirs"
+        "how far program addresses are randomised",
+        "0: weaker security; running programs keep their addresses"
     ),
     sysctl!(
         "kernel.perf_event_paranoid",
         "kernel/perf_event_paranoid",
         Integer,
         "who may use performance counters",
-        "lower: more users may look at more"
+        "lower: more users may observe more"
     ),
     sysctl!(
         "kernel.perf_cpu_time_max_percent",
         "kernel/perf_cpu_time_max_percent",
         Integer,
-        "CPU time that the sampling of events may take, in %",
-        "the kernel lowers the rate of samples beyond it"
+        "CPU time that event sampling may take, in %",
+        "beyond it the kernel lowers the sampling rate"
     ),
     sysctl!(
         "kernel.bpf_stats_enabled",
@@ -292,41 +292,41 @@ pub(super) const KNOBS: &[Knob] = &[
         "kernel.latencytop",
         "kernel/latencytop",
         Flag,
-        "whether what threads wait for is recorded",
+        "whether latencytop records what threads wait for",
         "off: latencytop shows nothing"
     ),
     sysctl!(
         "kernel.stack_tracer_enabled",
         "kernel/stack_tracer_enabled",
         Flag,
-        "whether each kernel function measures the stack",
-        "off: the deepest stack is not known"
+        "whether each kernel function call measures the stack",
+        "off: the deepest stack is not recorded"
     ),
     sysctl!(
         "kernel.task_delayacct",
         "kernel/task_delayacct",
         Flag,
-        "whether delays of each thread are added up",
+        "whether the delays of each thread are accounted",
         "off: iotop and getdelays show none"
     ),
     sysctl!(
         "kernel.split_lock_mitigate",
         "kernel/split_lock_mitigate",
         Flag,
-        "whether programs that lock across two cache lines are slowed down",
-        "off: such a program may hold up the memory of all CPUs"
+        "whether programs with split locks are slowed down",
+        "off: such a program may stall memory accesses of all CPUs"
     ),
     Knob::exact(
         "rcu.expedited",
         &[Place::at("/sys/kernel/rcu_expedited", Codec::Flag)],
-        "whether grace periods are hurried with interrupts to all CPUs",
-        "on disturbs every CPU",
+        "whether all RCU grace periods are expedited by interrupting all CPUs",
+        "on: disturbs every CPU",
     ),
     Knob::exact(
         "rcu.normal",
         &[Place::at("/sys/kernel/rcu_normal", Codec::Flag)],
-        "whether hurried grace periods are slowed to normal ones",
-        "on: no interrupts to real-time CPUs for them; changes of the network or of modules take longer",
+        "whether expedited grace periods become normal ones",
+        "on: no such interrupts on real-time CPUs; network and module changes take longer",
     ),
     Knob::exact(
         "rcu.stall_timeout",
@@ -334,7 +334,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout",
             Codec::Integer,
         )],
-        "after how many seconds a CPU that holds up RCU is reported",
+        "seconds after which a CPU that stalls RCU is reported",
         "longer: later reports",
     ),
     Knob::exact(
@@ -343,21 +343,21 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress",
             Codec::Flag,
         )],
-        "whether such reports are left out",
-        "on: a CPU that holds up RCU is not reported, nor is its long console output",
+        "whether RCU stall reports are suppressed",
+        "on: a CPU that stalls RCU is not reported, and its long console output is avoided",
     ),
     Knob {
         name: "threads.affinity",
-        about: "CPUs that the threads of programs may run on: they keep what they had of them",
-        effect: "threads that are bound to other CPUs alone stay; what a moved thread starts later is \
-                 moved back with it",
+        about: "CPUs that programs' threads may run on; masks are narrowed, never widened",
+        effect: "threads bound only to other CPUs stay; threads that a moved thread starts later \
+                 are moved back with it",
         reversibility: Reversibility::Value,
         kind: Kind::ThreadCpus(Threads::Programs),
     },
     Knob {
         name: "kthreads.affinity",
         about: "CPUs that the kernel's own threads may run on, as far as they can be moved",
-        effect: "threads of one CPU stay where they belong",
+        effect: "per-CPU threads stay on their CPU",
         reversibility: Reversibility::Value,
         kind: Kind::ThreadCpus(Threads::Kernel),
     },
@@ -367,13 +367,13 @@ pub(super) const KNOBS: &[Knob] = &[
             Place::at("/sys/fs/cgroup/{group}/cpuset.cpus", Codec::List),
             Place::at("/sys/fs/cgroup/cpuset/{group}/cpuset.cpus", Codec::List),
         ],
-        "CPUs of the control groups at the top, which bound all that run in them",
+        "CPUs of the top-level control groups, which limit everything in them",
         "programs in them cannot use other CPUs, whatever they ask for",
     ),
     Knob {
         name: "cgroup.partition",
-        about: "CPUs that scheduling is not balanced over: a partition of control groups",
-        effect: "nothing runs there but what is bound to it; the group `punctual` exists meanwhile",
+        about: "CPUs excluded from load balancing, as a cgroup partition",
+        effect: "only threads bound to them run there; the group `punctual` exists while it is set",
         reversibility: Reversibility::Exact,
         kind: Kind::Partition,
     },

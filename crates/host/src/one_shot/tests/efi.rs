@@ -59,10 +59,13 @@ fn systemd_boot_gets_an_entry_and_a_variable_and_loses_them() {
 fn systemd_boot_that_cannot_is_refused() {
     let old = systemd_boot();
     old.write(FEATURES, &[7, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
-    assert!(old.refused().contains("does not heed LoaderEntryOneShot"));
+    assert!(
+        old.refused()
+            .contains("does not support LoaderEntryOneShot")
+    );
     let hidden = systemd_boot();
     fs::remove_dir_all(hidden.sys.full("/efi")).unwrap();
-    assert!(hidden.refused().contains("not to be seen"));
+    assert!(hidden.refused().contains("cannot be found"));
     let silent = systemd_boot();
     fs::remove_file(silent.sys.full(INFO)).unwrap();
     assert!(silent.refused().contains("do not say that systemd-boot"));

@@ -45,14 +45,14 @@ fn where_grub_cannot_write_it_is_refused_with_the_reason() {
     case(
         "21 1 9:9 / / rw - ext4 /dev/sdz rw",
         &[],
-        "of which the kernel says nothing",
+        "about which the kernel reports nothing",
     );
     case(
         "21 1 8:2 / / ro - ext4 /dev/sda2 rw",
         &[],
         "/boot is mounted read-only",
     );
-    case("", &[], "is not known");
+    case("", &[], "is unknown");
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn where_grub_would_not_heed_it_is_refused_with_the_reason() {
     };
     case(
         CONFIG.replace("save_env next_entry", "true"),
-        "does not heed next_entry",
+        "ignores next_entry",
     );
     case(
         CONFIG.replace("   save_env", "#  save_env"),
-        "does not heed next_entry",
+        "ignores next_entry",
     );
     case(
         CONFIG.replace("custom.cfg", "other.cfg"),
@@ -84,14 +84,14 @@ fn where_grub_would_not_heed_it_is_refused_with_the_reason() {
     case(String::new(), "cannot be read");
     let damaged = Bench::grub(&[("boot/grub/grubenv", "# something else")]);
     assert!(
-        damaged.refused().contains("no environment block"),
+        damaged.refused().contains("not an environment block"),
         "{}",
         damaged.refused()
     );
     let there = Bench::grub(&[("boot/punctual/x", "")]);
-    assert!(there.refused().contains("/boot/punctual is there already"));
+    assert!(there.refused().contains("/boot/punctual already exists"));
     let modules = Bench::grub(&[("lib/modules/6.1.0-56-rt-amd64/x", "")]);
-    assert!(modules.refused().contains("is there already"));
+    assert!(modules.refused().contains("already exists"));
     let secure = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
     let secure = Bench::grub(&[(secure, "\u{6}\0\0\0\u{1}")]);
     assert!(secure.refused().contains("Secure Boot is on"));

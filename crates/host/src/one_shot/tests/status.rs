@@ -71,11 +71,11 @@ fn a_fallback_is_told_with_what_the_dead_boot_left() {
     };
     let text = said(&bench);
     assert!(
-        text.contains("reason: not known") && !text.contains("old"),
+        text.contains("reason: unknown") && !text.contains("old"),
         "{text}"
     );
     assert!(
-        text.contains("/boot/grub/grubenv: the candidate is not chosen any more"),
+        text.contains("/boot/grub/grubenv: the candidate is no longer chosen"),
         "{text}"
     );
     bench.write(
@@ -93,7 +93,7 @@ fn a_fallback_is_told_with_what_the_dead_boot_left() {
         text.contains("the watchdog i6300ESB timer has restarted the machine"),
         "{text}"
     );
-    assert!(!text.contains("not known"), "{text}");
+    assert!(!text.contains("unknown"), "{text}");
 }
 
 #[test]

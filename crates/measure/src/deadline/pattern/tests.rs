@@ -154,9 +154,9 @@ fn the_fair_server_is_named_where_throttling_is_off_and_a_thread_is_stuck() {
     for part in [
         "load/cpu",
         "20 of 20 looks",
-        "budget is open",
+        "throttling is off",
         "1000000",
-        "does not let",
+        "does not allow",
     ] {
         assert!(text.contains(part), "`{part}` is not in {text}");
     }

@@ -74,7 +74,7 @@ fn lines_of_the_tracer_are_read_and_others_are_counted() {
     assert!(
         check
             .detail
-            .contains("7 lines of the tracer read, 12 lost, 0 not understood, 1 of")
+            .contains("7 tracer lines read, 12 lost, 0 not parsed, 1 from")
     );
 }
 

@@ -15,27 +15,27 @@ use punctual_stats::text::share;
 use punctual_verdict::comparison::Metric;
 
 const HELP: &str = "\
-Groups: a group is one or more runs, named by
-  an id, its first or last 4 or more characters, or `last`
+Groups: a group is one or more runs, given by
+   an id (or at least 4 characters of its beginning or end), or `last`
   a name, with * and ? for any characters: before-*
   tag:KEY=VALUE, for all runs with that tag
   the directory of a run, a directory of such directories, or the JSON of `measure --json`
-several of them separated by commas. The first group is what the others are compared with.
+or several of these, separated by commas. The others are compared with the first group.
 
 Figures: p50, p99.99, mean, stddev, min, max, above:TIME (share of samples above it), misses:TIME
 (missed wake-ups a second, of a deadline that the runs counted), or a result by its name in the
 runs, such as gflops or gflops[n=4000].
 
-Verdicts: better, worse (or different, where neither direction is good), the same within a margin
+Verdicts: better, worse (or different, if neither direction is good), the same within a margin
 (with --equivalence), not worse by a margin (with --not-worse), not distinguishable, too few runs.
 
 Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 100000 at 99%'.
 
-No verdict: runs of unequal length, few runs that vary far more than the others, values in steps that
-hide what matters, a group of nothing but zeros. In JSON that is too_few_runs with the reason.
+No verdict: runs of unequal length, few runs that vary far more than the others, values in steps
+that hide what matters, a group with only zeros. In JSON this is too_few_runs with the reason.
 
-Exit status: 3 where --fail-on or --require says so; 6 where --fail-on asks and a figure has no
-verdict, or too few runs for one; 1 where nothing can be compared; else 0, whatever the verdicts are.";
+Exit status: 3 if --fail-on or --require fails; 6 if --fail-on is given and a figure
+has no verdict or too few runs; 1 if nothing can be compared; else 0, whatever the verdicts.";
 
 /// Options of `compare`
 #[derive(Args, Debug)]
@@ -45,7 +45,7 @@ pub struct CompareArgs {
     #[arg(value_name = "GROUP")]
     pub groups: Vec<String>,
 
-    /// A group with a name of its own (can be repeated); `tag=KEY=VALUE` is short for
+    /// A named group (can be repeated); `tag=KEY=VALUE` is short for
     /// `KEY=VALUE=tag:KEY=VALUE`
     #[arg(
         long = "group",
@@ -55,11 +55,11 @@ pub struct CompareArgs {
     )]
     pub named: Vec<String>,
 
-    /// Also compare runs of which a check did not pass
+    /// Also compare runs that failed a check
     #[arg(long, help_heading = "Groups")]
     pub allow_invalid: bool,
 
-    /// Take runs as independent also where their tags name blocks
+    /// Treat runs as independent even if their tags name blocks
     #[arg(long, help_heading = "Groups")]
     pub unpaired: bool,
 
@@ -68,11 +68,11 @@ pub struct CompareArgs {
     #[arg(long, short = 'm', value_name = "FIGURE", help_heading = "Question")]
     pub metric: Vec<Metrics>,
 
-    /// Show that groups are the same within this change
+    /// Test whether groups are the same within this change
     #[arg(long, value_name = "PERCENT", help_heading = "Question")]
     pub equivalence: Option<Percent>,
 
-    /// Show that groups are not worse by this change, in the figures that have a bad direction
+    /// Test whether groups are not worse by this change, in figures that have a bad direction
     #[arg(
         long,
         value_name = "PERCENT",
@@ -90,17 +90,17 @@ pub struct CompareArgs {
     )]
     pub effect: Percent,
 
-    /// The smallest difference that matters of a figure that is 0 in some run, in its unit: 0.1 of
+    /// The smallest difference that matters for a figure that is 0 in some run, in its unit: 0.1 of
     /// misses a second
     #[arg(long, value_name = "NUMBER", help_heading = "Question", value_parser = positive)]
     pub difference: Option<f64>,
 
-    /// Require this of each group, and exit 3 unless it is shown (can be repeated)
+    /// Require this of each group, and exit 3 unless it is shown to hold (can be repeated)
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Question")]
     pub require: Vec<Requirement>,
 
-    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
-    /// by it, not samples [default: 100ms]
+    /// Longest burst of misses to assume if no miss was seen; requirements count
+    /// bursts, not samples [default: 100ms]
     #[arg(
         long,
         value_name = "TIME",
@@ -109,7 +109,7 @@ pub struct CompareArgs {
     )]
     pub burst: Option<Nanos>,
 
-    /// Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)
+    /// Exit 3 on this verdict, 6 if a figure cannot be judged (also comma-separated)
     #[arg(
         long,
         value_name = "VERDICT",
@@ -119,7 +119,7 @@ pub struct CompareArgs {
     )]
     pub fail_on: Vec<FailOn>,
 
-    /// Level of all tests together; intervals have the rest as their confidence
+    /// Significance level of all tests together; the confidence of intervals is 100% minus it
     #[arg(
         long,
         value_name = "PERCENT",
@@ -128,7 +128,7 @@ pub struct CompareArgs {
     )]
     pub level: Percent,
 
-    /// Probability with which a change that matters shall be found
+    /// Power: probability of finding a change that matters
     #[arg(
         long,
         value_name = "PERCENT",
@@ -151,7 +151,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Method")]
     pub seed: u64,
 
-    /// Compare published means in place of runs: a CSV file with name, mean, standard_error, and n
+    /// Compare published means instead of runs: a CSV file with name, mean, standard_error, and n
     /// or deviation or deviation_percent
     #[arg(long, value_name = "FILE", help_heading = "Table",
           value_parser = OsStringValueParser::new().map(PathBuf::from),
@@ -207,14 +207,14 @@ pub enum FailOn {
 /// How intervals are made
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Interval {
-    /// The effects that the test does not reject
+    /// All effects that the test does not reject
     Permutation,
     /// Studentised bootstrap over runs
     Studentised,
     /// Bias-corrected and accelerated bootstrap over runs
     Bca,
-    /// Bootstrap over runs, then inside each run over blocks of its samples (of `measure --raw`), or
-    /// over the interval that it recorded of the figure; the answer says which
+    /// Bootstrap over runs, then within each run over blocks of its samples (`measure --raw`)
+    /// or over its recorded interval of the figure; the answer says which
     Hierarchical,
     /// Welch's t, or that of the blocks' differences
     Welch,

@@ -16,17 +16,17 @@ use super::{FailOn, Metrics, MetricsArgs, Percent};
 /// What to do with experiments
 #[derive(Debug, Subcommand)]
 pub enum ExperimentAction {
-    /// Show what a file means: the cells, the runs, their order, and how long they take
+    /// Show the plan of a file: its cells, runs, their order, and how long they take
     Plan(ExperimentPlanArgs),
-    /// Carry an experiment out from the beginning
+    /// Run an experiment from the beginning
     Run(ExperimentRunArgs),
-    /// Go on with an experiment that was stopped, killed, or cut off by a reboot
+    /// Continue an experiment that was stopped, killed, or cut off by a reboot
     Resume(ExperimentResumeArgs),
-    /// Show how far experiments are
+    /// Show the progress of experiments
     Status(ExperimentStatusArgs),
     /// Remove experiments, so that their names are free; their runs stay in the store
     Rm(ExperimentRmArgs),
-    /// Show what the runs of an experiment say: answers, effects, and what there is to choose from
+    /// Show the results of an experiment: answers, effects, and best trade-offs
     Results(ExperimentResultsArgs),
     /// Write the file of a common experiment: one knob over several values
     Sweep(ExperimentSweepArgs),
@@ -39,15 +39,15 @@ pub struct ExperimentPlanArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub file: PathBuf,
 
-    /// Seed of the order [default: the file's, or one made of its text]
+    /// Seed of the order [default: the file's, or one derived from its text]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)
+    /// Value of a parameter of the file, as TOML or else as text (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub parameter: Vec<(String, toml::Value)>,
 
-    /// List every run in its order, not only the cells
+    /// List every run in order, not only the cells
     #[arg(long)]
     pub runs: bool,
 
@@ -63,15 +63,15 @@ pub struct ExperimentRunArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub file: PathBuf,
 
-    /// Seed of the order [default: the file's, or one made of its text]; recorded
+    /// Seed of the order [default: the file's, or one derived from its text]; recorded
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Value of a parameter of the file, as TOML writes it, or else as text (can be repeated)
+    /// Value of a parameter of the file, as TOML or else as text (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub parameter: Vec<(String, toml::Value)>,
 
-    /// Go on with the experiment of that name as the file says now; its cells must be the same
+    /// Continue the experiment of that name with the edited file; its cells must be the same
     #[arg(long, conflicts_with = "seed")]
     pub replan: bool,
 
@@ -79,7 +79,7 @@ pub struct ExperimentRunArgs {
     #[arg(long, short = 'y')]
     pub yes: bool,
 
-    /// The runs for Prometheus while they go on
+    /// Metrics for Prometheus during the runs
     #[command(flatten)]
     pub metrics: MetricsArgs,
 
@@ -94,7 +94,7 @@ pub struct ExperimentResumeArgs {
     /// Name of the experiment
     pub name: String,
 
-    /// The runs for Prometheus while they go on
+    /// Metrics for Prometheus during the runs
     #[command(flatten)]
     pub metrics: MetricsArgs,
 
@@ -132,15 +132,15 @@ pub struct ExperimentResultsArgs {
     /// Name of the experiment
     pub name: String,
 
-    /// Figure in place of those of the file, separated by commas
+    /// Figures instead of those of the file, separated by commas
     #[arg(long, short = 'm', value_name = "FIGURE")]
     pub metric: Vec<Metrics>,
 
-    /// Show that cells are the same within this change
+    /// Test whether cells are the same within this change
     #[arg(long, value_name = "PERCENT")]
     pub equivalence: Option<Percent>,
 
-    /// Show that cells are not worse by this change, in the figures that have a bad direction
+    /// Test whether cells are not worse by this change, in figures that have a bad direction
     #[arg(long, value_name = "PERCENT", conflicts_with = "equivalence")]
     pub not_worse: Option<Percent>,
 
@@ -152,20 +152,20 @@ pub struct ExperimentResultsArgs {
     #[arg(long, value_name = "PERCENT")]
     pub level: Option<Percent>,
 
-    /// Require this of each cell, and exit 3 unless it is shown (can be repeated)
+    /// Require this of each cell, and exit 3 unless it is shown to hold (can be repeated)
     #[arg(long, value_name = "REQUIREMENT")]
     pub require: Vec<Requirement>,
 
-    /// How long a burst of misses may last, which no run can tell that saw none: requirements count time
-    /// by it, not samples [default: 100ms]
+    /// Longest burst of misses to assume if no miss was seen; requirements count
+    /// bursts, not samples [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "require")]
     pub burst: Option<Nanos>,
 
-    /// Exit 3 on such a verdict, 6 where a figure cannot be judged (also comma-separated)
+    /// Exit 3 on this verdict, 6 if a figure cannot be judged (also comma-separated)
     #[arg(long, value_name = "VERDICT", value_enum, value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
 
-    /// Also take runs of which a check did not pass
+    /// Also use runs that failed a check
     #[arg(long)]
     pub allow_invalid: bool,
 
@@ -185,11 +185,11 @@ pub struct ExperimentSweepArgs {
     #[arg(long, value_name = "INSTRUMENT", default_value = "wakeup")]
     pub measure: String,
 
-    /// A further instrument (can be repeated)
+    /// Another instrument (can be repeated)
     #[arg(long, value_name = "INSTRUMENT")]
     pub and: Vec<String>,
 
-    /// Passes over all values, each in an order of its own
+    /// Passes over all values, each in its own order
     #[arg(long, value_name = "N", default_value_t = 6,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: u32,

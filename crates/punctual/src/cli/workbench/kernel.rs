@@ -18,15 +18,15 @@ use super::{InstallOnceArgs, KernelStatusArgs};
 /// What to do with kernels
 #[derive(Debug, Subcommand)]
 pub enum KernelAction {
-    /// Boot a kernel, see what it says of itself, and end it: a smoke test
+    /// Boot a kernel, check what it reports, and stop it: a smoke test
     Boot(KernelBootArgs),
-    /// Compare kernels and preemption models in virtual time: anywhere, the same result each time
+    /// Compare kernels and preemption models in virtual time: the same result every time, on any host
     LatencyTest(LatencyTestArgs),
-    /// Write the initial RAM file system that guests boot with, to boot it by other means
+    /// Write the initial RAM file system that guests boot with, to boot it another way
     Initramfs(InitramfsArgs),
-    /// Boot a kernel once on this machine, which falls back to its own by itself; or take that back
+    /// Boot a kernel once on this machine, which then falls back to its own by itself; or undo that
     InstallOnce(Box<InstallOnceArgs>),
-    /// Show whether a kernel is to boot once, came up, or fell back, and why
+    /// Show whether a kernel will boot once, came up, or fell back, and why
     Status(KernelStatusArgs),
     /// Kernels before they boot
     #[command(flatten)]
@@ -36,22 +36,22 @@ pub enum KernelAction {
 /// What runs a guest
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum MachineArg {
-    /// KVM where a trial boot with it succeeds, else QEMU's translator
+    /// KVM if a trial boot with it succeeds, else QEMU's emulator
     Auto,
     /// KVM
     Kvm,
-    /// QEMU's translator, by this machine's clock: no latencies
+    /// QEMU's emulator, on this machine's clock: no valid latencies
     Tcg,
 }
 
 /// Options of guests
 #[derive(Args, Debug)]
 pub struct GuestOptions {
-    /// Count instructions in place of time: one CPU, and the same result each time
+    /// Count instructions instead of time: one CPU, and the same result every time
     #[arg(long, conflicts_with = "machine", help_heading = "Guest")]
     pub virtual_time: bool,
 
-    /// What runs it
+    /// KVM or emulation
     #[arg(
         long,
         value_name = "MACHINE",
@@ -61,11 +61,11 @@ pub struct GuestOptions {
     )]
     pub machine: MachineArg,
 
-    /// Further kernel arguments, such as preempt=full (can be repeated)
+    /// Additional kernel arguments, such as preempt=full (can be repeated)
     #[arg(long, value_name = "ARGS", help_heading = "Guest")]
     pub append: Vec<String>,
 
-    /// Preemption model that it must be found to run [default: as preempt= asks, else any]
+    /// Preemption model that must be active [default: the one in preempt=, else any]
     #[arg(long, value_name = "MODEL", help_heading = "Guest")]
     pub model: Option<Model>,
 
@@ -82,7 +82,7 @@ pub struct GuestOptions {
     )]
     pub memory: Bytes,
 
-    /// Seed of the machine's random numbers
+    /// Seed of the guest's random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Guest")]
     pub seed: u64,
 
@@ -107,7 +107,7 @@ pub struct KernelBootArgs {
     #[command(flatten)]
     pub guest: GuestOptions,
 
-    /// File for the kernel's log, which must not exist
+    /// File for the kernel log, which must not exist
     #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub log: Option<PathBuf>,
 
@@ -115,7 +115,7 @@ pub struct KernelBootArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Let the guest go wrong: panic, hang, restart, busy
+    /// Make the guest fail: panic, hang, restart, busy
     #[arg(long, value_name = "FAULT", hide = true, value_parser = fault)]
     pub fault: Option<Fault>,
 }
@@ -128,24 +128,24 @@ pub enum LatencyFailOn {
 }
 
 const LATENCY_TEST: &str = "\
-Times are instruction counts at 8 ns each: the software path's length, never a latency of hardware.
-Each kernel is booted once a seed with each of its preemption models, and measured beside each load.
-Better or worse: the band over all seeds lies apart from the baseline's.";
+Times are instruction counts at 8 ns each: the length of the software path, not latencies of
+hardware. Each kernel boots once per seed and preemption model, and is measured under each load.
+Better or worse means that the bands over all seeds do not overlap.";
 
 /// Options of `kernel latency-test`
 #[derive(Args, Debug)]
 #[command(after_help = LATENCY_TEST)]
 pub struct LatencyTestArgs {
     /// Images of the kernels, bzImage or vmlinuz, as [NAME=]PATH[,append=ARGS][,model=MODEL][,config=FRAGMENT]:
-    /// arguments and models of its own, and what its configuration must have
+    /// its own arguments and models, and what its configuration must have
     #[arg(required = true, value_name = "KERNEL")]
     pub kernels: Vec<String>,
 
-    /// Kernel to compare with, by name or path: with the same model, or with MODEL after a colon
+    /// Baseline kernel, by name or path: with the same model, or with MODEL after a colon
     #[arg(long, value_name = "KERNEL[:MODEL]")]
     pub baseline: Option<String>,
 
-    /// Preemption models to test: none, voluntary, full, lazy, rt [default: all that the image has]
+    /// Preemption models to test: none, voluntary, full, lazy, rt [default: all of the image]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
     pub model: Vec<Model>,
 
@@ -153,15 +153,15 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "LOAD")]
     pub load: Vec<LoadList>,
 
-    /// Also without a load
+    /// Also measure without a load
     #[arg(long)]
     pub idle: bool,
 
-    /// Seeds, one boot each
+    /// Number of seeds, one boot each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
     pub seeds: u32,
 
-    /// Samples beside each load
+    /// Samples under each load
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
     pub samples: u64,
 
@@ -169,19 +169,19 @@ pub struct LatencyTestArgs {
     #[arg(long, short = 'i', value_name = "TIME", default_value = "1ms")]
     pub interval: Nanos,
 
-    /// Further kernel arguments for all (can be repeated)
+    /// Additional kernel arguments for all kernels (can be repeated)
     #[arg(long, value_name = "ARGS")]
     pub append: Vec<String>,
 
-    /// How far bands must lie apart for a verdict, as a share of the baseline [default: at all]
+    /// Minimum gap between bands for a verdict, as a share of the baseline [default: any gap]
     #[arg(long, value_name = "PERCENT")]
     pub tolerance: Option<Percent>,
 
-    /// Exit 3 if a figure has this verdict, 6 if one cannot be judged: an invalid cell, fewer than 4 seeds
+    /// Exit 3 if a figure has this verdict, 6 if one cannot be judged (an invalid cell, fewer than 4 seeds)
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub fail_on: Option<LatencyFailOn>,
 
-    /// Guests at a time [default: one a CPU]
+    /// Number of guests at a time [default: one per CPU]
     #[arg(long, short = 'j', value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
 
@@ -189,7 +189,7 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub time_limit: Nanos,
 
-    /// File for the result as JSON: the same bytes each time
+    /// File for the result as JSON: the same bytes every time
     #[arg(long, short = 'o', value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub output: Option<PathBuf>,
@@ -232,11 +232,11 @@ pub struct InitramfsArgs {
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub output: PathBuf,
 
-    /// Also put FILE in, as PATH (can be repeated)
+    /// Also include FILE as PATH (can be repeated)
     #[arg(long, value_name = "PATH=FILE")]
     pub file: Vec<String>,
 
-    /// Make all of this program /init, not only the agent that measures: a job with a disk needs it
+    /// Use the whole program as /init, not only the measuring agent: needed for a job with a disk
     #[arg(long)]
     pub whole: bool,
 

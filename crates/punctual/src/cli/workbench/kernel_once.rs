@@ -15,7 +15,7 @@ use punctual_model::{Nanos, OneShotLoader};
 pub enum LoaderArg {
     /// What starts the machine: GRUB or systemd-boot
     Auto,
-    /// GRUB: next_entry in its environment
+    /// GRUB: next_entry in its environment block
     Grub,
     /// systemd-boot: the firmware's variable LoaderEntryOneShot
     SystemdBoot,
@@ -75,7 +75,7 @@ fn seconds(text: &str) -> Result<u32, String> {
 /// Where a one-shot boot is kept, and on which machine
 #[derive(Args, Debug)]
 pub struct OncePlace {
-    /// Directory of what undoes it, root's alone [default: /var/lib/punctual/tune]
+    /// Directory of the undo record, owned by root [default: /var/lib/punctual/tune]
     #[arg(long, value_name = "DIR", env = crate::tuning::STATE_VARIABLE,
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub state: Option<PathBuf>,
@@ -86,9 +86,10 @@ pub struct OncePlace {
 }
 
 const INSTALL_ONCE: &str = "\
-The machine's default is never touched. The boot loader forgets the choice before it starts the candidate, which restarts the
-machine when it panics; the plan says of each way to fail what brings the machine back. Nothing is written without --yes or
-an answer at the terminal. Exit status 5: this machine cannot do it, with the reasons.";
+The machine's default is never touched. The boot loader clears the choice before it starts the
+candidate, which restarts the machine when it panics. The plan lists the ways to fail and what brings
+the machine back from each. Nothing is written without --yes or a confirmation at the terminal.
+Exit status 5: this machine does not support it, with the reasons.";
 
 /// Options of `kernel install-once`
 #[derive(Args, Debug)]
@@ -104,15 +105,15 @@ pub struct InstallOnceArgs {
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub initrd: Option<PathBuf>,
 
-    /// Have mkinitramfs make it
+    /// Make it with mkinitramfs
     #[arg(long)]
     pub make_initrd: bool,
 
-    /// Directory of its modules, which goes to /lib/modules/RELEASE [default: those of the .deb]
+    /// Directory of its modules, copied to /lib/modules/RELEASE [default: those of the .deb]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub modules: Option<PathBuf>,
 
-    /// Further kernel arguments, behind those of the running kernel (can be repeated)
+    /// Additional kernel arguments, after those of the running kernel (can be repeated)
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
     pub append: Vec<String>,
 
@@ -129,7 +130,7 @@ pub struct InstallOnceArgs {
     )]
     pub watchdog: WatchdogArg,
 
-    /// Let the candidate panic when it finds a lockup or a thread that waits for ever; costs it some latency
+    /// Make the candidate panic on a lockup or a thread that waits forever; costs some latency
     #[arg(long, help_heading = "Falling back")]
     pub panic_when_stuck: bool,
 
@@ -137,7 +138,7 @@ pub struct InstallOnceArgs {
     #[arg(long, value_name = "LOADER", value_enum, default_value = "auto")]
     pub loader: LoaderArg,
 
-    /// Experiment that goes on when the candidate is confirmed
+    /// Experiment to continue when the candidate is confirmed
     #[arg(long, value_name = "EXPERIMENT")]
     pub resume: Option<String>,
 
@@ -149,7 +150,7 @@ pub struct InstallOnceArgs {
     #[arg(long)]
     pub yes: bool,
 
-    /// Take the candidate back: everything is as before
+    /// Remove the candidate and restore everything
     #[arg(long, conflicts_with_all = ["kernel", "initrd", "make_initrd", "modules", "append", "resume", "dry_run", "json"])]
     pub revert: bool,
 
@@ -165,7 +166,7 @@ pub struct InstallOnceArgs {
 /// Options of `kernel status`
 #[derive(Args, Debug)]
 pub struct KernelStatusArgs {
-    /// Keep that this boot is the candidate's, if it is; then the experiment of --resume goes on
+    /// Record that this is the candidate's boot, if it is; then continue the experiment of --resume
     #[arg(long)]
     pub confirm: bool,
 

@@ -28,14 +28,14 @@ pub enum KernelSourceAction {
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Put a patch series into a source: tried whole and in order first, then put in whole or not at all
+    /// Apply a patch series to a source: first tried as a whole, then applied completely or not at all
     Patch(KernelPatchArgs),
-    /// Make a configuration, and say which options the source did not honour and why
+    /// Make a configuration, and show which options the source did not honour and why
     #[command(args_conflicts_with_subcommands = true)]
     Config(KernelConfigArgs),
-    /// Build a kernel out of its source; started again after a stop, it goes on
+    /// Build a kernel outside its source tree; an interrupted build continues when started again
     Build(KernelBuildArgs),
-    /// Put a vendor's branch on a real-time branch, in a worktree beside the vendor's tree
+    /// Rebase a vendor's branch onto a real-time branch, in a separate worktree
     Rebase(KernelRebaseArgs),
     /// Find the commit that made something worse
     Bisect(KernelBisectArgs),
@@ -44,12 +44,12 @@ pub enum KernelSourceAction {
 /// Options of `kernel fetch`
 #[derive(Args, Debug)]
 pub struct KernelFetchArgs {
-    /// linux-source-6.12, linux-image-6.1.0-56-amd64 (with =VERSION if need be), a .deb, a tarball or its
-    /// address, the address of a git repository (with #BRANCH if need be), a directory
+    /// linux-source-6.12, linux-image-6.1.0-56-amd64 (optionally with =VERSION), a .deb, a tarball
+    /// or its URL, the URL of a git repository (optionally with #BRANCH), a directory
     #[arg(value_name = "WHAT")]
     pub what: String,
 
-    /// Name in the store [default: from what is fetched]
+    /// Name in the store [default: derived from the source]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
@@ -77,15 +77,15 @@ pub struct KernelPatchArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Leave out patches that do not apply, and put in the others
+    /// Skip patches that do not apply, and apply the others
     #[arg(long)]
     pub leave_out: bool,
 
-    /// Let a hunk apply where so many lines of its context differ
+    /// Lines of context that may differ when a hunk is applied
     #[arg(long, value_name = "LINES", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub fuzz: u8,
 
-    /// Print what became of each patch as JSON
+    /// Print the result for each patch as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -93,11 +93,11 @@ pub struct KernelPatchArgs {
 /// What a configuration is made of
 #[derive(Args, Clone, Debug)]
 pub struct KernelConfigWish {
-    /// Preemption model [default: as the base has it]
+    /// Preemption model [default: that of the base]
     #[arg(long, value_name = "MODEL", value_parser = one_of(KernelModel::ALL, KernelModel::name), help_heading = "Configuration")]
     pub model: Option<KernelModel>,
 
-    /// What to start from: running, tiny (the smallest for measuring in QEMU), defconfig, or a file
+    /// Base configuration: running, tiny (the smallest for measuring in QEMU), defconfig, or a file
     #[arg(
         long,
         value_name = "BASE",
@@ -106,20 +106,20 @@ pub struct KernelConfigWish {
     )]
     pub base: String,
 
-    /// Switch on what a fragment has: `punctual kernel config --list` names them (can be repeated)
+    /// Enable a fragment; `punctual kernel config --list` lists them (can be repeated)
     #[arg(long, value_name = "FRAGMENT", help_heading = "Configuration")]
     pub with: Vec<String>,
 
-    /// Switch off what a fragment has (can be repeated)
+    /// Disable a fragment (can be repeated)
     #[arg(long, value_name = "FRAGMENT", help_heading = "Configuration")]
     pub without: Vec<String>,
 
-    /// Lay a file with options over it (can be repeated)
+    /// Apply a file with options on top (can be repeated)
     #[arg(long, value_name = "FILE", help_heading = "Configuration",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub fragment: Vec<PathBuf>,
 
-    /// Give an option a value, such as HZ_1000=y (can be repeated)
+    /// Set an option, such as HZ_1000=y (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Configuration")]
     pub set: Vec<String>,
 }
@@ -127,11 +127,11 @@ pub struct KernelConfigWish {
 /// Options of `kernel config`
 #[derive(Args, Debug)]
 pub struct KernelConfigArgs {
-    /// Do something with configurations that are there
+    /// Check or compare existing configurations
     #[command(subcommand)]
     pub action: Option<KernelConfigAction>,
 
-    /// The source: its name in the store, or a directory [default: the only one of the store]
+    /// The source: its name in the store, or a directory [default: the only one in the store]
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<PathBuf>,
 
@@ -152,15 +152,15 @@ pub struct KernelConfigArgs {
     #[arg(long)]
     pub list: bool,
 
-    /// Print what became of the options as JSON
+    /// Print the result for each option as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What to do with configurations that are there
+/// What to do with existing configurations
 #[derive(Debug, Subcommand)]
 pub enum KernelConfigAction {
-    /// Judge a configuration by the rules of `doctor` that rest on one
+    /// Judge a configuration by the rules of `doctor` that apply to it
     Check {
         /// A file, the name of a build or image, or `running`
         #[arg(value_name = "CONFIG")]
@@ -194,7 +194,7 @@ pub enum KernelConfigAction {
     },
 }
 
-/// Which all-options configuration is built as a test
+/// Which all-options configuration to build as a test
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum BuildTest {
     /// Everything built in
@@ -218,16 +218,16 @@ pub struct KernelBuildArgs {
     #[command(flatten)]
     pub wish: KernelConfigWish,
 
-    /// Build for several models: none, voluntary and full are one build, which preempt= makes one of them at boot
+    /// Build for several models; none, voluntary and full share one build, and preempt= selects one at boot
     #[arg(long, value_name = "MODELS", value_delimiter = ',', conflicts_with = "model",
           value_parser = one_of(KernelModel::ALL, KernelModel::name))]
     pub matrix: Vec<KernelModel>,
 
-    /// How many compilers run at once [default: one for each CPU]
+    /// Number of parallel compilers [default: one per CPU]
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub jobs: Option<u16>,
 
-    /// Do not use ccache, which is used where it is installed
+    /// Do not use ccache even if it is installed
     #[arg(long)]
     pub no_ccache: bool,
 
@@ -235,11 +235,11 @@ pub struct KernelBuildArgs {
     #[arg(long)]
     pub package: bool,
 
-    /// Test whether all of the source compiles, in place of a kernel that is meant to run: takes hours
+    /// Test whether the whole source compiles, instead of building a kernel to run: takes hours
     #[arg(long, value_name = "CONFIG", value_enum, conflicts_with_all = ["base", "package"])]
     pub build_test: Option<BuildTest>,
 
-    /// Build also where options are not as asked
+    /// Build even if options differ from what was asked
     #[arg(long)]
     pub anyway: bool,
 
@@ -263,11 +263,11 @@ pub struct KernelRebaseArgs {
     #[arg(long, value_name = "BRANCH", required_unless_present_any = ["resume", "abort", "status"])]
     pub vendor: Option<String>,
 
-    /// The branch to put it on
+    /// The branch to rebase it onto
     #[arg(long, value_name = "BRANCH", required_unless_present_any = ["resume", "abort", "status"])]
     pub onto: Option<String>,
 
-    /// Where the vendor's work starts [default: where the two branches part]
+    /// Where the vendor's work starts [default: where the two branches diverge]
     #[arg(long, value_name = "COMMIT")]
     pub base: Option<String>,
 
@@ -275,20 +275,20 @@ pub struct KernelRebaseArgs {
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
 
-    /// Directory of the worktree, which must not be there [default: beside the kernels of the store]
+    /// Directory of the worktree, which must not exist [default: next to the kernels in the store]
     #[arg(long, value_name = "DIR",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub worktree: Option<PathBuf>,
 
-    /// Go on after conflicts were resolved in the worktree
+    /// Continue after resolving conflicts in the worktree
     #[arg(long = "continue", conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree"])]
     pub resume: bool,
 
-    /// Give it up: the worktree and the new branch go
+    /// Give up: remove the worktree and the new branch
     #[arg(long, conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree", "resume"])]
     pub abort: bool,
 
-    /// Say how far it is
+    /// Show its progress
     #[arg(long, conflicts_with_all = ["vendor", "onto", "base", "branch", "worktree", "resume", "abort"])]
     pub status: bool,
 
@@ -313,15 +313,15 @@ pub struct KernelBisectArgs {
     pub bad: String,
 
     /// A shell command that judges the commit in its directory, by its exit status: 0 good, 1 to 127 bad, 125
-    /// cannot be judged, others end the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit
+    /// cannot be judged, others abort the bisection. $PUNCTUAL is this program, $PUNCTUAL_BISECT_COMMIT the commit
     #[arg(long, value_name = "COMMAND")]
     pub oracle: String,
 
-    /// Take it for granted that the good one is good and the bad one bad
+    /// Do not check first that the good commit is good and the bad one bad
     #[arg(long)]
     pub trust_ends: bool,
 
-    /// File that the oracle's output is added to [default: kernels/bisect.log of the store]
+    /// File to append the oracle's output to [default: kernels/bisect.log in the store]
     #[arg(long, value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub log: Option<PathBuf>,

@@ -13,9 +13,10 @@ use super::label;
 /// Options of `report`
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// Runs: an id, its first or last 4 or more characters, a name, a pattern as in 'before-*', tag:KEY=VALUE, `last`, a
-    /// directory of runs; the name of an experiment; a file of what --json prints: of measure, compare, experiment
-    /// results, study report, assess, doctor
+    /// Runs: an id (or at least 4 characters of its beginning or end), a name, a pattern such as 'before-*',
+    /// tag:KEY=VALUE,
+    /// `last`, a directory of runs; the name of an experiment; a file with the --json output of measure, compare,
+    /// experiment results, study report, assess or doctor
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,
 
@@ -44,7 +45,7 @@ pub struct ReportArgs {
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub png: Option<PathBuf>,
 
-    /// Take each WHAT as a group of runs and compare it with the first, as `punctual compare` does
+    /// Treat each WHAT as a group of runs and compare it with the first, as `punctual compare` does
     #[arg(long)]
     pub compare: bool,
 
@@ -60,7 +61,7 @@ pub struct ReportArgs {
 /// Forms of a report
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ReportFormat {
-    /// One page that needs nothing else: no server, no network, no other file
+    /// One self-contained page: no server, no network, no other files
     Html,
     /// Markdown with tables, for mail and pull requests
     Md,

@@ -12,13 +12,13 @@ use punctual_model::Nanos;
 /// What to do with studies
 #[derive(Debug, Subcommand)]
 pub enum StudyAction {
-    /// List the published experiments that can be carried out here
+    /// List the published experiments that can be repeated here
     List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what a study is: the work, its published figures, and what is done differently here
+    /// Describe a study: the paper, its published figures, and what differs here
     Show {
         /// The study
         name: String,
@@ -27,9 +27,9 @@ pub enum StudyAction {
         #[arg(long)]
         json: bool,
     },
-    /// Carry a study out, or go on with one that was stopped or killed, and report it
+    /// Run a study, or continue one that was stopped or killed, and report it
     Run(StudyRunArgs),
-    /// Report what a study said here, beside what was published
+    /// Report the results of a study here, side by side with the published ones
     Report(StudyReportArgs),
 }
 
@@ -39,24 +39,24 @@ pub struct StudyRunArgs {
     /// The study, or `all`
     pub name: String,
 
-    /// Less than a minute a study: shows that it works, and seldom more
+    /// Less than a minute per study: shows that it works, rarely more
     #[arg(long, group = "scale", help_heading = "Scale")]
     pub quick: bool,
 
-    /// The parameters of the authors, which may take hours
+    /// Use the parameters of the authors, which may take hours
     #[arg(long, group = "scale", help_heading = "Scale")]
     pub paper: bool,
 
-    /// As many blocks as fit into this time
+    /// Run as many blocks as fit into this time
     #[arg(long, value_name = "TIME", group = "scale", help_heading = "Scale")]
     pub budget: Option<Nanos>,
 
-    /// A kernel for studies that compare two, as `measure --target` takes it: first the stock kernel, then
-    /// the RT kernel (twice) [default: two of one version that are found, as guests in virtual time]
+    /// Kernels for studies that compare two, in the form of `measure --target`: first the stock kernel, then
+    /// the RT kernel (give it twice) [default: two of the same version, as guests in virtual time]
     #[arg(long, value_name = "TARGET", help_heading = "Kernels")]
     pub target: Vec<String>,
 
-    /// Directory with kernel images, of which a stock kernel and an RT kernel of one version are taken
+    /// Directory with images of a stock kernel and an RT kernel of the same version
     /// [default: target/kernels, /boot and the store]
     #[arg(
         long,
@@ -66,15 +66,15 @@ pub struct StudyRunArgs {
     )]
     pub kernels: Option<PathBuf>,
 
-    /// Value of a parameter of the study's experiments, over the scale's (can be repeated)
+    /// Value of a parameter of the study's experiments, instead of the scale's (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::experiment::parameter, help_heading = "Scale")]
     pub parameter: Vec<(String, toml::Value)>,
 
-    /// Begin anew, also where one like this was begun and is not over
+    /// Start a new one even if an unfinished one exists
     #[arg(long)]
     pub new: bool,
 
-    /// Where the page with the report goes, which must not exist [default: NAME.html in the store's `studies`, the one
+    /// File for the report page, which must not exist [default: NAME.html in the store's `studies`, the one
     /// before replaced]
     #[arg(long, short = 'o', value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
@@ -96,19 +96,19 @@ pub struct StudyRunArgs {
 /// Options of `study report`
 #[derive(Args, Debug)]
 pub struct StudyReportArgs {
-    /// The study, or `all` that were carried out here
+    /// The study, or `all` that were run here
     pub name: String,
 
-    /// Which carrying out of it, from 1 [default: the latest]
+    /// Which run of it, from 1 [default: the latest]
     #[arg(long, value_name = "N", conflicts_with = "recorded")]
     pub number: Option<u32>,
 
-    /// Compare two sets of recorded runs, named as `compare` takes them, in place of the study's own: those
+    /// Compare two sets of recorded runs, named as for `compare`, instead of the study's own: those
     /// of the stock kernel and those of the RT kernel
     #[arg(long, num_args = 2, value_names = ["STOCK", "RT"])]
     pub recorded: Vec<String>,
 
-    /// Write it as an HTML page that needs nothing else to this file, which must not exist; `-` is standard output
+    /// Write it as a self-contained HTML page to this file, which must not exist; `-` is standard output
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "json",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub output: Option<PathBuf>,

@@ -20,7 +20,7 @@ pub struct TuneArgs {
     #[command(subcommand)]
     pub action: TuneAction,
 
-    /// Directory of the journal, root's alone [default: /var/lib/punctual/tune]
+    /// Directory of the journal, owned by root [default: /var/lib/punctual/tune]
     #[arg(long, global = true, value_name = "DIR", env = crate::tuning::STATE_VARIABLE,
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub state: Option<PathBuf>,
@@ -34,13 +34,13 @@ pub struct TuneArgs {
 /// What to do with the machine's settings
 #[derive(Debug, Subcommand)]
 pub enum TuneAction {
-    /// Show what a profile would change here; change nothing
+    /// Show what a profile would change here, without changing it
     Plan {
         /// The profile and its changes
         #[command(flatten)]
         wish: WishArgs,
 
-        /// Say of each knob what it decides, and what a change costs
+        /// Explain what each knob does and what a change costs
         #[arg(long, conflicts_with = "json")]
         explain: bool,
 
@@ -54,7 +54,7 @@ pub enum TuneAction {
         #[command(flatten)]
         wish: WishArgs,
 
-        /// Revert by itself after this time, also when the terminal is gone
+        /// Revert automatically after this time, even if the terminal is gone
         #[arg(
             long = "for",
             value_name = "TIME",
@@ -63,7 +63,7 @@ pub enum TuneAction {
         )]
         duration: Option<Nanos>,
 
-        /// How far to go
+        /// What to insist on
         #[command(flatten)]
         care: CareArgs,
 
@@ -75,13 +75,13 @@ pub enum TuneAction {
         #[arg(long)]
         json: bool,
     },
-    /// Change the settings, run a command, put everything back, whatever the end
+    /// Change the settings, run a command, and restore everything however it ends
     Run {
         /// The profile and its changes
         #[command(flatten)]
         wish: WishArgs,
 
-        /// How far to go
+        /// What to insist on
         #[command(flatten)]
         care: CareArgs,
 
@@ -89,21 +89,21 @@ pub enum TuneAction {
         #[arg(required = true, last = true, value_name = "COMMAND")]
         command: Vec<OsString>,
     },
-    /// Show what is changed now
+    /// Show what is currently changed
     Status {
         /// Print it as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Put everything back
+    /// Restore everything
     Revert {
         /// Print what was done as JSON
         #[arg(long)]
         json: bool,
     },
-    /// List the settings that are known, with their values here
+    /// List the known settings, with their values here
     Knobs {
-        /// Only those whose names match, `*` standing for anything: vm.*, irq.affinity
+        /// Only those whose names match, with `*` as a wildcard: vm.*, irq.affinity
         #[arg(value_name = "KNOB")]
         patterns: Vec<String>,
 
@@ -118,7 +118,7 @@ pub enum TuneAction {
     },
     /// Measure what each knob of a profile buys here: latency and work with and without it
     Trial(TrialArgs),
-    /// The arguments that the kernel takes only when it boots: print, add, remove
+    /// Show, add or remove kernel arguments that take effect at boot
     Boot {
         /// What to do with them
         #[command(subcommand)]
@@ -136,12 +136,12 @@ pub struct TrialArgs {
     #[command(flatten)]
     pub wish: WishArgs,
 
-    /// Try each knob so many times
+    /// Number of blocks: each knob is tried once per block
     #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Measuring",
           value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub blocks: u64,
 
-    /// Measure the latency for this time in each run, and work for half of it
+    /// Measure latency for this time in each run, and work for half of it
     #[arg(
         long,
         short = 'D',
@@ -161,19 +161,19 @@ pub struct TrialArgs {
     )]
     pub effect: Percent,
 
-    /// CPUs to measure [default: those for real-time work, else all that are allowed]
+    /// CPUs to measure [default: those for real-time work, else all allowed]
     #[arg(long, value_name = "LIST", help_heading = "Measuring")]
     pub measure: Option<CpuSet>,
 
-    /// Loads beside the latency
+    /// Loads during the latency measurement
     #[command(flatten)]
     pub loads: LoadOptions,
 
-    /// Seed of the random order [default: another one each time]
+    /// Seed of the random order [default: a new one each time]
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub seed: Option<u64>,
 
-    /// Do what is refused for safety's sake
+    /// Do what is refused for safety
     #[arg(long, help_heading = "Safety")]
     pub yes: bool,
 
@@ -189,7 +189,7 @@ pub struct TrialArgs {
 /// What to do with kernel arguments
 #[derive(Debug, Subcommand)]
 pub enum BootAction {
-    /// Show the arguments that a profile wants, which are missing, and which file would have them
+    /// Show the arguments of a profile, which are missing, and which file they would go into
     Plan {
         /// The profile
         #[command(flatten)]
@@ -199,7 +199,7 @@ pub enum BootAction {
         #[arg(long)]
         json: bool,
     },
-    /// Give them to the boot loader, after asking; an existing entry is left as it is
+    /// Add them to the boot loader, after asking; existing entries are left alone
     Apply {
         /// The profile
         #[command(flatten)]
@@ -209,7 +209,7 @@ pub enum BootAction {
         #[arg(long)]
         yes: bool,
     },
-    /// Take them away from the boot loader again
+    /// Remove them from the boot loader
     Revert {
         /// Do not ask
         #[arg(long)]
@@ -217,7 +217,7 @@ pub enum BootAction {
     },
 }
 
-/// A profile whose kernel arguments are meant
+/// The profile with the kernel arguments
 #[derive(Args, Clone, Debug, Default)]
 pub struct BootWish {
     /// A built-in profile, or a TOML file [default: isolate]
@@ -229,14 +229,14 @@ pub struct BootWish {
     pub cpus: Option<CpuSet>,
 }
 
-/// A profile, and what is different from it
+/// A profile, and changes to it
 #[derive(Args, Clone, Debug, Default)]
 pub struct WishArgs {
     /// A built-in profile (latency, isolate, raju, throughput), or a TOML file [default: latency; isolate with --isolate; none with --set]
     #[arg(value_name = "PROFILE")]
     pub profile: Option<String>,
 
-    /// Keep these CPUs for real-time work, and move all else to the others: profile isolate
+    /// Reserve these CPUs for real-time work and move everything else to the others: profile isolate
     #[arg(
         long,
         value_name = "LIST",
@@ -253,19 +253,19 @@ pub struct WishArgs {
     #[arg(long, value_name = "KNOB=VALUE", help_heading = "Settings")]
     pub set: Vec<String>,
 
-    /// Only these knobs of the profile, such as irq or vm.* (can be repeated)
+    /// Use only these knobs of the profile, such as irq or vm.* (can be repeated)
     #[arg(long, value_name = "KNOB", help_heading = "Settings")]
     pub only: Vec<String>,
 
-    /// Not these knobs of the profile (can be repeated)
+    /// Skip these knobs of the profile (can be repeated)
     #[arg(long, value_name = "KNOB", help_heading = "Settings")]
     pub skip: Vec<String>,
 }
 
-/// A tuned machine for as long as a measurement lasts
+/// Tuning for the time of a measurement
 #[derive(Args, Clone, Debug, Default)]
 pub struct MeasureTuning {
-    /// Tune the machine with this profile, and put it back after the measurement: see `punctual tune`
+    /// Tune the machine with this profile, and restore it after the measurement: see `punctual tune`
     #[arg(
         long,
         global = true,
@@ -294,7 +294,7 @@ pub struct MeasureTuning {
     )]
     pub set: Vec<String>,
 
-    /// Move all else off these CPUs, and measure them unless --cpus names others
+    /// Move everything else off these CPUs, and measure them unless --cpus names others
     #[arg(
         long,
         global = true,
@@ -304,14 +304,14 @@ pub struct MeasureTuning {
     pub isolate: Option<CpuSet>,
 }
 
-/// How far to go
+/// What to insist on
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CareArgs {
-    /// Do what is refused for safety's sake
+    /// Do what is refused for safety
     #[arg(long, help_heading = "Safety")]
     pub yes: bool,
 
-    /// All settings or none: when one cannot be had, put the others back
+    /// All settings or none: if one fails, restore the others
     #[arg(long, help_heading = "Safety")]
     pub atomic: bool,
 }
@@ -327,7 +327,7 @@ pub struct KeepArgs {
     #[arg(long = "for", value_name = "TIME")]
     pub duration: Option<Nanos>,
 
-    /// Hold this bound on the latency of idle states
+    /// Hold this limit on idle-state exit latency
     #[arg(long, value_name = "TIME")]
     pub hold: Option<Nanos>,
 

@@ -17,16 +17,16 @@ use crate::output::remark;
 pub(super) fn already_there(dir: &Path, read: &Read, plan: &Plan) -> CliError {
     let name = &plan.name;
     let failed = CliError::failed_to(format!("begin experiment `{name}`"));
-    let there = format!("there is one of that name in {}", dir.display());
+    let there = format!("one of that name exists in {}", dir.display());
     let Ok(snapshot) = Snapshot::read(dir) else {
         return failed.because(there).hint(format!(
-            "it cannot be read; `punctual experiment rm {name}` removes it, or give the new one another name"
+            "it cannot be read; `punctual experiment rm {name}` removes it, or give the new one a different name"
         ));
     };
     let same = snapshot.text == read.text && snapshot.plan.seed == plan.seed;
     if same && snapshot.finished.is_some() {
         return failed
-            .because(format!("{there}, which is over"))
+            .because(format!("{there}, and it is finished"))
             .hint(format!(
                 "see it with `punctual experiment results {name}`; to repeat it, give it another name or \
                  `punctual experiment rm {name}`"
@@ -34,20 +34,20 @@ pub(super) fn already_there(dir: &Path, read: &Read, plan: &Plan) -> CliError {
     }
     if same {
         return failed.because(there).hint(format!(
-            "go on with it: `punctual experiment resume {name}`; or give the new one another name"
+            "continue it: `punctual experiment resume {name}`; or give the new one a different name"
         ));
     }
     let why = why_not(&snapshot, read, plan);
     let changed = format!("{there}, and the file has changed since it began");
     match why {
         None => failed.because(changed).hint(format!(
-            "go on with its runs as the file says now: `punctual experiment run {} --replan`; or as it said then: \
+            "continue its runs with the new file: `punctual experiment run {} --replan`; or with the old one: \
              `punctual experiment resume {name}`",
             read.file
         )),
         Some(why) => failed.because(format!("{changed}: {why}")).hint(format!(
-            "give the new one another name, or `punctual experiment rm {name}` first; `punctual experiment resume \
-             {name}` goes on as the file said then"
+            "give the new one a different name, or `punctual experiment rm {name}` first; `punctual \
+             experiment resume {name}` continues with the old file"
         )),
     }
 }
@@ -63,9 +63,9 @@ pub(super) fn go_on_by(dir: &Path, read: &Read, plan: &Plan) -> Result<State, Cl
     };
     if let Some(why) = why_not(&snapshot, read, plan) {
         return Err(
-            CliError::usage(format!("--replan: `{}` cannot go on: {why}", plan.name)).hint(
+            CliError::usage(format!("--replan: `{}` cannot continue: {why}", plan.name)).hint(
                 format!(
-                    "give the new one another name, or `punctual experiment rm {}` first",
+                    "give the new one a different name, or `punctual experiment rm {}` first",
                     plan.name
                 ),
             ),
@@ -74,8 +74,8 @@ pub(super) fn go_on_by(dir: &Path, read: &Read, plan: &Plan) -> Result<State, Cl
     let (before, now) = (state.plan().blocks, plan.blocks);
     if now > before && !state.attempts().is_empty() {
         remark(&format!(
-            "{now} blocks in place of {before}. If the results of the first ones are the reason, the p-values are too \
-             small by that: confirm with a new experiment."
+            "{now} blocks instead of {before}. If that is because of the results so far, the \
+             p-values are too small: confirm with a new experiment."
         ));
     }
     state.replan(plan, &read.text)?;
@@ -84,7 +84,7 @@ pub(super) fn go_on_by(dir: &Path, read: &Read, plan: &Plan) -> Result<State, Cl
 
 fn why_not(snapshot: &Snapshot, read: &Read, plan: &Plan) -> Option<String> {
     let Ok(old) = experiment_of(&snapshot.text, &snapshot.plan) else {
-        return Some("its first file cannot be read any more".to_owned());
+        return Some("its first file can no longer be read".to_owned());
     };
     let new = read.experiment.clone().only(&plan.measurements);
     let plan = &Plan {

@@ -68,7 +68,7 @@ fn text(experiment: &Experiment, plan: &Plan, cost: &Cost, runs: bool) -> String
         lines.extend(skipped.map(|skipped| format!(" {}: {}", skipped.what, skipped.reason)));
     }
     if !plan.aliases.is_empty() {
-        lines.push("The fraction cannot tell apart:".to_owned());
+        lines.push("The fraction cannot separate:".to_owned());
         lines.extend(plan.aliases.iter().map(|alias| format!(" {alias}")));
     }
     if runs {

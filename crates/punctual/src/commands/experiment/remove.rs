@@ -32,7 +32,7 @@ pub(super) fn run(home: Option<&Path>, args: &ExperimentRmArgs) -> Result<Exit, 
         {
             return Err(CliError::failed_to(format!("find the runs of `{name}`"))
                 .because(err.to_string())
-                .hint("without --runs the experiment is removed and its runs are kept"));
+                .hint("without --runs the experiment is removed, but its runs are kept"));
         }
         State::remove(&dir).map_err(|err| {
             CliError::failed_to(format!("remove experiment `{name}`")).because(err)

@@ -41,7 +41,7 @@ pub(super) fn write(args: ExperimentSweepArgs) -> Result<Exit, CliError> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|err| CliError::failed_to(format!("write {name}")).because(err))?;
     remark(&format!(
-        "Wrote {name}; carry it out with `punctual experiment run {name}`."
+        "Wrote {name}; run it with `punctual experiment run {name}`."
     ));
     Ok(Exit::Fine)
 }

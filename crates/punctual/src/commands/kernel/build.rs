@@ -145,7 +145,7 @@ fn one(
     built.map_err(|err| match err {
         BuildError::Config(err) => not_configured(err),
         BuildError::Unmet(_) => {
-            failed(&format!("build {}", order.name), err).hint("--anyway builds it as it is")
+            failed(&format!("build {}", order.name), err).hint("--anyway builds it regardless")
         }
         BuildError::Packages(ref packages) => {
             let hint = on_debian(&packages.join(" "));
@@ -154,7 +154,7 @@ fn one(
                 .hint(hint)
         }
         BuildError::OtherSource { .. } => failed(&format!("build {}", order.name), err).hint(
-            "give it another name with --name, or remove the other with `punctual kernel rm`",
+            "give it a different name with --name, or remove the other one with `punctual kernel rm`",
         ),
         err => failed(&format!("build {}", order.name), err),
     })

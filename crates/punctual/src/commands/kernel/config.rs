@@ -67,7 +67,7 @@ pub(super) fn wish(given: &KernelConfigWish) -> Wish {
 pub(super) fn not_configured(err: ConfigError) -> CliError {
     match err {
         ConfigError::Usage { option, reason } => CliError::usage(format!("{option}: {reason}"))
-            .hint("`punctual kernel config --list` names the fragments"),
+            .hint("`punctual kernel config --list` lists the fragments"),
         ConfigError::NotTold { .. } => failed("configure the kernel", err)
             .exiting(Exit::Unsupported)
             .hint("name a file with --base FILE, or start from --base defconfig"),
@@ -76,7 +76,7 @@ pub(super) fn not_configured(err: ConfigError) -> CliError {
                 .is_some_and(|source| source.to_string().contains("mrproper"));
             let error = failed("configure the kernel", err);
             if unclean {
-                error.hint("something was built inside the source; `make mrproper` there cleans it")
+                error.hint("the source contains build output; `make mrproper` there removes it")
             } else {
                 error
             }
@@ -114,7 +114,7 @@ fn make(stock: &Stock, args: &KernelConfigArgs) -> Result<Exit, CliError> {
         && output.exists()
     {
         return Err(
-            CliError::usage(format!("--output {}: is there already", output.display()))
+            CliError::usage(format!("--output {}: already exists", output.display()))
                 .hint("--force overwrites it"),
         );
     }

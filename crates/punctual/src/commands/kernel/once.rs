@@ -69,8 +69,8 @@ pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exi
 
 fn after(plan: &OneShotPlan) -> String {
     format!(
-        "\nInstalled. Nothing has been restarted: that is yours to do ({}). `punctual kernel install-once --revert` takes \
-         it back, before or after.\n",
+        "\nInstalled. The machine was not restarted; do that yourself ({}). `punctual kernel install-once --revert` \
+         undoes it, before or after.\n",
         plan.next.first().map_or("reboot", String::as_str)
     )
 }
@@ -115,8 +115,8 @@ impl Found {
         let scratch = tempfile::tempdir().map_err(|err| CliError::failed_to(&what).because(err))?;
         let found = package::unpack(deb, scratch.path()).map_err(|err| failed(&what, err))?;
         let Some(image) = found.image else {
-            return Err(CliError::usage(format!("{}: no kernel is in it", deb.display()))
-                .hint("with Debian's names it is linux-image-..., and not a package that only depends on it"));
+            return Err(CliError::usage(format!("{}: contains no kernel", deb.display()))
+                .hint("with Debian's names it is linux-image-..., not a package that only depends on it"));
         };
         Ok(Self {
             image,
@@ -134,7 +134,7 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
     })?;
     let no_image = || {
         CliError::usage(format!(
-            "{}: no bzImage, so its version is not known",
+            "{}: not a bzImage, so its version is unknown",
             found.image.display()
         ))
         .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
@@ -146,7 +146,7 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '~' | '-');
     if !release.starts_with(|c: char| c.is_ascii_alphanumeric()) || !release.chars().all(plain) {
         return Err(CliError::usage(format!(
-            "the release {release} cannot be a name of files"
+            "the release {release} cannot be used in file names"
         )));
     }
     for (option, path) in [("--initrd", &args.initrd), ("--modules", &args.modules)] {
@@ -196,14 +196,15 @@ fn maker() -> Result<PathBuf, CliError> {
     found.ok_or_else(|| {
         CliError::failed_to(format!("make an initial RAM file system: {MAKER} is not installed"))
             .exiting(Exit::Unsupported)
-            .hint("on Debian and Ubuntu: sudo apt-get install initramfs-tools; or make one by other means, and name it with --initrd")
+            .hint("on Debian and Ubuntu: sudo apt-get install initramfs-tools; or make one in another way, and name \
+                   it with --initrd")
     })
 }
 
 fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     place.require_privilege()?;
     let Some(there) = one_shot::installed(&place.state)? else {
-        print("Nothing to take back: no candidate is installed\n")?;
+        print("Nothing to undo: no candidate is installed\n")?;
         return Ok(Exit::Fine);
     };
     print(&format!(
@@ -218,9 +219,9 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     for (path, undone) in &reverted.pieces {
         let what = match undone {
             OneShotUndone::Restored => "as before",
-            OneShotUndone::AlreadyBack => "was as before already",
-            OneShotUndone::OthersKept => "ours is out; what others changed since stays",
-            OneShotUndone::Conflict => "LEFT ALONE: someone changed it since",
+            OneShotUndone::AlreadyBack => "already as before",
+            OneShotUndone::OthersKept => "Punctual's part removed; later changes by others remain",
+            OneShotUndone::Conflict => "LEFT ALONE: changed since",
         };
         print(&format!(" {path}: {what}\n"))?;
     }
@@ -228,7 +229,8 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     remark(
-        "Look at what was left alone, and remove it or put it back as it was. Then run this again: what is still to be taken back is kept.",
+        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
+         is kept.",
     );
     Ok(Exit::NotRestored)
 }
@@ -270,7 +272,7 @@ fn unit(home: Option<&Path>) -> Result<String, CliError> {
     Ok(format!(
         "# /etc/systemd/system/punctual-once.service; then: systemctl enable punctual-once.service\n\
          [Unit]\n\
-         Description=Confirm that the candidate kernel has booted, and go on with its experiment\n\
+         Description=Confirm that the candidate kernel has booted, and continue its experiment\n\
          ConditionKernelCommandLine={MARK}\n\
          After=multi-user.target\n\
          \n\
@@ -290,19 +292,19 @@ impl From<OneShotError> for CliError {
         let hint = match &err {
             _ if denied => "run it with sudo",
             OneShotError::InPlace { .. } => {
-                "`punctual kernel status` says what has become of it; `punctual kernel install-once --revert` takes it back"
+                "`punctual kernel status` shows its state; `punctual kernel install-once --revert` removes it"
             }
             OneShotError::NotTheCandidate { .. } => "`punctual kernel status` says more",
-            OneShotError::Damaged { .. } => "look at one-shot.json in the directory of --state",
+            OneShotError::Damaged { .. } => "inspect one-shot.json in the directory of --state",
             OneShotError::Left { .. } => {
-                "look at it; `punctual kernel install-once --revert` takes back what is still there"
+                "inspect it; `punctual kernel install-once --revert` undoes the rest"
             }
             _ => "nothing else was changed",
         };
         let what = match &err {
             OneShotError::NotTheCandidate { .. } => "confirm the candidate",
             OneShotError::Damaged { .. } | OneShotError::State(_) => {
-                "read what is kept of the candidate"
+                "read the record of the candidate"
             }
             _ => "install the candidate",
         };

@@ -32,9 +32,9 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
     let report = result.map_err(|err| {
         let hint = match &err {
             RebaseError::UnderWay { .. } => {
-                Some("go on with --continue, or give it up with --abort")
+                Some("continue with --continue, or give up with --abort")
             }
-            RebaseError::BranchThere(_) => Some("give the new one another name with --branch"),
+            RebaseError::BranchThere(_) => Some("give the new one a different name with --branch"),
             RebaseError::Apart { .. } => Some("say where the vendor's work starts with --base"),
             _ => None,
         };

@@ -133,10 +133,10 @@ pub(crate) fn find(stock: &Stock, word: &Path) -> Result<Source, CliError> {
         });
     }
     Err(CliError::usage(format!(
-        "{}: neither a source of the store nor a directory",
+        "{}: neither a source in the store nor a directory",
         word.display()
     ))
-    .hint("`punctual kernel list` names the sources, `punctual kernel fetch` gets one"))
+    .hint("`punctual kernel list` lists the sources, `punctual kernel fetch` gets one"))
 }
 
 /// Finds the source that is named, or the only one there is.
@@ -148,13 +148,13 @@ pub(crate) fn find_or_only(stock: &Stock, word: Option<&Path>) -> Result<Source,
     match list.sources.as_slice() {
         [one] => find(stock, Path::new(&one.name)),
         [] => Err(
-            CliError::usage("there is no source in the store, so --source has to name one")
+            CliError::usage("the store has no source; name one with --source")
                 .hint("`punctual kernel fetch linux-source-6.12` gets Debian's"),
         ),
         many => {
             let names: Vec<&str> = many.iter().map(|source| source.name.as_str()).collect();
             Err(CliError::usage(format!(
-                "--source has to say which one: {}",
+                "the store has several sources; choose one with --source: {}",
                 names.join(", ")
             )))
         }
@@ -174,7 +174,7 @@ pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliErro
             let error = failed(&what, err);
             match is_none {
                 true => error.hint(
-                    "name the file config-... beside the image, or a build or image of `punctual kernel list`",
+                    "name the file config-... next to the image, or a build or image of `punctual kernel list`",
                 ),
                 false => error,
             }
@@ -186,7 +186,7 @@ pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliErro
             Err(CliError::failed_to(what).because(format!("the package of image {word} has none")))
         }
         Err(StockError::Unknown { .. } | StockError::Name { .. }) => Err(CliError::usage(format!(
-            "{word}: neither a file, nor a build or image of the store, nor `running`"
+            "{word}: not a file, not a build or image in the store, and not `running`"
         ))),
         Err(err) => Err(failed(&what, err)),
     }
@@ -225,10 +225,10 @@ pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliE
             }
         }
         if !removed {
-            return Err(CliError::usage(format!(
-                "{name}: no source, image or build has this name"
-            ))
-            .hint("`punctual kernel list` names all that there are"));
+            return Err(
+                CliError::usage(format!("{name}: no source, image or build of this name"))
+                    .hint("`punctual kernel list` lists them all"),
+            );
         }
     }
     Ok(Exit::Fine)
@@ -251,7 +251,7 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
     let fetched = fetched.map_err(|err| {
         let hint = match &err {
             FetchError::Stock(StockError::Taken { .. }) => Some(
-                "give it another name with --name, or remove the other with `punctual kernel rm`",
+                "give it a different name with --name, or remove the other one with `punctual kernel rm`",
             ),
             FetchError::Unverified { scheme: "http", .. } => {
                 Some("use https, or give the checksum that its makers publish with --sha256")

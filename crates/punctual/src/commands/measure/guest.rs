@@ -100,7 +100,7 @@ fn no_clock(why: String) -> CliError {
     CliError::failed_to("measure in a guest by a real clock: KVM does not work here")
         .because(why)
         .exiting(Exit::Unsupported)
-        .hint("count instructions instead, with `,virtual-time` after the kernel's path")
+        .hint("count instructions instead: append `,virtual-time` to the kernel's path")
 }
 
 /// Whether one of `options` is given.
@@ -199,7 +199,7 @@ fn without_run(visit: &Visit, answer: &RunAnswer) -> CliError {
     if lines.is_empty() {
         lines = tail(&visit.booted.console);
     }
-    CliError::failed_to("measure in the guest: it made no run")
+    CliError::failed_to("measure in the guest: it produced no run")
         .log(lines)
         .exiting(exit)
 }

@@ -37,7 +37,7 @@ pub(super) fn around(
     let prepared = tuning::prepare(&place, &wish)?;
     insist(&tuning.set, &prepared.plan)?;
     if prepared.plan.is_empty() {
-        remark("Tuned: nothing had to be changed.");
+        remark("Tuned: nothing needed to change.");
         return measure();
     }
     let care = Care::default();
@@ -83,7 +83,7 @@ fn is_asked(set: &[String], knob: &str) -> bool {
 fn not_had(what: &str, why: &str) -> CliError {
     CliError::failed_to(format!("set {what}: {why}"))
         .exiting(Exit::Unsupported)
-        .hint("`punctual tune plan` with the same options shows what can be had here")
+        .hint("`punctual tune plan` with the same options shows what is available here")
 }
 
 /// Fails where a setting that was asked for in so many words cannot be had: what is measured then
@@ -100,12 +100,12 @@ fn insist(set: &[String], plan: &Plan) -> Result<(), CliError> {
 fn check(set: &[String], report: &TuningReport) -> Result<(), CliError> {
     let failed: Vec<_> = report.steps.iter().filter(|s| s.is_failure()).collect();
     if let Some(step) = failed.iter().find(|step| is_asked(set, &step.knob)) {
-        return Err(not_had(&step.full_name(), "the kernel does not take it"));
+        return Err(not_had(&step.full_name(), "the kernel does not accept it"));
     }
     if !failed.is_empty() {
         let names: Vec<String> = failed.iter().map(|step| step.full_name()).collect();
         remark(&format!(
-            "Tuned, but these could not be had: {}.",
+            "Tuned, except for these settings, which are unavailable: {}.",
             names.join(", ")
         ));
     }

@@ -29,7 +29,7 @@ const FILE_LIMIT: u64 = 64 << 20;
 pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Material, CliError> {
     let mut material = made_now();
     if args.what.iter().any(String::is_empty) {
-        return Err(CliError::usage("report: an empty name names no run"));
+        return Err(CliError::usage("report: empty name"));
     }
     let found = match args.compare {
         true => compared(home, args, &mut material)?,
@@ -160,7 +160,7 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
             "a file is the JSON that measure, compare, experiment results, study report, assess or doctor print with \
-             --json; what other tools wrote is first imported with `punctual runs import`",
+             --json; import the output of other tools first with `punctual runs import`",
         )
     })?;
     match head.format.as_deref() {

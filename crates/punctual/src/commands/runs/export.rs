@@ -55,16 +55,16 @@ pub(super) fn run(
         );
         if foreign {
             return Err(CliError::usage(format!(
-                "--format {}: it has no place to say that the run is in virtual time, and that its \
-                 times are instruction counts",
+                "--format {}: it cannot mark a run as virtual time, in which times are instruction \
+                 counts",
                 name(&format)
             )));
         }
-        remark("This run is in virtual time: its times are instruction counts, no latencies.");
+        remark("This run is in virtual time: its times are instruction counts, not latencies.");
     }
     let mut target = Target::open(output, force)?;
     if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
-        remark("No samples are stored: this is the summary of each thread.");
+        remark("No samples are stored; this is the summary of each thread.");
     }
     let written = write(run, format, data, bin, &mut target.out);
     match written {
@@ -140,11 +140,11 @@ fn no_such_data(run: &StoredRun, format: ExportFormat, data: ExportData) -> Opti
     let several = record.origin.is_none() && record.series.iter().any(|s| s.context.is_some());
     match (data, format) {
         (ExportData::Distribution, _) if record.origin.is_some() => {
-            Some("an imported run has the buckets of its source and no distribution")
+            Some("an imported run has the buckets of its source, not a distribution")
         }
         (ExportData::Histogram, ExportFormat::Csv | ExportFormat::Hdr) => None,
         (ExportData::Histogram, _) if several => {
-            Some("it has several kinds of latencies, and this format has one a thread")
+            Some("it has several kinds of latencies, but this format allows one per thread")
         }
         _ => None,
     }
@@ -264,7 +264,7 @@ fn write(
         (ExportData::Histogram, _) => out.write_all(&histogram_log(run)?).map_err(any)?,
         (ExportData::Spikes, _) => {
             let missing =
-                "the run has no list of spikes: only imported runs have, if their file had";
+                "the run has no list of spikes: only imported runs have one, if their file had";
             let table = run.artifact(SPIKE_TABLE).map_err(any)?;
             let table = table.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing));
             let table = table.map_err(any)?;

@@ -30,7 +30,7 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
     let count = run.record().total.count;
     if count > MOST_SAMPLES {
         return Err(failed().because(format!(
-            "it has {count} samples, and at most {MOST_SAMPLES} are taken"
+            "it has {count} samples, more than the limit of {MOST_SAMPLES}"
         )));
     }
     let samples = in_order(&run)?;

@@ -64,9 +64,7 @@ pub(super) fn show(run: &StoredRun, speed: u32) -> Result<(), CliError> {
 
 fn none(id: &str) -> CliError {
     CliError::failed_to(format!("replay run {id}"))
-        .because(
-            "it has no progress stored: it was imported, or was over before the first was said",
-        )
+        .because("it has no stored progress: it was imported, or ended before the first report")
         .hint("`punctual runs show` without --live shows its figures")
 }
 

@@ -146,7 +146,7 @@ fn cells(
         return Err("its base was left out, or is not part of this scale".to_owned());
     }
     if vary.is_some() && chosen.len() < 2 {
-        return Err("all that would be compared with its base was left out".to_owned());
+        return Err("everything to compare with its base was left out".to_owned());
     }
     chosen.sort_by_key(|(is_base, ..)| !is_base);
     let (levels, groups) = chosen
@@ -232,7 +232,7 @@ pub(super) fn of_recorded(
                 let levels = question.base.iter().filter(|(factor, _)| *factor != vary);
                 let levels: Vec<String> = levels.map(|(f, l)| format!("{f}={l}")).collect();
                 lacking = Some(format!(
-                    "compare `{}`: none of its {before} valid runs is one with {}",
+                    "compare `{}`: none of its {before} valid runs has {}",
                     group.name,
                     levels.join(" ")
                 ));
@@ -253,7 +253,7 @@ pub(super) fn of_recorded(
     let reasons: Option<Vec<&String>> = answers.iter().map(|a| a.skipped.as_ref()).collect();
     if let Some(why) = reasons.as_ref().and_then(|reasons| reasons.first()) {
         return Err(CliError::failed_to(why.as_str())
-            .hint("`punctual study show` says which runs the study takes"));
+            .hint("`punctual study show` lists the runs that the study needs"));
     }
     Ok(answers)
 }

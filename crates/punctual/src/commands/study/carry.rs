@@ -27,7 +27,7 @@ use crate::signals::StopRequest;
 pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliError> {
     if !args.target.is_empty() && args.target.len() != 2 {
         return Err(CliError::usage(format!(
-            "--target: two kernels are compared, and {} was named",
+            "--target: two kernels are compared, but {} was named",
             args.target.len()
         ))
         .hint("the stock kernel first, then the RT kernel"));
@@ -46,7 +46,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
             Ok(Carried::Done(note)) => results.push(report::of_note(&store, study, &note)?),
             Ok(Carried::Stopped) => {
                 remark(&format!(
-                    "Stopped. Go on with the same command: `punctual study run {}`.",
+                    "Stopped. Continue with the same command: `punctual study run {}`.",
                     args.name
                 ));
                 return Ok(Exit::Failed);
@@ -159,7 +159,7 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         && !note.is_over(home)
     {
         remark(&format!(
-            "Going on with {} {}, which is not over; --new begins another.",
+            "Continuing {} {}, which is unfinished; --new starts another.",
             study.name, note.number
         ));
         return Ok(note);
@@ -223,7 +223,7 @@ fn find(store: &Store, study: &Study, args: &StudyRunArgs, of: usize) -> Result<
         remark(lack);
     }
     if !lacks.is_empty() {
-        remark("With fewer runs, expect more verdicts of `too few runs`.");
+        remark("With fewer runs, expect more `too few runs` verdicts.");
     }
     note.write(home)?;
     Ok(note)

@@ -55,7 +55,7 @@ pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Result<Pair, String
         Some(named) => {
             fs::read_dir(named).map_err(|err| {
                 CliError::usage(format!("--kernels {}: {err}", named.display()))
-                    .hint("it is a directory with kernel images: vmlinuz or bzImage")
+                    .hint("name a directory with kernel images (vmlinuz or bzImage)")
             })?;
             vec![named.clone()]
         }
@@ -84,9 +84,9 @@ fn lack(images: &[Found], places: &[PathBuf]) -> String {
         }
     };
     format!(
-        "it takes a stock kernel and one with PREEMPT_RT of the same version, and there is {found} in {} or the \
-         store; on Debian `scripts/kernel-images.sh` gets both without installing them, --kernels names a \
-         directory with images, and --target each kernel",
+        "it needs a stock kernel and a PREEMPT_RT kernel of the same version, but {} and the store \
+         have {found}; on Debian `scripts/kernel-images.sh` gets both without installing them; \
+         --kernels names a directory with images, --target each kernel",
         places.join(", ")
     )
 }

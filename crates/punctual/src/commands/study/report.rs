@@ -45,7 +45,7 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
             None => {
                 let which = args.number.map(|n| format!(" {n}")).unwrap_or_default();
                 return Err(CliError::failed_to(format!(
-                    "report {}{which}: it was not carried out in store {}",
+                    "report {}{which}: store {} has no run of it",
                     study.name,
                     store.home().display()
                 ))
@@ -54,7 +54,7 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
         }
     }
     if results.is_empty() {
-        return Err(CliError::failed_to("report studies: none was carried out")
+        return Err(CliError::failed_to("report studies: none has been run")
             .hint("`punctual study run all --quick`"));
     }
     let report = StudyReport {

@@ -59,7 +59,7 @@ fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
     boot::apply(&plan, &place.sys, &place.state, &at)?;
     let next = plan.next.join(", then ");
     print(&format!(
-        "\nWritten. It takes effect after: {next}. `punctual tune boot revert` takes it back.\n"
+        "\nWritten. It takes effect after: {next}. `punctual tune boot revert` undoes it.\n"
     ))?;
     Ok(Exit::Fine)
 }
@@ -84,9 +84,9 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
     for (path, undone) in &reverted.files {
         let what = match undone {
             FileUndone::Restored => "as before",
-            FileUndone::AlreadyBack => "was as before already",
-            FileUndone::OthersKept => "ours is out; what others changed since stays",
-            FileUndone::Conflict => "LEFT ALONE: someone changed it since",
+            FileUndone::AlreadyBack => "already as before",
+            FileUndone::OthersKept => "Punctual's part removed; later changes by others remain",
+            FileUndone::Conflict => "LEFT ALONE: changed since",
         };
         print(&format!(" {path}: {what}\n"))?;
     }
@@ -98,7 +98,8 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     remark(
-        "Look at what was left alone, and remove it or put it back as it was. Then run this again: what is still to be taken back is kept.",
+        "Inspect what was left alone, and remove or restore it. Then run this command again: the rest of the record \
+         is kept.",
     );
     Ok(Exit::NotRestored)
 }
@@ -106,8 +107,8 @@ fn revert(place: &Place, yes: bool) -> Result<Exit, CliError> {
 impl From<BootError> for CliError {
     fn from(err: BootError) -> Self {
         let hint = match &err {
-            BootError::InPlace { .. } => "`punctual tune boot revert` takes them away first",
-            BootError::Foreign { .. } => "look at it, and move it away if it is not needed",
+            BootError::InPlace { .. } => "remove them first with `punctual tune boot revert`",
+            BootError::Foreign { .. } => "inspect it, and move it away if it is not needed",
             _ => "nothing else was changed",
         };
         Self::failed_to("change the boot loader")

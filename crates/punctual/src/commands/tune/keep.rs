@@ -54,12 +54,12 @@ pub(super) fn run(place: &Place, args: &KeepArgs) -> Result<Exit, CliError> {
         .hold
         .map(|bound| HeldDmaLatency::hold(&place.sys, bound))
         .transpose()
-        .map_err(|err| CliError::failed_to("hold the latency of idle states").because(err))?;
+        .map_err(|err| CliError::failed_to("limit the exit latency of idle states").because(err))?;
     let tuner = place.tuner()?;
     let mut out = io::stdout();
     out.write_all(b"ready\n")
         .and_then(|()| out.flush())
-        .map_err(|err| fail("say that it is ready", err))?;
+        .map_err(|err| fail("report that it is ready", err))?;
     let until = args.duration.map(|span| now() + span);
     if keep(&tuner, &args.session, &words, until) {
         revert(&tuner, &args.session);

@@ -113,7 +113,7 @@ fn wait(
         match ended.recv_timeout(LOOK) {
             Ok(status) => return status,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(std::io::Error::other("nobody waits for it"));
+                return Err(std::io::Error::other("no process waits for it"));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }

@@ -22,15 +22,15 @@ const CHART: (u16, u16) = (5, 24);
 const SIDE_BY_SIDE: u16 = 70;
 
 const HELP: [&str; 9] = [
-    "p, space  pause the view; the run goes on",
+    "p, space  pause the view; the run continues",
     "t         draw a threshold, such as 100us; empty: none",
     "Tab       histogram of the next thread, or of all",
-    "q, Ctrl-C end the run and keep it; Ctrl-C again: at once",
+    "q, Ctrl-C end the run and keep it; Ctrl-C again: quit",
     "?         this help; any key closes it",
     "",
-    "Checks are those that can be judged already; all others",
-    "are judged at the end. Steps of the histogram and maxima",
-    "are on logarithmic scales.",
+    "Checks shown are those that can be judged now; all",
+    "others follow at the end. Histogram bars and maxima have",
+    "logarithmic scales.",
 ];
 
 /// How things look.
@@ -198,7 +198,7 @@ fn table(state: &State, theme: Theme, rest: u16, width: u16) -> Vec<Line<'static
         }
         if hidden > 0 {
             lines.push(Line::raw(format!(
-                "     and {hidden} more threads, none of them worse"
+                "     and {hidden} more threads, none worse"
             )));
         }
     }
@@ -208,7 +208,7 @@ fn table(state: &State, theme: Theme, rest: u16, width: u16) -> Vec<Line<'static
     let hidden = figures.len().saturating_sub(usize::from(rest / 2));
     lines.extend(figures.iter().skip(hidden).map(figure_line));
     if hidden > 0 {
-        lines.push(Line::raw(format!("  and {hidden} figures before these")));
+        lines.push(Line::raw(format!("  and {hidden} earlier figures")));
     }
     lines
 }
@@ -244,7 +244,7 @@ fn bottom(state: &State, theme: Theme, height: u16) -> Vec<Line<'static>> {
     if let Some(hit) = &state.data().hit {
         lines.push(Line::styled(
             format!(
-                "threshold {} passed by thread {} on CPU {}: {}",
+                "threshold {} exceeded by thread {} on CPU {}: {}",
                 hit.threshold_ns,
                 hit.sample.thread,
                 hit.sample.cpu,
@@ -283,7 +283,7 @@ fn load_line(load: &LoadProgress, theme: Theme) -> Line<'static> {
         return Line::styled(format!("load {}: {fault}", load.load), theme.bad());
     }
     let rate = load.per_second.map_or_else(
-        || "rate not known yet".to_owned(),
+        || "rate unknown yet".to_owned(),
         |rate| format!("{} {}/s", amount(rate), load.unit),
     );
     let style = match load.per_second {
@@ -312,7 +312,7 @@ fn checks(progress: &Progress, theme: Theme) -> Vec<Line<'static>> {
     match ids.is_empty() {
         true => Vec::new(),
         false => vec![Line::styled(
-            format!("checks up to now pass: {}", ids.join(", ")),
+            format!("checks so far pass: {}", ids.join(", ")),
             theme.good(),
         )],
     }
@@ -330,7 +330,7 @@ fn keys(state: &State) -> Line<'static> {
     let progress = state.data().progress.as_ref();
     // Of a build, and where QEMU measures, there is nothing to choose and no run yet.
     let keys = match progress.is_some_and(|p| p.series.is_empty() && p.checks.is_empty()) {
-        true => "p pause  ? help  q or Ctrl-C ends it",
+        true => "p pause  ? help  q or Ctrl-C ends",
         false => "p pause  t threshold  Tab thread  ? help  q or Ctrl-C ends the run and keeps it",
     };
     Line::styled(keys, Style::default().add_modifier(Modifier::DIM))

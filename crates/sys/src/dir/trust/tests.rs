@@ -73,7 +73,7 @@ fn who_else_could_write_is_said() {
     assert_eq!(distrust(0, 0, 0o1777), None);
     assert_eq!(distrust(0, 0, 0o755), None);
     let group = distrust(own, 12_345, 0o770).unwrap();
-    assert_eq!(group, "the group 12345 may write there");
+    assert_eq!(group, "the group 12345 can write there");
     let other = distrust(own + 7, 0, 0o700).unwrap();
     assert!(other.starts_with("belongs to another user"), "{other}");
     // Sticky or not: the owner can do as he likes.

@@ -17,8 +17,8 @@ pub(super) fn remarks(
 ) -> Vec<Finding> {
     let mut remarks = vec![Finding::observed(
         "published",
-        "the runs themselves are not there: drift, order, outliers and the shape of the \
-         distribution cannot be looked at, and Welch's t trusts that means are normal",
+        "only means are available: drift, order, outliers and the shape of the distribution cannot \
+         be checked, and Welch's t assumes that the means are normal",
     )];
     if chosen.iter().any(|row| row.mean.runs_inferred) {
         let counts: Vec<String> = chosen
@@ -28,7 +28,7 @@ pub(super) fn remarks(
         remarks.push(Finding::inferred(
             "runs",
             format!(
-                "the numbers of runs follow from deviation and standard error: {}",
+                "numbers of runs derived from deviation and standard error: {}",
                 counts.join(", ")
             ),
         ));
@@ -95,9 +95,9 @@ fn noisy_have_more(rows: &[Row]) -> Option<Finding> {
         Finding::inferred(
             "runs-by-noise",
             format!(
-                "lines that vary more rest on more runs ({least} to {most}): runs seem to have been \
-                 added where they varied, and a line with few runs may have looked quiet by chance. \
-                 The p-values do not know that and are too small"
+                "lines that vary more have more runs ({least} to {most}): runs seem to have been \
+                 added where they varied, and a line with few runs may have looked quiet by \
+                 chance. The p-values ignore that and are too small"
             ),
         )
     })

@@ -51,7 +51,7 @@ pub enum TableError {
         expected: &'static str,
     },
     /// A name is there twice.
-    #[error("line {line}: `{name}` is the name of an earlier line too")]
+    #[error("line {line}: `{name}` is also the name of an earlier line")]
     Twice {
         /// Number of the line, from 1.
         line: usize,
@@ -59,10 +59,10 @@ pub enum TableError {
         name: String,
     },
     /// There are fewer than two lines to compare.
-    #[error("there are fewer than two lines below the heading")]
+    #[error("fewer than two lines below the heading")]
     Short,
     /// No line has this name.
-    #[error("no line is named `{name}`; there are {known}")]
+    #[error("no line is named `{name}`; names are {known}")]
     NoSuchLine {
         /// The name.
         name: String,
@@ -263,7 +263,7 @@ mod tests {
             ),
             (
                 "name,mean,se,n\na,1,1,2\na,1,1,2\n",
-                "line 3: `a` is the name",
+                "line 3: `a` is also the name",
             ),
             (
                 "name,mean,se,sd\na,1,5,1\nb,1,1,2\n",

@@ -23,8 +23,8 @@ pub(super) fn separated(baseline: &GroupInput, group: &GroupInput) -> Option<Fin
         Finding::observed(
             "order",
             format!(
-                "all runs of {} and all of {} were made one after the other: what changed on the \
-                 machine meanwhile looks like an effect, and nothing here can tell; mix them",
+                "all runs of {} were made in one go, and all of {}: any change on the machine over \
+                 time looks like an effect; mix the groups",
                 baseline.name, group.name
             ),
         )
@@ -93,9 +93,9 @@ pub(super) fn always_first(
         Finding::observed(
             "order",
             format!(
-                "in all {all} blocks {} was measured before {}: what the first run of a block does to \
-                 the machine (warm caches, temperature) looks like an effect; change the order from \
-                 block to block, as `punctual experiment` does",
+                "in all {all} blocks {} was measured before {}: what the first run of a block does \
+                 to the machine (warm caches, temperature) looks like an effect; vary the order \
+                 between blocks, as `punctual experiment` does",
                 first.name, second.name
             ),
         )
@@ -113,8 +113,9 @@ pub(super) fn lost_blocks(groups: &[GroupInput], asked: bool) -> Option<Finding>
         Finding::observed(
             "blocks",
             format!(
-                "{lost} of {all} runs {} no tag `block` (the first: {name}), so that no run is compared \
-                 inside of its block: drift between blocks counts as noise. Tag them, or leave them out",
+                "{lost} of {all} runs {} no tag `block` (the first: {name}), so no run is compared \
+                 within its block and drift between blocks counts as noise. Tag them, or leave \
+                 them out",
                 if lost == 1 { "has" } else { "have" }
             ),
         )
@@ -138,8 +139,8 @@ pub(super) fn unpaired(results: &[ComparedFigure]) -> Vec<Finding> {
             Finding::observed(
                 "unpaired",
                 format!(
-                    "{n} run{} of {baseline} and {candidate} {} in a block that has no run of the other \
-                     group, and in no ratio and no test",
+                    "{n} run{} of {baseline} and {candidate} {} in a block without runs of the \
+                     other group, and excluded from ratios and tests",
                     plural(usize::from(n != 1) + 1),
                     if n == 1 { "is" } else { "are" }
                 ),

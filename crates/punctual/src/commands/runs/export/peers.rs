@@ -110,7 +110,7 @@ fn of_table(table: &[u8]) -> io::Result<Counts> {
         };
         if to < from || to - from >= US {
             return Err(io::Error::other(
-                "its buckets are wider than the microseconds of this format",
+                "its buckets are wider than the 1 µs of this format",
             ));
         }
         let thread = u32::try_from(thread).map_err(|_| damaged())?;

@@ -49,8 +49,11 @@ fn progress(threads: u32, second: u64) -> Progress {
             fault: None,
         }],
         checks: vec![
-            Check::pass("lost-samples", "0 of 15000 samples found the ring full"),
-            Check::pass("pauses", "the recorder looked at least every 101 ms"),
+            Check::pass(
+                "lost-samples",
+                "0 of 15000 samples lost because the ring was full",
+            ),
+            Check::pass("pauses", "longest pause of the recorder: 101 ms"),
         ],
         ..Progress::default()
     }
@@ -95,7 +98,7 @@ fn eighty_columns_and_24_rows_show_every_part() {
         "≤ 20 µs",
         "0:00",
         "load cpu:2: 250M additions/s, 5000M additions in all",
-        "checks up to now pass: lost-samples, pauses",
+        "checks so far pass: lost-samples, pauses",
     ] {
         assert!(has(&screen, text), "`{text}` is not in {screen:#?}");
     }
@@ -112,7 +115,7 @@ fn small_windows_show_the_worst_threads_first_and_never_fail() {
             let screen = screen(&state, width, height);
             if width >= 60 && height >= 5 {
                 assert!(has(&screen, " 99 "), "{width}x{height}: {screen:#?}");
-                assert!(has(&screen, "more threads, none of them worse"));
+                assert!(has(&screen, "more threads, none worse"));
             }
         }
     }
@@ -121,7 +124,10 @@ fn small_windows_show_the_worst_threads_first_and_never_fail() {
 #[test]
 fn a_failed_check_and_a_dead_load_are_told_without_colours() {
     let mut progress = progress(1, 20);
-    progress.checks[0] = Check::fail("lost-samples", "3 of 15003 samples found the ring full");
+    progress.checks[0] = Check::fail(
+        "lost-samples",
+        "3 of 15003 samples lost because the ring was full",
+    );
     progress.loads[0].fault = Some("was killed".to_owned());
     let mut state = state(1);
     state.take(Update::Event(Box::new(Event::Progress(progress))));
@@ -152,7 +158,7 @@ fn pause_help_input_and_end_are_told() {
     state.key(b'?');
     assert!(has(
         &screen(&state, 100, 30),
-        "pause the view; the run goes on"
+        "pause the view; the run continues"
     ));
     state.key(b'?');
     for byte in b"t5\r" {
