@@ -183,14 +183,14 @@ fn bars(distribution: &Distribution) -> String {
 }
 
 /// A histogram as lines of text, about `ROWS` of them.
-pub(crate) fn histogram(bins: &[crate::chart::Bin]) -> String {
+fn histogram(bins: &[crate::chart::Bin]) -> String {
     let mut out = String::new();
     for row in spark::histogram(bins, ROWS, 40) {
         let from = span(punctual_model::Nanos::new(row.from_ns));
         let _written = writeln!(
             out,
             "{}",
-            format!("{from:>9} {:>12} {}", grouped(row.count), row.bar).trim_end()
+            format!(" from {from:>8} {:>12} {}", grouped(row.count), row.bar).trim_end()
         );
     }
     out

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Runs as plain text of at most [`WIDTH`] columns, without colours.
+//! Plain text without colours: [`page`] writes documents as wide as the terminal is, what has no document is said here in at
+//! most [`WIDTH`] columns.
 //!
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
@@ -45,7 +46,7 @@ pub use tuning::{boot, knobs, plan, trial, tuning};
 pub(crate) use words::{duration, host_facts, measured, run_facts, seconds_of};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
-pub const WIDTH: usize = 100;
+pub const WIDTH: usize = 80;
 
 /// How much is said about a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

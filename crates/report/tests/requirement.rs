@@ -160,7 +160,7 @@ fn a_run_that_does_not_say_when_its_samples_were_taken_is_given_a_millisecond() 
     assert_eq!(result.effective, Some(500));
     contains(
         &said(imported, result),
-        &["and if its samples were taken 1 ms apart, the default of cyclictest and rtla"],
+        &["; samples assumed to be 1 ms apart, the default of cyclictest and rtla"],
     );
 }
 

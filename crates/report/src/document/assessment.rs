@@ -7,7 +7,7 @@ use punctual_model::{Assessment, Condition, RunRecord};
 use punctual_verdict::claims;
 
 use super::answer::believed;
-use super::named::{counted, micros, validity};
+use super::named::{capital, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
@@ -61,12 +61,6 @@ fn setting(assessment: &Assessment) -> Vec<(String, String)> {
         (capital(&condition.name), said)
     }));
     facts
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 fn answer(assessment: &Assessment) -> Answer {

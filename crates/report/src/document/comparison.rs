@@ -66,7 +66,8 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
         _ if required(RequirementRuling::Unclaimed) => (Tone::Doubtful, "requirement not shown"),
         Overall::Worse => (Tone::Bad, overall.word()),
         Overall::Better => (Tone::Good, overall.word()),
-        Overall::Mixed | Overall::TooFewRuns | Overall::Withheld | Overall::Nothing => {
+        Overall::Nothing => (Tone::Doubtful, "nothing was compared"),
+        Overall::Mixed | Overall::TooFewRuns | Overall::Withheld => {
             (Tone::Doubtful, overall.word())
         }
         Overall::Different | Overall::Same | Overall::NotWorse | Overall::NotDistinguishable => {

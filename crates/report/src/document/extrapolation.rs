@@ -6,6 +6,7 @@
 use punctual_model::{Extrapolation, TailEstimate, TailMethod};
 use punctual_stats::float;
 
+use super::named::capital;
 use super::verdicts::p_value;
 use super::{Block, Document, Table};
 use crate::text::{digits, percent, span};
@@ -34,7 +35,8 @@ impl Document {
         blocks.extend(estimates(of).map(Block::Table));
         let refused = of.methods.iter().filter_map(|method| {
             let reason = method.refused.as_ref()?;
-            Some(Block::Text(format!("{} refused: {reason}.", name(method))))
+            let text = format!("{} refused: {reason}.", name(method));
+            Some(Block::Text(capital(&text)))
         });
         blocks.extend(refused);
         let mut document = Self::of("Extrapolation", blocks);
@@ -95,7 +97,7 @@ fn estimates(of: &Extrapolation) -> Option<Table> {
 
 const fn name(of: &TailEstimate) -> &'static str {
     match of.method {
-        TailMethod::BlockMaxima => "Block maxima",
-        TailMethod::PeaksOverThreshold => "Peaks over threshold",
+        TailMethod::BlockMaxima => "block maxima",
+        TailMethod::PeaksOverThreshold => "peaks over threshold",
     }
 }

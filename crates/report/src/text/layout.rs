@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn paragraphs_break_between_words_and_keep_long_ones() {
         let long = "x".repeat(120);
-        let text = paragraph("Label", &format!("{} {long} end", "word ".repeat(30)));
+        let text = paragraph("Label", &format!("{} {long} end", "word ".repeat(20)));
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("Label     word word"));
         assert!(lines[0].len() <= WIDTH);

@@ -128,9 +128,10 @@ fn worth(result: &RequirementResult) -> Option<String> {
     let seen = result.dependence_ns.map_or_else(String::new, |seen| {
         format!("; samples were seen to come together for {}", lasting(seen))
     });
-    let assumed = result.assumed.as_ref().map_or_else(String::new, |assumed| {
-        format!(", and if {}", clean(assumed))
-    });
+    let assumed = result
+        .assumed
+        .as_ref()
+        .map_or_else(String::new, |assumed| format!("; {}", clean(assumed)));
     Some(format!(
         "They count as {trials}, if no burst of misses lasts longer than {} (--burst){seen}{assumed}",
         span(burst)
