@@ -86,7 +86,7 @@ pub struct TailFit {
 /// How a tail was fitted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TailMethod {
-    /// Block maxima, of blocks of so many samples.
+    /// Block maxima, of blocks of this number of samples.
     BlockMaxima {
         /// Samples a block.
         block: usize,

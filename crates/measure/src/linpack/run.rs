@@ -60,7 +60,7 @@ enum Who {
 ///
 /// # Errors
 ///
-/// Fails when the memory, a thread or the engine cannot be had, and where the processor lacks what comes with its
+/// Fails when the memory, a thread or the engine is unavailable, and where the processor lacks what comes with its
 /// vector instructions everywhere else.
 pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let own = what.engine == Engine::Own;

@@ -47,7 +47,7 @@ pub enum Role {
     End,
 }
 
-/// Returns the program that starts processes with so many threads.
+/// Returns the program that starts processes with this number of threads.
 pub(super) fn fork(threads: u32) -> Program {
     let mut command = Role::Fork.command();
     command.push(threads.to_string().into());
@@ -58,7 +58,7 @@ pub(super) fn fork(threads: u32) -> Program {
     }
 }
 
-/// Returns the program with so many threads that each solve systems of `order` equations.
+/// Returns the program with this number of threads that each solve systems of `order` equations.
 pub(super) fn linpack(threads: u32, order: u32) -> Program {
     let mut command = Role::Linpack.command();
     command.extend([threads, order].map(|n| n.to_string().into()));

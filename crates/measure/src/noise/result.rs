@@ -203,7 +203,7 @@ fn told(mut largest: Vec<Sample>) -> Vec<Figure> {
         .collect()
 }
 
-/// Says what was counted on a CPU beside its gaps.
+/// Says what was counted on a CPU in addition to its gaps.
 fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Deltas) -> Finding {
     let cpu = spot.cpu;
     let mut beside: Vec<String> = Vec::new();
