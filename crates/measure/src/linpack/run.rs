@@ -359,7 +359,7 @@ mod tests {
         let err = testing::run(|frame| run(&what, frame)).unwrap_err();
         assert!(err.is_usage(), "{err}");
         assert!(
-            err.to_string().starts_with("--order 1000000: takes 8000"),
+            err.to_string().starts_with("--order 1000000: needs 8000"),
             "{err}"
         );
     }

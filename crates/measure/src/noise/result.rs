@@ -362,7 +362,7 @@ mod tests {
         let mut counted = Deltas::default();
         counted.smi.insert(0, Err("no driver".to_owned()));
         for (tracers, part) in [
-            (None, "cannot be read"),
+            (None, "has it is unknown"),
             (Some("blk function nop"), "does not have"),
             (Some("timerlat osnoise nop"), "rtla osnoise"),
         ] {
