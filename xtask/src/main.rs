@@ -47,7 +47,7 @@ enum Chore {
     CaptureMachine(machine::Capture),
     /// Make a directory tree of such a file
     UnpackMachine(machine::Unpack),
-    /// Measure the budgets, as ratios beside Debian's cyclictest
+    /// Measure the budgets, as ratios to Debian's cyclictest
     Bench(bench::Options),
 }
 

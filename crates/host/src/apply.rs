@@ -13,7 +13,7 @@ use crate::knob::{Access, AccessError, Fault};
 
 pub use revert::{Reverted, revert};
 
-/// What happens to the other settings when one cannot be had.
+/// What happens to the other settings when one is unavailable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OnFailure {
     /// They are applied.
@@ -27,7 +27,7 @@ pub enum OnFailure {
 pub enum Applied {
     /// Every setting was dealt with.
     Complete,
-    /// One could not be had, and the others are to be rolled back.
+    /// One was unavailable, and the others are to be rolled back.
     Failed,
     /// The end was asked for.
     Interrupted,
@@ -40,7 +40,7 @@ pub struct Hand<'a> {
     pub access: &'a dyn Access,
     /// Online CPUs before anything was changed.
     pub online: &'a CpuSet,
-    /// What happens when one cannot be had.
+    /// What happens when one is unavailable.
     pub on_failure: OnFailure,
     /// Whether the end was asked for.
     pub stop: &'a dyn Fn() -> bool,

@@ -33,7 +33,7 @@ pub(crate) use arguments::{check, is_known, known_names};
 ///
 /// # Errors
 ///
-/// Fails when the CPUs for real-time work are not known or cannot be had.
+/// Fails when the CPUs for real-time work are unknown or unavailable.
 pub fn plan(
     profile: &Profile,
     survey: &Survey,

@@ -22,7 +22,7 @@ use punctual_model::{
 use crate::knob::{Kind, Survey, find};
 use crate::profile::{CpuWord, Profile, Value, Want};
 
-/// What the user decides beside the profile.
+/// What the user decides in addition to the profile.
 #[derive(Clone, Debug, Default)]
 pub struct PlanOptions {
     /// CPUs for real-time work, instead of the profile's own.
@@ -61,7 +61,7 @@ pub enum PlanError {
 ///
 /// # Errors
 ///
-/// Fails when the CPUs for real-time work are not known or cannot be had. What else cannot be had is
+/// Fails when the CPUs for real-time work are unknown or unavailable. What else is unavailable is
 /// in the plan.
 pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result<Plan, PlanError> {
     let needed = profile.wants.iter().any(divides);
@@ -147,7 +147,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Notes that something cannot be had, with others of the same knob and reason.
+    /// Notes that something is unavailable, with others of the same knob and reason.
     fn skip(&mut self, knob: &str, instance: Option<&str>, reason: SkipReason, detail: &str) {
         let instance = instance.map(str::to_owned);
         let same = |s: &&mut Skipped| s.knob == knob && s.reason == reason && s.detail == detail;

@@ -3,7 +3,7 @@
 
 //! Finds the commit that made something worse.
 //!
-//! git chooses the commits (git-bisect(1)), in a worktree beside the repository; an oracle judges each of them. Both
+//! git chooses the commits (git-bisect(1)), in a separate worktree; an oracle judges each of them. Both
 //! ends are judged first: where the good one is not good or the bad one not bad, the answer would be a random commit.
 
 mod worktree;

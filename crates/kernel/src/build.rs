@@ -3,7 +3,7 @@
 
 //! Builds: out of tree, logged, and resumable.
 //!
-//! A build lives in `builds/NAME/`: `obj/` is what make calls O=, beside it are `config`, `vmlinuz`, `build.log` and
+//! A build lives in `builds/NAME/`: `obj/` is what make calls O=, next to it are `config`, `vmlinuz`, `build.log` and
 //! `build.json`. Make is asked to end with all that it has started when the end is asked for; it removes what it was
 //! writing, and the same order goes on from there. Time stamp, user and host in the kernel are fixed, so that the same
 //! source and options give the same release and banner.

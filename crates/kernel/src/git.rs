@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A git repository whose own files and branches are left alone: work happens in worktrees beside it.
+//! A git repository whose own files and branches are left alone: work happens in separate worktrees.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Patch series: tried whole and in order beside the tree, then put in whole or not at all.
+//! Patch series: first tried on copies, as a whole and in order, then applied completely or not at all.
 //!
 //! Series and tree may be somebody else's: no file is reached through a symbolic link, in the tree or out of it.
 //!

@@ -5,7 +5,7 @@
 //!
 //! Embedded boards come with a kernel of their vendor's: a stable release and some hundred commits. To have PREEMPT_RT
 //! below them, their commits are put one after the other on a real-time branch of the same release, as V. Bridgers
-//! describes it (*Real Time Linux Scheduling Comparison*, 2015). That happens in a worktree beside the vendor's tree,
+//! describes it (*Real Time Linux Scheduling Comparison*, 2015). That happens in a worktree next to the vendor's tree,
 //! on a new branch: neither the files nor the branches of the vendor change. What was resolved by hand once, git
 //! remembers (rerere) and does again.
 

@@ -208,7 +208,7 @@ mod tests {
             ("guest:K,model=soft", "not a preemption model"),
             ("guest:K,machine=virtual", "kvm or tcg"),
             ("guest:a,,b", "commas"),
-            ("guest:K,append=", "no option"),
+            ("guest:K,append=", "not an option"),
         ] {
             let err = text.parse::<GuestTarget>().unwrap_err().to_string();
             assert!(err.contains(part), "{text}: {err}");

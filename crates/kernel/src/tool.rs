@@ -255,7 +255,7 @@ pub(crate) fn failed_with(command: &Command, answer: &Answer) -> ToolError {
 }
 
 /// A command that may take long: it is stopped with all that it has started when the end is asked for, and its output
-/// is told line by line and kept.
+/// is passed on line by line and kept.
 #[derive(Debug)]
 pub(crate) struct Long<'a> {
     pub(crate) program: &'a str,

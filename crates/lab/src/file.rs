@@ -81,7 +81,7 @@ pub struct Measurement {
     /// Options of `punctual measure`, without their dashes. Each value is one use of the option; none
     /// is a switch.
     pub options: BTreeMap<String, Vec<String>>,
-    /// Loads beside it.
+    /// Loads during it.
     pub loads: Vec<String>,
     /// Variables of its environment.
     pub env: BTreeMap<String, String>,
@@ -107,7 +107,7 @@ pub struct Factor {
 pub enum Sets {
     /// An option of `punctual measure`.
     Option(String),
-    /// A load beside the measurement; `none` is none.
+    /// A load during the measurement; `none` is none.
     Load,
     /// A tuning profile; `none` is none.
     Profile,

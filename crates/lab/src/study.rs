@@ -5,7 +5,7 @@
 //! which questions are asked of both.
 //!
 //! A study is a file `studies/NAME.toml` with the citation, the published figures and the questions, and
-//! beside it the files of its experiments, whose parameters the study's scale sets. Nothing of a study is
+//! next to it the files of its experiments, whose parameters the study's scale sets. Nothing of a study is
 //! code. The format is in docs/formats/study.md.
 
 use std::collections::BTreeMap;

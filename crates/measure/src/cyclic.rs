@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-/// What a thread counts beside its samples. Written by that thread alone.
+/// What a thread counts besides its samples. Written by that thread alone.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Counts {

@@ -5,7 +5,7 @@
 //!
 //! The method is that of P. B. S. Raju and P. Govindarajulu, "Optimizing Linux Kernel for Real-time
 //! Performance On Multi-Core Architecture" (2015): a real-time thread adds in a loop for ever, each
-//! iteration has a deadline, and ordinary threads beside it do the same. What is ours: the deadline is
+//! iteration has a deadline, and ordinary threads do the same next to it. What Punctual adds: the deadline is
 //! calibrated, the clock is read once an iteration without a gap, a share of the time can be left to
 //! others, and the stalls are looked at for who caused them.
 

@@ -46,7 +46,7 @@ pub enum MeasureError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The timer is not to be had.
+    /// The timer is unavailable.
     #[error("set up timer {timer} on clock {clock}")]
     Timer {
         /// The timer.
@@ -78,7 +78,7 @@ pub enum MeasureError {
     /// The bound on idle states was refused.
     #[error("hold the bound on idle latency")]
     DmaLatency(#[source] SysError),
-    /// Memory to measure with could not be had.
+    /// There is not enough memory to measure with.
     #[error("allocate the memory for the measurement")]
     Memory(#[source] io::Error),
     /// This machine cannot measure what is asked.
@@ -105,7 +105,7 @@ pub enum MeasureError {
         /// What went wrong.
         source: io::Error,
     },
-    /// The kernel's tracing is not to be had.
+    /// The kernel's tracing is unavailable.
     #[error("trace the kernel")]
     Tracing(#[from] TracefsError),
     /// The kernel lacks what was asked for by name.

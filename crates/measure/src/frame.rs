@@ -98,7 +98,7 @@ pub struct Found {
     pub faults_spoil: bool,
     /// Who judges throttling.
     pub throttling: Throttling,
-    /// Options as carried out, beside or in place of those of the set-up.
+    /// Options as carried out, in addition to or instead of those of the set-up.
     pub options: BTreeMap<String, String>,
 }
 
@@ -402,7 +402,7 @@ impl Frame<'_> {
     }
 }
 
-/// Carries `instrument` out as `setup` says, beside `load`, and tells `sink` how it goes.
+/// Carries `instrument` out as `setup` says, under `load`, and tells `sink` how it goes.
 ///
 /// # Errors
 ///

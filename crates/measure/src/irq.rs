@@ -61,7 +61,7 @@ pub enum Source {
 ///
 /// # Errors
 ///
-/// [`MeasureError::Tracing`] where tracing is not to be had; else as a thread cannot be started or
+/// [`MeasureError::Tracing`] where tracing is unavailable; else as a thread cannot be started or
 /// a sleep fails.
 pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let tracefs = Tracefs::open(frame.sys())?;

@@ -37,7 +37,7 @@ pub fn memory_of(order: usize) -> Bytes {
 ///
 /// # Errors
 ///
-/// Fails with `ENOMEM` where the memory cannot be had, and with `Unsupported` where the processor lacks what
+/// Fails with `ENOMEM` where memory is short, and with `Unsupported` where the processor lacks what
 /// comes with its vector instructions everywhere else.
 pub fn grind(order: usize, stop: &AtomicBool, operations: &AtomicU64) -> io::Result<()> {
     if !dense::product_is_supported() {

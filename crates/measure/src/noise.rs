@@ -43,10 +43,10 @@ const RATE_SPAN: Duration = Duration::from_millis(100);
 /// Gaps that the rings must take: one in this time, for seconds.
 const GAP_EVERY: Nanos = Nanos::from_micros(100);
 
-/// A threshold below so many turns of the loop would make gaps of its own jitter.
+/// A threshold below this number of turns of the loop would make gaps of its own jitter.
 const TURNS: u64 = 3;
 
-/// Gaps that are told one by one.
+/// Gaps that are listed one by one.
 const LARGEST: usize = 10;
 
 /// What to measure.

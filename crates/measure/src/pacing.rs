@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Pacing {
     /// Time between two looks at the samples.
     pub tick: Duration,
-    /// Whether the listener is told of each look.
+    /// Whether the listener hears of each look.
     pub tell_ticks: bool,
     /// Samples that every thread still takes after one was above the threshold.
     pub after_threshold: u32,

@@ -177,7 +177,7 @@ impl Program {
         threads
     }
 
-    /// Writes a line to the program. One that it does not take is told by its end.
+    /// Writes a line to the program. If it does not take it, its end shows that.
     pub(crate) fn say(&mut self, line: &str) {
         if let Some(input) = self.child.process().stdin.as_mut() {
             drop(writeln!(input, "{line}"));

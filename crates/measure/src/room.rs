@@ -13,7 +13,7 @@ use crate::error::MeasureError;
 const SHARE: u64 = 80;
 
 /// Refuses `option`, which takes `wanted` bytes, where that is more than most of what is available.
-/// `MemAvailable` of proc(5) is what can be had without taking it from others.
+/// `MemAvailable` of proc(5) is what can be taken without taking it from others.
 pub(crate) fn check(sys: &SysRoot, option: &str, wanted: Bytes) -> Result<(), MeasureError> {
     let text = sys.read("/proc/meminfo").unwrap_or_default();
     judge(option, wanted, kib(&text, "MemAvailable:"), "")

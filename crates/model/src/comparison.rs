@@ -14,7 +14,7 @@ use crate::run::Interval;
 /// The name and major version of the format that this program writes.
 pub const COMPARISON_FORMAT: &str = "punctual.comparison/1";
 
-/// Groups of runs, and what can be said of each beside the first.
+/// Groups of runs, and what can be said of each compared with the first.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
@@ -221,7 +221,7 @@ pub struct ComparedFigure {
     /// The same after the corrections for a second look, which "too few runs" invites to, and for all
     /// tests: at most `alpha` where there is an effect.
     pub adjusted_p: Option<f64>,
-    /// The smallest p-value that so many runs can give.
+    /// The smallest p-value that this number of runs can give.
     pub smallest_p: Option<f64>,
     /// Arrangements that the p-value rests on.
     pub arrangements: Option<u64>,
@@ -230,7 +230,7 @@ pub struct ComparedFigure {
     /// P-value of "a change beyond the margin" (of `equivalence` or `not_worse`), after the correction.
     /// Null where no margin was asked for.
     pub equivalence_p: Option<f64>,
-    /// The smallest change, as a share of the baseline, that so many runs find with the wanted
+    /// The smallest change, as a share of the baseline, that this number of runs finds with the wanted
     /// power. Null where the runs do not vary or are too few, or the baseline is not above 0.
     pub smallest_detectable: Option<f64>,
     /// The part of the variance between runs of a group that their own samples make: longer runs

@@ -74,11 +74,11 @@ pub struct Verdict {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuneAdvice {
-    /// The setting, as `--set` takes it: `vm.swappiness=10`. Null where it cannot be had here.
+    /// The setting, as `--set` takes it: `vm.swappiness=10`. Null where it is unavailable here.
     pub setting: Option<String>,
     /// The command that sets it, to be copied. `punctual tune revert` takes it back.
     pub command: Option<String>,
-    /// Why it cannot be had here.
+    /// Why it is unavailable here.
     pub obstacle: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub enum RuleOutcome {
     Fine,
     /// What the rule looks at could not be read.
     Unknown,
-    /// The rule has no meaning on this machine.
+    /// The rule is not applicable to this machine.
     NotApplicable,
 }
 
@@ -136,7 +136,7 @@ pub struct Rule {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Nothing by itself: it bounds what can be had or seen.
+    /// Nothing by itself: it limits what is available or visible.
     Info,
     /// Less than 10 µs, or more but rarely, or only with some programs.
     Low,

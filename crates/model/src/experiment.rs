@@ -70,7 +70,7 @@ pub struct ExperimentCell {
 pub struct MeasurementResults {
     /// Its name.
     pub measurement: String,
-    /// Each cell beside the first.
+    /// Each cell compared with the first.
     pub comparison: Comparison,
     /// Main effects, then interactions of two factors. Empty where one factor is all there is: its
     /// effects are the comparisons.
@@ -104,7 +104,7 @@ pub struct FactorEffect {
     pub found: bool,
     /// Blocks that gave a value.
     pub blocks: u64,
-    /// Blocks that did not, for want of a valid run in a cell.
+    /// Blocks that did not, because a cell has no valid run.
     pub incomplete: u64,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Results that are no latencies, what a run's pattern shows, and what the loads beside it did.
+//! Results that are no latencies, what a run's pattern shows, and what its loads did.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +149,7 @@ impl Finding {
     }
 }
 
-/// What a load did beside a run.
+/// What a load did during a run.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRecord {

@@ -53,7 +53,7 @@ pub struct HostFacts {
     /// Kernel command line.
     pub cmdline: Option<String>,
     /// What `punctual tune` had changed at that time. Absent where nothing was, or where that could
-    /// not be seen for want of privilege.
+    /// not be seen for lack of privilege.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningInEffect>,
 }

@@ -77,13 +77,13 @@ pub struct RequirementResult {
     /// later, with `confidence`. Null for one run.
     #[serde(default)]
     pub runs_over_at_most: Option<f64>,
-    /// Why nothing can be claimed, where it is not for want of wake-ups: the run is invalid.
+    /// Why nothing can be claimed, where it is not for lack of wake-ups: the run is invalid.
     #[serde(default)]
     pub obstacle: Option<String>,
 }
 
 impl RequirementResult {
-    /// Whether it is met. What cannot be claimed is not: a gate must not open for want of samples.
+    /// Whether it is met. What cannot be claimed is not: a gate must not open for lack of samples.
     pub fn is_met(&self) -> bool {
         self.ruling == RequirementRuling::Pass
     }

@@ -94,7 +94,7 @@ pub struct RunRecord {
     /// What the pattern of the run shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What each load beside the run did.
+    /// What each load did during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<LoadRecord>,
     /// The sample that ended the run, if one did.

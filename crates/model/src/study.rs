@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Published experiments: what they are, and what they say here beside what was published.
+//! Published experiments: what they are, and their results here compared with what was published.
 
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ pub struct StudyAnswer {
     pub virtual_time: bool,
     /// How it was answered here, where levels are compared.
     pub method: Option<String>,
-    /// The figures, published ones beside.
+    /// The figures, with the published ones.
     pub rows: Vec<StudyRow>,
     /// Whether all cells are alike, asked once of each figure, where there are more than two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

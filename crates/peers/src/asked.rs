@@ -14,7 +14,7 @@ use crate::series::SourceSeries;
 const STATED: &str =
     "policy and interval are taken from the command line: requested, not read back";
 
-/// Returns the options of a command line of cyclictest, if it makes so many threads.
+/// Returns the options of a command line of cyclictest, if it makes this number of threads.
 pub(crate) fn cyclictest(line: Option<&str>, threads: u32) -> Option<Options> {
     let words = words(line?, "cyclictest");
     let words: Vec<String> = words.into_iter().map(ToOwned::to_owned).collect();

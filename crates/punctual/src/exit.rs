@@ -20,7 +20,7 @@ pub enum Exit {
     NotRestored,
     /// This kernel, privilege or hardware cannot do it: 5.
     Unsupported,
-    /// What `--fail-on` asks could not be judged, for want of valid runs, of enough of them, or of
+    /// What `--fail-on` asks could not be judged, for lack of valid runs, of enough of them, or of
     /// something to read: 6. A gate that could not judge is not passed.
     Unjudged,
     /// What a command that we ran said.

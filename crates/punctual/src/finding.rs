@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What to do about runs that were named and cannot be had, and about what cannot be compared.
+//! What to do about runs that were named and are unavailable, and about what cannot be compared.
 
 use std::path::Path;
 

@@ -35,7 +35,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// A requirement that is not shown has failed: a gate must not open for want of samples. Nor must it for want
+/// A requirement that is not shown has failed: a gate must not open for lack of samples. Nor must it for lack
 /// of runs: what could not be judged has a status of its own.
 pub(crate) fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
     let failed = |fail_on: &FailOn| {

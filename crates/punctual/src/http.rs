@@ -4,7 +4,7 @@
 //! A small HTTP server (RFC 9110, 9112) that only answers: GET and HEAD, one request a connection.
 //!
 //! It exists for its limits. A request has a time, a size and a number of headers; a connection that
-//! is one too many is told so and closed; an answer that nobody reads is given up. `Host` must be an
+//! is one too many gets an error and is closed; an answer that nobody reads is given up. `Host` must be an
 //! address or a name that was allowed, so that a web page of somebody else's, whose name resolves to
 //! this machine, reads nothing (DNS rebinding).
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The instruments of `measure`. Each is a file here with its options and what they mean, beside its folder in
+//! The instruments of `measure`. Each is a file here with its options and what they mean; its folder is in
 //! `punctual-measure`; what is said of it by name stands in the table of [`punctual_model::Instrument`].
 
 mod asked;

@@ -93,9 +93,9 @@ pub(crate) struct Job {
     pub(crate) loads: Vec<LoadSpec>,
     /// Who else learns how it goes.
     pub(crate) metrics: Option<Arc<Metrics>>,
-    /// Whether the user asked for the lock in so many words.
+    /// Whether the user asked for the lock explicitly.
     pub(crate) insist_on_mlock: bool,
-    /// Whether the user asked for the bound in so many words.
+    /// Whether the user asked for the bound explicitly.
     pub(crate) insist_on_dma_latency: bool,
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
@@ -240,7 +240,7 @@ pub(crate) fn record(
     record_for(sys, store, job, stop, view, None, instrument)
 }
 
-/// Who listens beside the store, and how the run goes for its sake.
+/// Who listens besides the store, and how the run goes for its sake.
 #[derive(Debug)]
 pub(crate) struct Beside<S> {
     pub(crate) sink: S,

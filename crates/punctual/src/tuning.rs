@@ -260,7 +260,7 @@ pub(crate) fn refuse(plan: &Plan, yes: bool) -> Result<(), CliError> {
     })
 }
 
-/// Whether nothing of what is wanted can be had here.
+/// Whether nothing of what is wanted is available here.
 pub(crate) fn nothing_to_be_had(plan: &Plan) -> bool {
     plan.is_empty() && plan.satisfied == 0 && !plan.skipped.is_empty()
 }
@@ -278,7 +278,7 @@ pub(crate) struct Tuned {
 pub(crate) enum Begun<T> {
     /// It is applied, as far as the report says.
     Applied(T, TuningReport),
-    /// It was taken back: because one setting could not be had, or because the end was asked for.
+    /// It was taken back: because one setting was unavailable, or because the end was asked for.
     TakenBack(TuningReport),
 }
 

@@ -6,7 +6,7 @@
 //! The buckets are those of an HdrHistogram with three significant digits: values below 2048 ns have
 //! a bucket each, above that every power of two is divided into 1024 buckets. A figure read from a
 //! bucket is therefore off by less than 1/1024 of itself ([`LatencyHistogram::RELATIVE_ERROR`]). The
-//! extremes are kept beside the buckets and are exact. The `hdrhistogram` crate reads and writes the
+//! extremes are kept separately from the buckets and are exact. The `hdrhistogram` crate reads and writes the
 //! exchange formats; the counts are our own, because a record then is one shift and one addition,
 //! a third of its cost.
 //!

@@ -5,7 +5,7 @@
 //!
 //! A header of 40 bytes, big-endian: cookie, bytes of counts, offset 0, significant digits, lowest and
 //! highest value, ratio 1.0. Then the counts of the buckets in ascending order as ZigZag LEB128 of at
-//! most 9 bytes; a negative one is so many buckets without a count. The deflated form is another cookie,
+//! most 9 bytes; a negative one is that number of buckets without a count. The deflated form is another cookie,
 //! a length, and a zlib stream of all that. The formats are those of HdrHistogram's Java version,
 //! `AbstractHistogram.encodeIntoByteBuffer`.
 

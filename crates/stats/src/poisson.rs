@@ -3,7 +3,7 @@
 
 //! The exact interval of a Poisson mean.
 //!
-//! The ends are the means at which so many events, or so few, have half of the remaining
+//! The ends are the means at which this many events, or this few, have half of the remaining
 //! probability (Garwood, *Biometrika* 28, 1936). Point probabilities are Loader's as for the
 //! binomial distribution, so that large counts lose no digits.
 

@@ -252,7 +252,7 @@ impl Looks {
     ///
     /// # Errors
     ///
-    /// [`LooksError::Fractions`] if there was a look after so many blocks, or more than planned; it
+    /// [`LooksError::Fractions`] if there was a look after this number of blocks, or more than planned; it
     /// then did not happen.
     pub fn look(&mut self, blocks: u32, p: &[Option<f64>]) -> Result<bool, LooksError> {
         let fraction = f64::from(blocks) / f64::from(self.planned);

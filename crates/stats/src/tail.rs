@@ -86,7 +86,7 @@ pub struct TailFit {
 /// How a tail was fitted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TailMethod {
-    /// Block maxima, of blocks of so many samples.
+    /// Block maxima, of blocks of this number of samples.
     BlockMaxima {
         /// Samples a block.
         block: usize,
@@ -456,7 +456,7 @@ mod tests {
         assert!(unsteady(&slow).independence < GATE);
         let said = block_maxima(&slow, 1e6, 0.95, 1).unwrap_err().to_string();
         assert!(
-            said.contains("depend on those before (Ljung-Box on ranks p "),
+            said.contains("depend on earlier ones (Ljung-Box on ranks p "),
             "{said}"
         );
         // Two kinds of maxima: usual ones, and a stall in a third of the blocks.

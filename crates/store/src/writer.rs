@@ -26,7 +26,7 @@ pub(crate) const SAMPLES_FILE: &str = "samples.zst";
 
 /// Compression of the events: few and repetitive.
 const EVENTS_LEVEL: i32 = 3;
-/// Compression of the samples: they come at any rate, beside a measurement.
+/// Compression of the samples: they come at any rate, during a measurement.
 const SAMPLES_LEVEL: i32 = 1;
 
 pub(crate) type ZstdFile = zstd::Encoder<'static, BufWriter<File>>;

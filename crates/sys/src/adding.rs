@@ -7,7 +7,7 @@
 //! loop within one, and an optimising compiler removes a sum that nobody needs, or computes it in
 //! one step. So the loop is written in the instructions of the machine, at the start of a line.
 
-/// The inner loop of Raju and Govindarajulu (2015): so many additions, nine times, a hundred times.
+/// The inner loop of Raju and Govindarajulu (2015): this number of additions, nine times, a hundred times.
 pub const INNER_LOOP: u64 = 1_000_000;
 
 /// Does `additions` additions, one after the other, and returns the sum of `1..=additions`.

@@ -72,7 +72,7 @@ pub fn become_keeper(parent: u32) -> io::Result<Hold> {
 /// process ends, by whatever, the kernel tells the readers' process groups that nobody writes any more (`O_ASYNC`), by
 /// the signal that was asked for: SIGKILL.
 ///
-/// A group is told only while one process still has the end of the pipe, and a group of its own that a process has made
+/// A group is passed on only while one process still has the end of the pipe, and a group of its own that a process has made
 /// since the last [`Fuses::arm`] is not told.
 #[derive(Debug)]
 pub struct Fuses {
@@ -93,7 +93,7 @@ const FUSE_FROM: RawFd = 200;
 /// Which signal is sent; missing in the crate `libc` (fcntl(2), `asm-generic/fcntl.h`).
 const F_SETSIG: libc::c_int = 10;
 
-/// Groups that are told at most.
+/// Most groups that are passed on.
 const FUSES: usize = 8;
 
 impl Fuses {

@@ -39,7 +39,7 @@ pub fn kill(pid: u32) -> io::Result<()> {
     send(pid, Signal::KILL)
 }
 
-/// Lets process `pid` stand still (SIGSTOP) until it is told to [`go_on`].
+/// Lets process `pid` stand still (SIGSTOP) until [`go_on`].
 ///
 /// # Errors
 ///

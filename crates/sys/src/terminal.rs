@@ -4,7 +4,7 @@
 //! The terminal: its size, and a whole screen on it that is given back however the program ends.
 //!
 //! [`Screen`] takes the alternate screen, hides the cursor, and turns off line editing, echo, and the
-//! keys that would stop or kill the program without a word (Ctrl-Z, Ctrl-\, Ctrl-S). Ctrl-C still sends
+//! keys that would silently stop or kill the program (Ctrl-Z, Ctrl-\, Ctrl-S). Ctrl-C still sends
 //! SIGINT. [`give_back`] undoes that once, whoever calls it first: the guard's drop, a panic's hook or
 //! a signal's handler. After SIGKILL nobody calls it, and the terminal stays as it is: `reset` mends it.
 
@@ -193,13 +193,13 @@ fn read_modes(fd: RawFd) -> io::Result<libc::termios> {
     }
 }
 
-/// Writes without a lock and without a word where that fails.
+/// Writes without a lock, and silently gives up where that fails.
 fn write_raw(fd: RawFd, bytes: &[u8]) {
     // SAFETY: the pointer and the length are those of `bytes`.
     let _: libc::ssize_t = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Makes a panic give the screen back before it is told.
+/// Makes a panic give the screen back before it is printed.
 fn give_back_on_panic() {
     static HOOKED: Once = Once::new();
     HOOKED.call_once(|| {

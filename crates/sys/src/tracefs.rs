@@ -192,7 +192,7 @@ fn mask(cpus: &CpuSet) -> String {
     words.join(",")
 }
 
-/// Tracing is not to be had.
+/// Tracing is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TracefsError {

@@ -114,7 +114,7 @@ fn decimals(x: f64) -> usize {
     usize::try_from(decimals).unwrap_or(0)
 }
 
-/// A difference and its ends with the decimals of the largest of them: digits of an end that happens to lie beside zero
+/// A difference and its ends with the decimals of the largest of them: digits of an end that happens to lie near zero
 /// say no more.
 pub fn difference(effect: &Effect, scale: f64) -> (String, Option<String>) {
     let ends = effect

@@ -196,7 +196,7 @@ pub fn find(store: &Store, wanted: &[Wanted]) -> Result<Vec<(String, Vec<Source>
 /// Reads what is needed of the runs of each group.
 ///
 /// # Errors
-/// [`SelectError`] if a run is in two groups, if runs in virtual time are beside others, or if a run's files cannot be read.
+/// [`SelectError`] if a run is in two groups, if runs in virtual time are mixed with others, or if a run's files cannot be read.
 pub fn of_sources(
     groups: Vec<(String, Vec<Source>)>,
     chosen: &Chosen<'_>,
@@ -222,7 +222,7 @@ pub fn of_sources(
         .collect()
 }
 
-/// Refuses instruction counts beside latencies: they have a unit in common, and nothing else.
+/// Refuses to compare instruction counts with latencies: they share only the unit.
 ///
 /// # Errors
 /// [`SelectError::Times`].

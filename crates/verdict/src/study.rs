@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What the runs of a study say to its questions, beside what was published.
+//! What the runs of a study say to its questions, compared with what was published.
 //!
 //! A published value is never said to match: what is asked is whether an effect has the direction that was
 //! published, by the same comparison as `compare`'s, which may answer that it cannot tell.

@@ -55,7 +55,7 @@ pub fn tuned(tuning: &TuningInEffect) -> String {
         parts.push(format!("{} threads moved", tuning.threads_moved));
     }
     if tuning.failed > 0 {
-        parts.push(format!("{} NOT to be had", tuning.failed));
+        parts.push(format!("{} unavailable", tuning.failed));
     }
     parts.join(", ")
 }

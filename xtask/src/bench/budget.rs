@@ -42,7 +42,7 @@ pub(crate) enum Need {
     Guests,
 }
 
-/// Our figure and that of cyclictest, or of what else a budget is beside, taken one directly after the other.
+/// Our figure and that of cyclictest, or of whatever else a budget is relative to, taken one directly after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) ours: f64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! How long a guest takes to its first sample, beside the bare kernel.
+//! How long a guest takes to its first sample, compared with the bare kernel.
 //!
 //! Ours is `punctual measure` with one sample in a guest in virtual time, from exec to exit: the first sample is there
 //! earlier, so this is an upper bound. Theirs is QEMU with the same arguments and without an initial RAM file system,

@@ -29,7 +29,7 @@ const DRAWN: usize = 100_000;
 const WEIGHT: u64 = 100;
 
 /// Two groups of 20 runs of 10 million samples each. `p99.95` and `above:100us` are in no record: the histogram of every
-/// run is read and searched, beside four figures of the records.
+/// run is read and searched, in addition to four figures of the records.
 pub(crate) fn compare(context: &Context) -> anyhow::Result<Outcome> {
     let home = Made::new(context, "compare-home")?;
     let store = Store::open(&home.0)?;

@@ -96,7 +96,7 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
     };
     if let Some(noise) = row.noise() {
         remarks.push(format!(
-            "noise here: what it is beside, beside its own next run {:.3} ({:.3}..{:.3})",
+            "noise here: the reference against its own next run {:.3} ({:.3}..{:.3})",
             noise.median, noise.min, noise.max
         ));
     }

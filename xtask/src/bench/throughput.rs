@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The instruments for throughput: memory beside plain loops in C, LINPACK beside the product of its own library.
+//! The instruments for throughput: memory compared with plain loops in C, LINPACK with the product of its own library.
 //!
 //! Figures are times for a piece of work, so that a ratio above 1 means that ours is slower.
 
@@ -20,7 +20,7 @@ const LOOPS: &str = include_str!("memory.c");
 /// Size of a block, as Punctual measures by default.
 const BLOCK_BYTES: u64 = 256 << 20;
 
-/// Number of equations at which LINPACK is held beside the product.
+/// Number of equations at which LINPACK is compared with the product.
 const ORDER: &str = "4000";
 
 pub(crate) fn copy(context: &Context) -> anyhow::Result<Outcome> {
@@ -32,7 +32,7 @@ pub(crate) fn random_read(context: &Context) -> anyhow::Result<Outcome> {
     memory(context, "random-read", |nanos| nanos)
 }
 
-/// Measures one kernel beside the same loop in C; `nanos` makes a time of Punctual's figure.
+/// Measures one kernel against the same loop in C; `nanos` makes a time of Punctual's figure.
 fn memory(context: &Context, kernel: &str, nanos: impl Fn(f64) -> f64) -> anyhow::Result<Outcome> {
     let loops = build_loops(context)?;
     let cpu = context.cpu.to_string();
@@ -59,7 +59,7 @@ fn memory(context: &Context, kernel: &str, nanos: impl Fn(f64) -> f64) -> anyhow
     })
 }
 
-/// Measures the solver beside the product, which one run of Punctual does in turns.
+/// Measures the solver against the product, which one run of Punctual does in turns.
 pub(crate) fn linpack(context: &Context) -> anyhow::Result<Outcome> {
     let mut pairs = Vec::new();
     let mut faults = Vec::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! An own instance of the kernel's trace buffers: nobody else's tracing is touched, and ours goes away with it.
+//! A separate instance of the kernel's trace buffers: nobody else's tracing is touched, and ours goes away with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl Drop for Instance {
     }
 }
 
-/// An own mount of tracefs; dropped, it is gone.
+/// A separate mount of tracefs; dropped, it is gone.
 #[derive(Debug)]
 struct Mount(PathBuf);
 

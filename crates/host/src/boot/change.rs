@@ -288,7 +288,7 @@ fn text(full: &Path) -> Result<Option<String>, BootError> {
 }
 
 /// Gives a file its content, or removes it. It is there whole, old or new, whatever happens, and it is put together
-/// as `temporary`, beside it. A new one is like `like`.
+/// as `temporary`, in the same directory. A new one is like `like`.
 pub(crate) fn put(
     sys: &SysRoot,
     path: &str,

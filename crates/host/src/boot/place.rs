@@ -20,7 +20,7 @@ const HASHES: [&str; 2] = ["security.ima", "security.evm"];
 /// Mode of a file that is made.
 const MODE: u32 = 0o644;
 
-/// Returns the name under which a file is put together, beside it. `id` makes it one that nobody else has; it is kept
+/// Returns the name under which a file is put together, in the same directory. `id` makes it one that nobody else has; it is kept
 /// on disk before there is such a file.
 pub(crate) fn temporary(path: &str, id: &str) -> String {
     format!("{path}.punctual-{id}")

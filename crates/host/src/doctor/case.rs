@@ -50,7 +50,7 @@ pub(crate) fn fine(says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
     answer(RuleOutcome::Fine, says, evidence)
 }
 
-/// The question has no meaning here.
+/// The question is not applicable here.
 pub(crate) fn not_applicable(says: impl Into<String>) -> Answer {
     answer(RuleOutcome::NotApplicable, says, Vec::new())
 }

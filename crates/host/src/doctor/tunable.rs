@@ -10,7 +10,7 @@ use crate::knob::{Kind, Scope, Survey, find};
 use crate::plan::{PlanOptions, plan};
 use crate::profile::Profile;
 
-/// Rules and the settings for them, each by itself a fix: the first that can be had is advised.
+/// Rules and the settings for them, each by itself a fix: the first that is available is advised.
 const FIXES: &[(&str, &[&str])] = &[
     ("preempt-model", &["sched.preempt=full"]),
     (

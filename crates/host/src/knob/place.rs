@@ -24,9 +24,9 @@ pub struct Place {
     pub path: &'static str,
     /// The form of the values at this place.
     pub codec: Codec,
-    /// A file beside it that lists the words it takes.
+    /// A neighbouring file that lists the words it takes.
     pub choices: Option<&'static str>,
-    /// Files beside it with the least and the greatest number it takes.
+    /// Neighbouring files with the least and the greatest number it takes.
     pub bounds: Option<(&'static str, &'static str)>,
 }
 

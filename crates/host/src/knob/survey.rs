@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Reads all settings of a machine, and what a plan needs to know beside them.
+//! Reads all settings of a machine, and what else a plan needs to know.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;

@@ -107,7 +107,7 @@ pub struct OneShotReverted {
 }
 
 impl OneShotReverted {
-    /// Whether nothing of ours is left.
+    /// Whether nothing of Punctual is left.
     pub fn is_complete(&self) -> bool {
         conflicts(&self.pieces).is_empty()
     }

@@ -71,7 +71,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Returns what people are told of it.
+    /// Returns its description for people.
     pub(super) fn shown(&self) -> OneShotWrite {
         let write = |path: &str, what: &str, bytes: u64| OneShotWrite {
             path: path.to_owned(),

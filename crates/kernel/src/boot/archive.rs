@@ -16,7 +16,7 @@ const DIRECTORY: u32 = 0o040_755;
 const REGULAR: u32 = 0o100_000;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// What an entry is, beside its name.
+/// What an entry is, apart from its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Node<'a> {
     /// A file with these permissions and this content.

@@ -83,7 +83,7 @@ pub enum BootError {
         /// Its name.
         qemu: PathBuf,
     },
-    /// QEMU, or a file for it, cannot be had.
+    /// QEMU, or a file for it, is unavailable.
     #[error("{what}")]
     Io {
         /// What was being done.

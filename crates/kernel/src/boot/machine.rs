@@ -41,7 +41,7 @@ pub const SHIFT: u32 = 3;
 
 /// What makes QEMU's threads take turns.
 ///
-/// The main thread runs timers, and moves the clock on while the CPU sleeps, beside the CPU's thread: at which
+/// The main thread runs timers, and moves the clock on while the CPU sleeps, in parallel with the CPU's thread: at which
 /// instruction one of them hears of the other is up to the host. Woken often enough, QEMU 7.2 gives another result in
 /// most boots. To record a run for a replay it lets only one of the two run at a time; the record itself is not wanted.
 const TURNS: &str = "rr=record,rrfile=/dev/null";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What `make bindeb-pkg` takes beside what a kernel is built with.
+//! What `make bindeb-pkg` needs in addition to what a kernel is built with.
 
 use std::fs;
 use std::path::Path;

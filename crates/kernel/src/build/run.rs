@@ -248,7 +248,7 @@ fn prepare(make: &mut Long<'_>, order: &Order<'_>, objects: &Path, ccache: bool)
         .env("KBUILD_BUILD_VERSION", "1");
 }
 
-/// What the release ends in: kernels of two models can be installed beside each other.
+/// What the release ends in: kernels of two models can be installed side by side.
 const fn local_version(model: KernelModel) -> &'static str {
     match model {
         KernelModel::None => "-punctual-none",

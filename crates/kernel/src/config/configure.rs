@@ -411,7 +411,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     let head = read_head(path, 4 << 10).map_err(file("read", path))?;
     let packed = head.starts_with(&[0x1f, 0x8b]);
     let no_text = |head: &[u8]| {
-        let what = format!("it is {}, and not a configuration", kind(head));
+        let what = format!("it is {}, not a configuration", kind(head));
         file("read", path)(io::Error::new(io::ErrorKind::InvalidData, what))
     };
     if !packed && head.contains(&0) {
@@ -524,7 +524,7 @@ mod tests {
         image[0x202..0x206].copy_from_slice(b"HdrS");
         assert_eq!(
             read(&image),
-            "it is a kernel image (bzImage), and not a configuration"
+            "it is a kernel image (bzImage), not a configuration"
         );
         let text = read(b"CONFIG_A=y\n\x1b]0;title\x07 \x9b31m\xff\n");
         assert!(text.contains("not a configuration"), "{text}");

@@ -4,7 +4,7 @@
 //! The options that a source tree has: its Kconfig files, read for one purpose, to say why an option did not
 //! become what was asked of it.
 //!
-//! Kconfig itself drops what it cannot honour without a word. Here each definition of an option is kept with what it
+//! Kconfig itself silently drops what it cannot honour. Here each definition of an option is kept with what it
 //! depends on, its own and that of the menus and `if`s around it, whether it has a prompt (else nobody can set it),
 //! and who selects it. The language is that of Documentation/kbuild/kconfig-language.rst; defaults, ranges and help
 //! texts are passed over.

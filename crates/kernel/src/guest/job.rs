@@ -56,7 +56,7 @@ pub struct DiskJob {
 /// What a command line cannot do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DiskStep<'a> {
-    /// Runs a command, and asks it to end, as a restart of the machine does, once a file has so many lines.
+    /// Runs a command, and asks it to end, as a restart of the machine does, once a file has that many lines.
     Cut {
         /// The lines.
         lines: usize,

@@ -24,7 +24,7 @@ const KTHREADD: u32 = 2;
 /// What of a guest's time may be used by others while it is quiet.
 const QUIET_SHARE: f64 = 0.02;
 
-/// Names that are told at most.
+/// Most names that are shown.
 const NAMES: usize = 5;
 
 /// What each process of a guest, but for this one, had used of the CPU at one moment.

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn bad_kernels_are_refused_with_the_reason() {
         for (text, part) in [
-            ("a=K,apend=x", "`apend=x` is no option"),
+            ("a=K,apend=x", "`apend=x` is not an option"),
             ("a=K,append=", "`append=` is not an option"),
             ("a=K,virtual-time", "not an option of a kernel"),
             ("a=K,model=soft", "not a preemption model"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Tries a series beside the tree, and puts it in.
+//! Tries a series on copies of the files, then applies it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -102,7 +102,7 @@ fn copied(from: &mut File, to: &Path) -> io::Result<()> {
     io::copy(from, &mut copy).map(drop)
 }
 
-/// Requires that patch(1) has touched nothing but what was read in the series: the rest would be lost in silence.
+/// Requires that patch(1) has touched nothing but what was read in the series: the rest would be lost silently.
 fn only(copy: &Path, directory: &Path, files: &BTreeSet<String>) -> Result<(), PatchError> {
     let entries = fs::read_dir(directory).map_err(fault("list", directory))?;
     for entry in entries {

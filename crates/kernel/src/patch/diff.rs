@@ -58,7 +58,7 @@ impl Patch {
         files
     }
 
-    /// Requires that all of it is what patch(1) puts in: what it leaves out, it leaves out without a word.
+    /// Requires that all of it is what patch(1) puts in: what it leaves out, it leaves out silently.
     pub(super) fn check(&self) -> Result<(), SeriesError> {
         let (mut binary, mut empty) = (false, self.files().is_empty());
         self.read(&mut |line| match line {

@@ -28,7 +28,7 @@ pub struct Level {
 pub struct Changes {
     /// Options, in place of those of the measurement.
     pub options: BTreeMap<String, Vec<String>>,
-    /// Loads, beside those of the measurement.
+    /// Loads, in addition to those of the measurement.
     pub loads: Vec<String>,
     /// Tuning profile.
     pub profile: Option<String>,
@@ -134,7 +134,7 @@ impl Reader<'_> {
         Ok(levels)
     }
 
-    /// Refuses what is no target, and virtual time beside real.
+    /// Refuses what is not a target, and virtual time mixed with real time.
     fn targets(&self, factor: &str, levels: &[Level], at: usize) -> Result<(), LabError> {
         let mut first: Option<(&Level, Time)> = None;
         for level in levels {

@@ -54,7 +54,7 @@ impl Deadline {
 /// How long an iteration is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Work {
-    /// So many additions.
+    /// This number of additions.
     Additions(u64),
     /// As many additions as take this long when nothing disturbs.
     Time(Nanos),

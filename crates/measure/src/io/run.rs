@@ -119,7 +119,7 @@ fn make_file(what: &Io, frame: &mut Frame<'_>) -> Result<Option<ScratchFile>, Me
 }
 
 /// Fills `file` with `size` bytes of numbers without a pattern, and sees to it that they are on the disk: what
-/// is not would be written later, beside something else. Stops where `go_on`, which is told how much is left
+/// is not would be written later, during something else. Stops where `go_on`, which gets to know how much is left
 /// to write, says so. Returns whether the file is whole.
 pub(crate) fn fill(
     file: &mut File,

@@ -13,7 +13,7 @@ const SHORTEST: Nanos = Nanos::from_millis(100);
 /// Deadlines in a turn, at least.
 const DEADLINES: u64 = 20;
 
-/// So many pairs, one after the other, again and again.
+/// This number of pairs, one after the other, again and again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Turns {
     pairs: u64,

@@ -39,7 +39,7 @@ pub(super) struct Ledger {
     pub(super) records: u64,
     /// Trace records that were read.
     pub(super) read: u64,
-    /// What the trace's clock showed beside ours.
+    /// What the trace's clock showed compared with ours.
     pub(super) marks: Marks,
 }
 

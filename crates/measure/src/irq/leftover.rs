@@ -128,7 +128,7 @@ pub(super) fn name(sys: &SysRoot) -> String {
 }
 
 /// Removes the tracing instances that killed runs of this program left behind, puts back what they
-/// had changed, and returns their names. Nothing is said where tracing is not to be had: then
+/// had changed, and returns their names. Nothing is said where tracing is unavailable: then
 /// nothing was left either.
 pub fn sweep(sys: &SysRoot) -> Vec<String> {
     let Ok(tracefs) = Tracefs::open(sys) else {

@@ -97,7 +97,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Makes one for so many threads.
+    /// Makes one for this number of threads.
     pub(super) fn new(threads: usize) -> Self {
         Self {
             cpus: Vec::new(),

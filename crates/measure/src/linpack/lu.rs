@@ -5,7 +5,7 @@
 //!
 //! The matrix is cut into strips of columns, and from the left panels of some columns are factorised.
 //! What can be done next follows from two counts: how many panels there are, and how many of them each strip
-//! has taken in. A thread takes the next panel if it can be had, since everything waits for it, else the strip
+//! has taken in. A thread takes the next panel if it is ready, since everything waits for it, else the strip
 //! that is furthest behind. So the next panel is made while the others still take in the last one, and no
 //! thread ever waits for all.
 //!
@@ -377,7 +377,7 @@ impl Board {
     }
 }
 
-/// Chooses the columns of a panel: few enough that all threads find work beside the one that makes the next.
+/// Chooses the columns of a panel: few enough that all threads find work while one makes the next.
 fn panel_width(order: usize, threads: usize) -> usize {
     let wanted = order / (5 * threads.max(1));
     wanted.next_multiple_of(NARROWEST).clamp(NARROWEST, WIDEST)

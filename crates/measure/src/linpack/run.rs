@@ -60,7 +60,7 @@ enum Who {
 ///
 /// # Errors
 ///
-/// Fails when the memory, a thread or the engine cannot be had, and where the processor lacks what comes with its
+/// Fails when the memory, a thread or the engine is unavailable, and where the processor lacks what comes with its
 /// vector instructions everywhere else.
 pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let own = what.engine == Engine::Own;
@@ -359,7 +359,7 @@ mod tests {
         let err = testing::run(|frame| run(&what, frame)).unwrap_err();
         assert!(err.is_usage(), "{err}");
         assert!(
-            err.to_string().starts_with("--order 1000000: takes 8000"),
+            err.to_string().starts_with("--order 1000000: needs 8000"),
             "{err}"
         );
     }

@@ -213,7 +213,7 @@ mod tests {
             ("printk@level=8", "from 0 (emergency)"),
             ("cpu@level=3", "no setting `level`"),
             ("ping@from=127.0.0.1", "it has to, rate, cpus"),
-            ("cpu@", "no setting"),
+            ("cpu@", "not a setting"),
             ("cpu@fast", "`@fast` is not a setting"),
             ("cpu@speed=3", "has no setting `speed`; it has cpus, policy"),
             ("cpu@cpus=", "names no CPU"),

@@ -10,7 +10,7 @@
 //! - `vasyukov`: LINPACK on every core (A. Vasyukov and A. Ermakov, "Using Real Time Linux Kernel with
 //!   Computationally Intensive Workloads", 2018).
 //! - `kernel`: processes, files in memory and messages: threads that are in the kernel most of the time. Files and messages
-//!   rest for a part of it: at full intensity, on a kernel without preemption, no process ends for ten seconds beside them.
+//!   rest for a part of it: at full intensity, on a kernel without preemption, no process ends for ten seconds under them.
 
 use super::parse::ParseLoadError;
 use super::settings::Settings;

@@ -35,7 +35,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// What its keeper has to end it.
 const KEEPER_GRACE: Duration = Duration::from_secs(2);
 
-/// What is told of a program's last words, in characters.
+/// How much of a program's last words is kept, in characters.
 const LAST_WORDS: usize = 200;
 
 /// A program that loads.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What a thread of a load is told: for how long, at which pace, and where its work is counted.
+//! The orders of a thread of a load: for how long, at which pace, and where its work is counted.
 
 use std::io;
 use std::sync::OnceLock;

@@ -127,7 +127,7 @@ impl Track {
         }
     }
 
-    /// Judges the reports, of a load that is told as `load` and counts its work in `unit`.
+    /// Judges the reports, of a load named `load` that counts its work in `unit`.
     pub(super) fn judge(&self, load: String, unit: &str, verdict: Verdict) -> LoadRecord {
         let record = LoadRecord {
             load,

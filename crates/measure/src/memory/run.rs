@@ -63,7 +63,7 @@ struct Work {
 ///
 /// # Errors
 ///
-/// Fails when memory or threads cannot be had, or memory cannot be bound to its node.
+/// Fails when memory or threads are unavailable, or memory cannot be bound to its node.
 pub fn run(what: &Memory, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let setup = frame.setup().clone();
     let nodes = Nodes::read(frame.sys(), &setup.cpus);

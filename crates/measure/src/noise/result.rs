@@ -203,7 +203,7 @@ fn told(mut largest: Vec<Sample>) -> Vec<Figure> {
         .collect()
 }
 
-/// Says what was counted on a CPU beside its gaps.
+/// Says what was counted on a CPU in addition to its gaps.
 fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Deltas) -> Finding {
     let cpu = spot.cpu;
     let mut beside: Vec<String> = Vec::new();
@@ -362,7 +362,7 @@ mod tests {
         let mut counted = Deltas::default();
         counted.smi.insert(0, Err("no driver".to_owned()));
         for (tracers, part) in [
-            (None, "cannot be read"),
+            (None, "has it is unknown"),
             (Some("blk function nop"), "does not have"),
             (Some("timerlat osnoise nop"), "rtla osnoise"),
         ] {

@@ -42,7 +42,7 @@ impl Scale {
     /// A tick a nanosecond.
     pub const NANOS: Self = Self(1 << 32);
 
-    /// Returns the scale of a counter that makes so many ticks a second.
+    /// Returns the scale of a counter that makes this number of ticks a second.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -52,7 +52,7 @@ impl Scale {
         Self((1e9 / ticks_per_second * 4_294_967_296.0).round().max(1.0) as u64)
     }
 
-    /// Returns how long so many ticks take.
+    /// Returns how long this number of ticks takes.
     #[inline]
     pub fn nanos(self, ticks: u64) -> Nanos {
         let ns = (u128::from(ticks) * u128::from(self.0) + (1 << 31)) >> 32;

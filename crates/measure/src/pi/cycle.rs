@@ -81,7 +81,7 @@ impl Cycles {
     /// Works cycle by cycle as one of the threads. What it did is in `log`.
     ///
     /// Hot: it allocates nothing, locks nothing but the lock that is measured, and calls only the
-    /// clock and the sleep beside.
+    /// clock and the sleep.
     pub(super) fn run(&self, work: Work, log: &mut [Part]) -> Result<(), Errno> {
         let mut sleeper = Nanosleep::new(Clock::Monotonic);
         for (cycle, part) in (0..).zip(log) {

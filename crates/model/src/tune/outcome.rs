@@ -77,7 +77,7 @@ pub struct TuningInEffect {
     pub threads_moved: u64,
     /// What is held by a process.
     pub held: Vec<Hold>,
-    /// Wanted settings that could not be had.
+    /// Wanted settings that were unavailable.
     pub failed: u64,
 }
 

@@ -40,7 +40,7 @@ pub struct Plan {
     pub guards: Vec<KnobGuard>,
     /// Number of settings that already are as wanted.
     pub satisfied: u64,
-    /// What is wanted but cannot be had here, and why.
+    /// What is wanted but unavailable here, and why.
     pub skipped: Vec<Skipped>,
     /// Reasons not to do this at all.
     pub refusals: Vec<Refusal>,
@@ -115,7 +115,7 @@ pub struct KnobGuard {
     pub old: String,
 }
 
-/// What is wanted but cannot be had.
+/// What is wanted but unavailable.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {

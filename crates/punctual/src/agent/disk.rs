@@ -152,7 +152,7 @@ fn run(
     say(line, &format!("== {end}\n"))
 }
 
-/// Asks a process to end once `file` has so many lines, or after a while in any case.
+/// Asks a process to end once `file` has that many lines, or after a while in any case.
 fn cut(sys: &SysRoot, child: &mut Child, file: &str, lines: usize) -> Result<(), Failure> {
     let begun = Instant::now();
     let has = || {

@@ -3,7 +3,7 @@
 
 //! `punctual assess`: the main job.
 //!
-//! A run with nothing of ours beside it and one beside each load, and what they allow to be said
+//! A run without a load and one under each load, and what they allow to be said
 //! about deadlines.
 
 mod beside;
@@ -185,7 +185,7 @@ fn spec(args: &AssessArgs, cpus: &Cpus, ordinary: bool) -> Result<RunSpec, CliEr
     })
 }
 
-/// Tries the policy on a thread of its own, and says why it cannot be had.
+/// Tries the policy on a separate thread, and says why it is refused.
 fn obstacle() -> Option<String> {
     let tried = std::thread::spawn(|| sched::set_policy(POLICY)).join();
     match tried {

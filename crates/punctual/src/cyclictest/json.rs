@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::tally::{Resolution, Tally};
 use super::usage::VERSION;
 
-/// What the document says beside figures.
+/// What the document says besides figures.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) command: String,

@@ -27,7 +27,7 @@ pub(super) enum Show {
     Lines,
     /// The lines, when there is a new maximum.
     NewMaxima,
-    /// Every value, or the largest of each so many.
+    /// Every value, or the largest of each group of this size.
     Values {
         /// How many.
         of: u64,
@@ -126,7 +126,7 @@ impl Live {
             .collect();
     }
 
-    /// Looks at the counts. The register is read beside the measurement, not in its loop.
+    /// Looks at the counts. The register is read outside the loop of the measurement.
     fn look_at_smis(&mut self) {
         for (thread, before) in self.threads.iter_mut().zip(&self.state.smis) {
             let now = before.and_then(|(cpu, _)| smi_count(&self.sys, cpu).ok());

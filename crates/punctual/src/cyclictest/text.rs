@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::tally::{Resolution, Spikes, Tally};
 
-/// What a thread's line says beside its figures.
+/// What a thread's line says besides its figures.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Thread {
     pub(super) tid: i32,

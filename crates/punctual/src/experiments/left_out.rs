@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::guests;
 use crate::tuning::{self, Place, Wish};
 
-/// Takes levels and measurements out of the plan that cannot be had here, with their reasons.
+/// Takes levels and measurements out of the plan that are unavailable here, with their reasons.
 pub(super) fn leave_out(read: &Read, plan: &mut Plan) -> Result<(), CliError> {
     let experiment = &read.experiment;
     if experiment.missing != Missing::Skip {
@@ -84,9 +84,9 @@ fn on_path(program: &str) -> bool {
     env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file())
 }
 
-/// Returns why a level cannot be had here: the first of its knobs that is not there, or not for writing.
+/// Returns why a level is unavailable here: the first of its knobs that is not there, or not for writing.
 ///
-/// What a profile cannot have is no reason: a profile is what can be had of it.
+/// What a profile cannot have is no reason: a profile means what is available of it.
 fn lacking(
     experiment: &Experiment,
     sets: &Sets,

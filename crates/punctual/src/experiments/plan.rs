@@ -16,7 +16,7 @@ use super::{Read, left_out, tuned};
 use crate::cli::Cli;
 use crate::error::CliError;
 
-/// Seconds that a run takes beside its measuring: start, checks, recording.
+/// Seconds that a run takes in addition to its measuring: start, checks, recording.
 const OVERHEAD: f64 = 0.3;
 
 /// Seconds that a run takes longer in a guest, which boots for it: a guess, seen in virtual time.
@@ -159,7 +159,7 @@ pub(crate) fn of(read: &Read, seed: Option<u64>) -> Result<Plan, CliError> {
     Ok(plan)
 }
 
-/// Reads the kernels of the file, so that what is wrong with one is told with its line.
+/// Reads the kernels of the file, so that an error in one names its line.
 fn targets(read: &Read) -> Result<(), CliError> {
     let factors = read.experiment.factors.iter();
     for factor in factors.filter(|factor| factor.sets == Sets::Target) {

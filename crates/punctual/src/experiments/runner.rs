@@ -46,7 +46,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Runs for experiment `name`, into `store`, until `stop`; how each goes is told to `watchers`.
+    /// Runs for experiment `name`, into `store`, until `stop`; `watchers` get to know how each goes.
     pub(super) fn new(store: &Store, name: &str, stop: StopRequest, watchers: Watchers) -> Self {
         Self {
             home: store.home().to_owned(),

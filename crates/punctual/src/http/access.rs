@@ -132,7 +132,7 @@ pub(crate) struct Access {
 
 impl Access {
     /// Answers on `address` who has `token`; without one, only where nobody but this machine gets to.
-    /// Beside addresses and `localhost`, the server goes by `names`.
+    /// Besides addresses and `localhost`, the server answers to `names`.
     pub(crate) fn new(
         option: &str,
         address: SocketAddr,

@@ -31,7 +31,7 @@ use crate::view::View;
 pub(crate) enum Measured {
     /// Every CPU that this process may use.
     All,
-    /// So many of them, from the first.
+    /// This number of them, from the first.
     First(u32),
     /// All but the first, which is left to everything else; that one, where there is no other.
     AllButFirst,

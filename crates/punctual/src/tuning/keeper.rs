@@ -21,7 +21,7 @@ use crate::error::CliError;
 /// How long the keeper may take to be ready, and to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a keeper is told when it starts.
+/// The orders of a keeper when it starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Keep {
     session: String,

@@ -185,7 +185,7 @@ impl Open {
 
 type Canvas = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
-/// Draws and reads keys until it is told to close.
+/// Draws and reads keys until it has to close.
 fn show(state: &mut State, updates: &Receiver<Update>, stop: &StopRequest) -> io::Result<()> {
     let theme = Theme::of_environment();
     let mut size = terminal::size().unwrap_or((80, 24));

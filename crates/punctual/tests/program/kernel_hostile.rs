@@ -187,7 +187,7 @@ fn a_file_that_is_no_kernel_says_what_it_is() {
     bench.write("text", b"no kernel\n");
     bench.write("empty", b"");
     for (name, part) in [
-        ("text", "it is a text file, and not a kernel"),
+        ("text", "it is a text file, not a kernel"),
         ("arm", "it is a kernel for arm64 (Image)"),
         ("empty", "it is empty"),
         ("cut", "it is a truncated bzImage: 1024 bytes of"),
@@ -197,11 +197,8 @@ fn a_file_that_is_no_kernel_says_what_it_is() {
         }
     }
     let said = bench.run("config check cut");
-    said.error(
-        1,
-        &["it is a kernel image (bzImage), and not a configuration"],
-    )
-    .hinted();
+    said.error(1, &["it is a kernel image (bzImage), not a configuration"])
+        .hinted();
     let stderr = said.stderr.replace('\n', "");
     assert!(!stderr.contains(char::is_control), "{stderr:?}");
 }

@@ -53,7 +53,7 @@ pub struct ContrastResult {
     pub kind: Option<TestKind>,
     /// Blocks that gave a value.
     pub blocks: usize,
-    /// Blocks that did not, for want of a cell.
+    /// Blocks that did not, because a cell is missing.
     pub incomplete: usize,
 }
 

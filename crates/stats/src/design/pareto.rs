@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What cannot be had better in one respect without being worse in another.
+//! What cannot be improved in one respect without being worse in another.
 
 use crate::runs::Direction;
 

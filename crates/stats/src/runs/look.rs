@@ -7,7 +7,7 @@
 //! at 5 % each are wrong more often than in 5 % of cases. So the level is split: while runs are
 //! too few to find what matters, a verdict takes a p-value of 1 % where the level is 5 %; with enough
 //! of them, one of 3.2 %, which four runs a side can reach, and five of them for four figures. The parts
-//! add up to less than the level (Bonferroni), which leaves some for those who are told to add runs
+//! add up to less than the level (Bonferroni), which leaves some for those who are advised to add runs
 //! once more. Nobody has to remember that there was a look before.
 //!
 //! A margin is shown with many runs or not at all, so that both looks spend half of the level on it.

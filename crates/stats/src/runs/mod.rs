@@ -5,7 +5,7 @@
 //! observation of that boot, and all samples of a run together are one value here, such as its p99.
 //!
 //! [`compare`] takes two groups of such values and answers with estimates, a ratio and a difference
-//! with intervals, a p-value, the smallest effect that so many runs could have shown, and a
+//! with intervals, a p-value, the smallest effect that this number of runs could have shown, and a
 //! [`Verdict`]. [`compare_all`] does so for several figures of the same runs, and corrects for
 //! their number.
 //!

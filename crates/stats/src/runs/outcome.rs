@@ -33,7 +33,7 @@ pub struct Outcome {
     /// Whether the smaller group has fewer than six runs and varies more than twice as much as the
     /// other: too few to tell its spread, so that there is no verdict.
     pub lopsided: bool,
-    /// The smallest change, as a share of the baseline, that so many runs find with the wanted
+    /// The smallest change, as a share of the baseline, that this number of runs finds with the wanted
     /// power. `None` where runs do not vary, where the baseline is not above 0, and where a test of so few
     /// runs finds only groups that are wholly apart.
     pub smallest_detectable: Option<f64>,
@@ -94,7 +94,7 @@ pub struct Test {
     pub adjusted_p: f64,
     /// Which arrangements it rests on.
     pub kind: TestKind,
-    /// The smallest p-value that so many runs can give.
+    /// The smallest p-value that this number of runs can give.
     pub smallest_p: f64,
 }
 
@@ -128,7 +128,7 @@ pub struct MarginTest {
     /// The margin.
     pub margin: Margin,
     /// The p-value of the one-sided test; of [`Margin::Same`] the larger one of two. `None` where the
-    /// margin has no meaning (the baseline is not above 0, no direction is bad) or the runs are too
+    /// margin is undefined (the baseline is not above 0, no direction is bad) or the runs are too
     /// few.
     pub p: Option<f64>,
     /// The same after both corrections.

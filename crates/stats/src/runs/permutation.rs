@@ -6,7 +6,7 @@
 //! Permutations are exact where the groups are alike. Where one varies more than the other, small
 //! groups reject too often: 3 runs at four times the deviation of 20 others in 12 % of cases without
 //! an effect. Welch's own t is right there if the values are normal, and wrong elsewhere. So two groups
-//! are told apart only where both do: the p-value is the larger of the two, and the interval holds
+//! differ only where both do: the p-value is the larger of the two, and the interval holds
 //! what either accepts. The differences of blocks are symmetric where nothing differs, whatever varies
 //! more, and need no such care.
 //!

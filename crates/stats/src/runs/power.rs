@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What so many runs could have shown, and how many would show a given effect.
+//! What this number of runs could have shown, and how many would show a given effect.
 //!
 //! The smallest detectable effect is (t₁₋α/₂ + t_power) times the standard error (Bloom, *Evaluation
 //! Review* 19, 1995): an effect of that size is found with the wanted probability. To show that

@@ -33,7 +33,7 @@ use super::{
     unit_and_better,
 };
 
-/// What an experiment is, beside its runs.
+/// What an experiment is, apart from its runs.
 #[derive(Clone, Debug, Default)]
 pub struct Design {
     /// Name of the experiment.

@@ -70,7 +70,7 @@ pub(super) fn remarks(of: &Compared<'_>) -> Vec<Finding> {
 }
 
 /// A figure whose own p-value and interval say "changed" and whose verdict does not: the reader sees
-/// both, and is told why.
+/// both, with the reason.
 fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Finding> {
     let undecided = matches!(
         result.verdict,

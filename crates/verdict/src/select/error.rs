@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use punctual_store::{FindError, IndexError, ReadError};
 
-/// The reason that groups of runs could not be had.
+/// The reason that groups of runs could not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What a record has beside its figures, as figures: shape, P-square, the kinds of a run with several, the
+//! What a record has besides its figures, as figures: shape, P-square, the kinds of a run with several, the
 //! work of loads.
 
 use punctual_model::{Better, Figure, Interval, RunRecord, Series};

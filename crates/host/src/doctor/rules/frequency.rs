@@ -30,7 +30,7 @@ pub(super) const RULES: &[Entry] = &[
     Entry {
         id: "energy-preference",
         severity: Severity::Low,
-        title: "the processor is told to save energy",
+        title: "the processor is set to save energy",
         why: "With hardware-managed frequencies the preference decides how quickly the processor speeds up.",
         fix: "write performance to energy_performance_preference of these CPUs",
         by: &[],

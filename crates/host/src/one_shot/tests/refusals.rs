@@ -24,12 +24,12 @@ fn where_grub_cannot_write_it_is_refused_with_the_reason() {
     case(
         "21 1 0:30 /@ / rw - btrfs /dev/sda2 rw",
         &[],
-        "lies on btrfs (/dev/sda2)",
+        "is on btrfs (/dev/sda2)",
     );
     case(
         "21 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw",
         &[("sys/dev/block/253:0/dm/uuid", "LVM-x")],
-        "lies on LVM",
+        "is on LVM",
     );
     case(
         "21 1 253:0 / / rw - ext4 /dev/mapper/c rw",
@@ -39,7 +39,7 @@ fn where_grub_cannot_write_it_is_refused_with_the_reason() {
     case(
         "21 1 9:0 / / rw - ext4 /dev/md0 rw",
         &[("sys/dev/block/9:0/md/level", "raid1")],
-        "lies on software RAID (md)",
+        "is on software RAID (md)",
     );
     case("21 1 0:30 / / rw - overlay overlay rw", &[], "overlay");
     case(

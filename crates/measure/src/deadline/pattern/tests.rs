@@ -153,7 +153,7 @@ fn the_fair_server_is_named_where_throttling_is_off_and_a_thread_is_stuck() {
     let text = &case.findings()[1].detail;
     for part in [
         "load/cpu",
-        "20 of 20 looks",
+        "20 of 20 samples",
         "throttling is off",
         "1000000",
         "does not allow",

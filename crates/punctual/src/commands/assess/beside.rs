@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What runs beside each of the measurements.
+//! The loads of each of the measurements.
 
 use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_sys::SysRoot;
@@ -9,7 +9,7 @@ use punctual_sys::SysRoot;
 use crate::cli::{AssessArgs, LoadReach};
 use crate::error::CliError;
 
-/// The presets beside which this machine is measured if nothing else is asked for.
+/// The presets under which this machine is measured if nothing else is asked for.
 const PRESETS: [&str; 2] = ["kernel", "bridgers"];
 
 /// A condition: its name and its loads.

@@ -22,7 +22,7 @@ use crate::output::{self, print};
 /// Time between the lines that say how much the loads do.
 const SAY_EVERY: Duration = Duration::from_secs(1);
 
-/// Loads that nobody measures beside.
+/// Loads without a measurement.
 pub(super) struct Alone<'a> {
     loads: &'a [LoadSpec],
     stop: &'a Arc<AtomicBool>,

@@ -86,7 +86,7 @@ fn not_had(what: &str, why: &str) -> CliError {
         .hint("`punctual tune plan` with the same options shows what is available here")
 }
 
-/// Fails where a setting that was asked for in so many words cannot be had: what is measured then
+/// Fails where a setting that was asked for explicitly is unavailable: what is measured then
 /// would not be what was asked for.
 fn insist(set: &[String], plan: &Plan) -> Result<(), CliError> {
     let asked = |skipped: &&Skipped| is_asked(set, &skipped.knob);

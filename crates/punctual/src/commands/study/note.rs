@@ -28,7 +28,7 @@ pub(super) struct Note {
     pub(super) number: u32,
     /// `quick`, `default`, `paper` or `budget`.
     pub(super) scale: String,
-    /// What was asked beside the scale, by which the same wish is known again.
+    /// What was asked in addition to the scale, to recognise the same request.
     pub(super) wish: Vec<String>,
     /// The parts, in their order.
     pub(super) parts: Vec<PartNote>,

@@ -29,7 +29,7 @@ pub(super) const fn name(args: &StudyRunArgs) -> &'static str {
     }
 }
 
-/// What of the command line decides what is carried out, beside the scale.
+/// What of the command line decides what is carried out, in addition to the scale.
 pub(super) fn wish(args: &StudyRunArgs) -> Vec<String> {
     let budget = args.budget.iter().map(|time| format!("--budget={time}"));
     let targets = args

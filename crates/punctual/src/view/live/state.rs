@@ -22,7 +22,7 @@ pub(crate) struct Overall {
     pub(crate) all: u64,
     /// What the parts are: `runs`.
     pub(crate) of: &'static str,
-    /// Time left, as it is told.
+    /// Time left, in words.
     pub(crate) left: Option<String>,
     /// What runs now.
     pub(crate) now: String,
