@@ -18,4 +18,5 @@ pub mod requirement;
 #[cfg(feature = "select")]
 pub mod select;
 pub mod study;
+pub mod trial;
 pub mod words;

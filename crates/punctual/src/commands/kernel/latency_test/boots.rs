@@ -54,7 +54,7 @@ pub(super) fn carry_out(
     let wanted: Vec<(usize, u64)> = (0..rows.len())
         .flat_map(|row| (1..=u64::from(args.seeds)).map(move |seed| (row, seed)))
         .collect();
-    let workers = match args.jobs {
+    let workers = match args.jobs.jobs {
         Some(jobs) => jobs,
         None => thread::available_parallelism().map_or(1, usize::from),
     };
