@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Experiments as the verbs carry them out: `experiment`, `study`, `tune trial`, `kernel once` and `report`.
+//! Experiments as the verbs carry them out: `experiment`, `study`, `tune trial`, `kernel latency-test`, `kernel once` and
+//! `report`.
 
 mod aside;
+pub(crate) mod boots;
 mod left_out;
 pub(crate) mod plan;
 pub(crate) mod results;

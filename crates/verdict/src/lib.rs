@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assessment;
+pub mod bands;
 pub mod bursts;
 pub mod claims;
 pub mod comparison;

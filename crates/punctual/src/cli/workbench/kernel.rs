@@ -189,6 +189,10 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub time_limit: Nanos,
 
+    /// Continue the test of this name, which was stopped or killed; give the same options as before
+    #[arg(long, value_name = "NAME")]
+    pub resume: Option<String>,
+
     /// File for the result as JSON: the same bytes every time
     #[arg(long, short = 'o', value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
