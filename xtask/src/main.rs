@@ -12,6 +12,7 @@ mod generated;
 mod layers;
 mod machine;
 mod man;
+mod prose;
 mod schemas;
 mod sizes;
 
@@ -37,6 +38,8 @@ enum Chore {
     CheckLayers,
     /// Check the length of Rust files and their licence header
     CheckSizes,
+    /// Find phrases of docs/banned-phrases.txt in Markdown, string literals and documentation comments
+    CheckProse,
     /// Write all files below docs that are made from the sources: schemas, man pages, completions, rules
     Generate(Generate),
     /// Write what doctor reads and tune changes on this machine to a file, without private data
@@ -79,6 +82,7 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
     match chore {
         Chore::CheckLayers => layers::check(&root)?,
         Chore::CheckSizes => sizes::check(&root)?,
+        Chore::CheckProse => prose::check(&root)?,
         Chore::Generate(options) => {
             let (docs, mode) = (root.join("docs"), options.mode());
             let command = app::command();
