@@ -12,6 +12,7 @@ mod generated;
 mod layers;
 mod machine;
 mod man;
+mod new;
 mod prose;
 mod schemas;
 mod sizes;
@@ -42,6 +43,9 @@ enum Chore {
     CheckProse,
     /// Write all files below docs that are made from the sources: schemas, man pages, completions, rules
     Generate(Generate),
+    /// Make the files of a new instrument, load or rule
+    #[command(subcommand)]
+    New(new::New),
     /// Write what doctor reads and tune changes on this machine to a file, without private data
     CaptureMachine(machine::Capture),
     /// Make a directory tree of such a file
@@ -93,6 +97,7 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             let rules = punctual_report::rules::markdown(&punctual_host::rules());
             generated::apply_one(&docs.join("rules.md"), &rules, mode)?;
         }
+        Chore::New(what) => new::make(&root, &what)?,
         Chore::CaptureMachine(options) => machine::capture(&options)?,
         Chore::UnpackMachine(options) => machine::unpack(&options)?,
         Chore::Bench(options) => return bench::run(&root, &options),

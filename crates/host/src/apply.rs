@@ -126,6 +126,7 @@ fn write_from(
     first: usize,
     hand: &Hand<'_>,
 ) -> Result<Applied, JournalError> {
+    let mut followers = followers(journal);
     for seq in first..journal.entries().len() {
         let Some((entry, _)) = journal.entries().get(seq) else {
             break;
@@ -138,13 +139,32 @@ fn write_from(
         }
         let entry = entry.clone();
         journal.note(Record::Begin { seq })?;
+        let reads = |follower: &Entry| {
+            value(hand.access, &follower.target, follower.codec).is_ok_and(|now| {
+                agree(
+                    &follower.target,
+                    follower.codec,
+                    &now,
+                    &follower.old,
+                    hand.online,
+                )
+            })
+        };
+        let other = |follower: &Entry| follower.target != entry.target;
+        let before: Vec<bool> = followers.iter().map(|f| other(f) && reads(f)).collect();
+        let follower = followers.iter().find(|follower| !other(follower));
         let write = Write {
             target: &entry.target,
             codec: entry.codec,
-            old: &entry.old,
+            old: follower.map_or(&entry.old, |follower| &follower.old),
             new: &new,
         };
         let outcome = write.make(hand);
+        for (follower, _) in followers.iter_mut().zip(before).filter(|(_, was)| *was) {
+            if let Ok(now) = value(hand.access, &follower.target, follower.codec) {
+                follower.old = now;
+            }
+        }
         let failed = outcome.is_failure_of(&entry.knob);
         journal.note(Record::Done { seq, outcome })?;
         if failed && hand.on_failure == OnFailure::RollBack {
@@ -152,6 +172,15 @@ fn write_from(
         }
     }
     Ok(Applied::Complete)
+}
+
+/// Lists the steps whose settings the kernel moves because of others: they are kept besides. What this
+/// session's own writes make of them is no wish of somebody else's.
+fn followers(journal: &Journal) -> Vec<Entry> {
+    let entries = || journal.entries().iter().map(|(entry, _)| entry);
+    let kept = |step: &&Entry| entries().any(|e| e.new.is_none() && e.target == step.target);
+    let steps = entries().filter(|entry| entry.new.is_some());
+    steps.filter(kept).cloned().collect()
 }
 
 /// One write and what is expected of it.

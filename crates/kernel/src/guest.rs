@@ -17,7 +17,7 @@ mod stage;
 mod timers;
 
 pub use answer::{Answer, AnswerError, Goodbye, Hello, RunAnswer, RunEnd, names};
-pub use checks::{checks, run_checks};
+pub use checks::{checks, is_makeshift, run_checks};
 pub use frames::{Frame, FrameError, Frames, frame};
 pub use job::{DiskJob, DiskStep, Fault, JOB_FILE, JOB_FORMAT, Job, JobRun};
 pub use model::{Model, UnknownModel};

@@ -16,7 +16,9 @@ mod check;
 mod child;
 mod compute;
 mod disk;
+mod foreign;
 mod keeper;
+mod kind;
 mod ledger;
 mod list;
 mod own;
@@ -37,17 +39,16 @@ mod tree;
 mod words;
 
 pub use child::LoadProcess;
-pub use disk::Disk;
+pub use kind::help;
 pub use ledger::Ledger;
 pub use list::LoadList;
 pub use own::Role;
 pub use parse::ParseLoadError;
 pub use ping::Ping;
-pub use printk::Printk;
 pub use report::{Fault, NotAReport, Report};
 pub use run::{be_first_to_go, run};
 pub use settings::{Intensity, Settings};
-pub use spec::{LoadKind, LoadSpec};
+pub use spec::LoadSpec;
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use punctual_host::inspect;
 use punctual_kernel::guest::{
     Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
-    Quiet, RunEnd, frame, high_resolution, names,
+    Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
 };
 use punctual_model::{Clock, Nanos};
 use punctual_sys::guest::{SerialLine, mount_virtual, restart_machine};
@@ -112,11 +112,14 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
         Some(Fault::Busy) => keep_busy()?,
         _ => QUIET_WITHIN,
     };
+    wait_for_clock(sys);
+    let (quiet, _) = wait_until_quiet(sys, quiet_within);
+    // Only now: what there is when the first measurement begins, and not on the way there.
     let hello = Hello {
         host: inspect(sys),
         timers,
         dynamic_preempt: kernel_log::find(sys, "Dynamic Preempt: "),
-        quiet: wait_until_quiet(sys, quiet_within).0,
+        quiet,
         uptime_ns: uptime().get(),
         not_mounted,
     };
@@ -125,10 +128,9 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     for (number, run) in job.runs.iter().enumerate() {
         measure(sys, &mut line, number, run)?;
     }
-    let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let goodbye = Goodbye {
         timers: timers_now(sys),
-        clocksource: sys.read(clocksource).ok(),
+        clocksource: clocksource(sys),
         uptime_ns: uptime().get(),
     };
     send(&mut line, names::GOODBYE, &goodbye)?;
@@ -154,6 +156,21 @@ fn wait_for_timers(sys: &SysRoot) -> HighResolution {
         }
         thread::sleep(LOOK_EVERY);
     }
+}
+
+/// The kernel takes a better clock source when it has compared it with others: a second or so after it started.
+fn wait_for_clock(sys: &SysRoot) {
+    let begun = Instant::now();
+    while clocksource(sys).is_some_and(|name| is_makeshift(&name))
+        && begun.elapsed() <= SWITCH_WITHIN
+    {
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn clocksource(sys: &SysRoot) -> Option<String> {
+    sys.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .ok()
 }
 
 /// Waits until nothing else runs, for no longer than `within`. Returns the last look, and what it ended with.

@@ -8,6 +8,12 @@ mod target;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
+use punctual_model::RunRecord;
+use punctual_report::document::{Document, Material};
+use punctual_report::text::{self, Detail};
+use punctual_sys::terminal;
+use serde::Serialize;
+
 #[cfg(feature = "workbench")]
 pub(crate) use self::target::Target;
 use crate::error::CliError;
@@ -15,6 +21,50 @@ use crate::error::CliError;
 /// Prints `text` to standard output.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     write(|out| out.write_all(text.as_bytes()))
+}
+
+/// Prints `value` as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
+    write(|out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Prints a result as JSON or as text.
+pub(crate) fn show<T: Serialize>(
+    value: &T,
+    as_json: bool,
+    text: impl FnOnce(&T) -> String,
+) -> Result<(), CliError> {
+    match as_json {
+        true => json(value),
+        false => print(&text(value)),
+    }
+}
+
+/// Columns of output that is no terminal.
+const COLUMNS: usize = 80;
+
+/// What `material` says, as wide as the terminal is.
+pub(crate) fn page(material: &Material) -> String {
+    written(&Document::new(material))
+}
+
+/// What `document` says, as wide as the terminal is.
+pub(crate) fn written(document: &Document) -> String {
+    text::page(document, columns(), Detail::Summary)
+}
+
+/// What a run says: its figures, and the checks that did not pass.
+pub(crate) fn run(record: &RunRecord) -> String {
+    text::run(record.clone().into(), columns(), Detail::Summary)
+}
+
+/// Columns to write in: those of the terminal on standard output, but not so few that no table fits.
+pub(crate) fn columns() -> usize {
+    let size = terminal::size_of(io::stdout());
+    size.map_or(COLUMNS, |(columns, _)| usize::from(columns).max(COLUMNS))
 }
 
 /// Prints with `body` to standard output.

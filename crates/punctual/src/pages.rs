@@ -51,12 +51,7 @@ pub(crate) fn items(sources: Vec<Source>) -> Result<Vec<RunItem>, CliError> {
 /// A run with its histograms and what it said over time.
 pub(crate) fn item(source: Source) -> Result<RunItem, CliError> {
     match source {
-        Source::Record(record) => Ok(RunItem {
-            record: *record,
-            parts: Vec::new(),
-            group: None,
-            maxima: Vec::new(),
-        }),
+        Source::Record(record) => Ok(RunItem::from(*record)),
         Source::Stored(run) => {
             let failed =
                 || CliError::failed_to(format!("read the histograms of run {}", run.record().id));

@@ -170,6 +170,18 @@ fn a_file_that_fails_imports_nothing_and_stops_no_other() {
 }
 
 #[test]
+fn a_device_is_no_file() {
+    let home = Home::new();
+    for device in ["/dev/zero", "/dev/null"] {
+        let output = home.run(&["runs", "import", device]);
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.contains("it is a device, not a file"), "{err}");
+    }
+    assert_eq!(home.count(), 0);
+}
+
+#[test]
 fn standard_input_and_a_forced_format() {
     let home = Home::new();
     let input = fs::File::open(golden("cyclictest-2.10-hist.out")).unwrap();

@@ -10,8 +10,11 @@ mod answer;
 mod assessment;
 mod comparison;
 mod deadline;
+mod events;
 mod experiment;
+mod extrapolation;
 mod irregular;
+mod list;
 mod machine;
 mod maxima;
 mod named;
@@ -19,7 +22,8 @@ mod results;
 mod runs;
 mod series;
 mod study;
-pub(crate) mod study_tables;
+mod study_tables;
+mod verdicts;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
@@ -27,8 +31,8 @@ use punctual_model::{
 use punctual_stats::ThreadHistogram;
 
 pub use self::maxima::MOMENTS;
-pub(crate) use self::maxima::{about, together};
 use crate::chart::Drawing;
+use crate::text;
 
 /// The largest sample of each stretch of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +69,18 @@ pub struct RunItem {
     pub maxima: Vec<Maxima>,
 }
 
+impl From<RunRecord> for RunItem {
+    /// A run of which only the record is known.
+    fn from(record: RunRecord) -> Self {
+        Self {
+            record,
+            parts: Vec::new(),
+            group: None,
+            maxima: Vec::new(),
+        }
+    }
+}
+
 /// What a report is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
@@ -88,6 +104,18 @@ pub struct Material {
     pub program: String,
     /// When it was made, RFC 3339.
     pub made: String,
+}
+
+impl Material {
+    /// Whether all times in it are counts of instructions.
+    fn is_virtual(&self) -> bool {
+        let runs = self.runs.iter().map(|run| run.record.is_virtual());
+        let compared = self.comparisons.iter().map(Comparison::is_virtual);
+        let experiments = self.experiments.iter().flat_map(|e| &e.measurements);
+        let experiments = experiments.map(|m| m.comparison.is_virtual());
+        let mut all = runs.chain(compared).chain(experiments).peekable();
+        all.peek().is_some() && all.all(|is_virtual| is_virtual)
+    }
 }
 
 /// How an answer sounds.
@@ -158,12 +186,16 @@ impl From<String> for Reason {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     /// Its heading, with the unit.
     pub name: String,
     /// Whether it has figures, which end at the same place.
     pub figures: bool,
+    /// How early it goes where there is no room; 0: never.
+    pub rank: u8,
+    /// What stands between the column before and this one, where lines are short and both are written as one.
+    pub behind: Option<&'static str>,
 }
 
 /// A table.
@@ -177,6 +209,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// What has to be known of it.
     pub notes: Vec<String>,
+    /// Whether it only has the values of a chart: text has it where all is asked for.
+    pub aside: bool,
 }
 
 /// A part of a section.
@@ -208,12 +242,14 @@ pub struct Section {
 }
 
 /// A report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Its title.
     pub title: String,
     /// What it was made of, by what and when.
     pub made: String,
+    /// What has to be known before all else: what no figure here may be taken for.
+    pub caveats: Vec<String>,
     /// The answers.
     pub answers: Vec<Answer>,
     /// The sections.
@@ -221,11 +257,23 @@ pub struct Document {
 }
 
 impl Table {
-    /// Makes a table; a column whose name begins with `<` has words, else figures.
+    /// Makes a table. Before the name of a column, `?` means that it goes where there is no room, `??` that it goes
+    /// before those; `<` that it has words, else figures. `..`, `±` and `/`: it is written behind the column before.
     pub(crate) fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
-        let column = |name: &&str| Column {
-            name: name.trim_start_matches('<').to_owned(),
-            figures: !name.starts_with('<'),
+        let column = |name: &&str| {
+            let ranked = name.trim_start_matches('?');
+            let (behind, shown) = match ranked {
+                _ if ranked.starts_with("..") => (Some(" .. "), &ranked[2..]),
+                _ if ranked.starts_with('±') => (Some(" ±"), ranked),
+                _ if ranked.starts_with('/') => (Some(" of "), &ranked[1..]),
+                _ => (None, ranked),
+            };
+            Column {
+                name: shown.trim_start_matches('<').to_owned(),
+                figures: !shown.starts_with('<'),
+                rank: u8::try_from(name.len() - ranked.len()).unwrap_or(u8::MAX),
+                behind,
+            }
         };
         Self {
             caption: caption.into(),
@@ -257,6 +305,7 @@ impl Document {
         let mut document = Self {
             title: String::new(),
             made: format!("Made by {} at {}", material.program, material.made),
+            caveats: Vec::new(),
             answers: Vec::new(),
             sections: Vec::new(),
         };
@@ -277,8 +326,25 @@ impl Document {
         let asked = !document.answers.is_empty();
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);
+        if material.is_virtual() {
+            document.caveats.insert(0, text::HEADING.to_owned());
+        }
         document.title = title(material);
         document
+    }
+
+    /// Makes one of a single section, which is all that is said.
+    pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
+        let section = Section {
+            id: String::new(),
+            title: title.to_owned(),
+            blocks,
+        };
+        Self {
+            title: title.to_owned(),
+            sections: vec![section],
+            ..Self::default()
+        }
     }
 
     /// Returns every chart, in order.

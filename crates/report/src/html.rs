@@ -69,6 +69,9 @@ pub fn escaped(text: &str) -> String {
 fn written(document: &Document, link: &str) -> String {
     let mut charts: Vec<serde_json::Value> = Vec::new();
     let mut body = String::new();
+    for caveat in &document.caveats {
+        body += &format!("<p class=\"warn\">{}</p>", Xml(caveat));
+    }
     for answer in &document.answers {
         body += &self::answer(answer);
     }
@@ -167,7 +170,7 @@ fn block(block: &Block, charts: &mut Vec<serde_json::Value>) -> String {
             let mut out = "<ul class=\"items\">".to_owned();
             for (mark, text) in items {
                 // The marks are ours: `pass`, `fail`, `observed`.
-                let class: String = mark.chars().filter(char::is_ascii_lowercase).collect();
+                let class: String = mark.to_lowercase().matches(char::is_alphabetic).collect();
                 out += &format!(
                     "<li><span class=\"s {class}\">{}</span>{}</li>",
                     Xml(mark),

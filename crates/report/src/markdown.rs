@@ -30,6 +30,9 @@ const LISTED: usize = 60;
 /// Writes a report as Markdown.
 pub fn page(document: &Document) -> String {
     let mut out = format!("# {}\n\n", Markdown(&document.title));
+    for caveat in &document.caveats {
+        out += &format!("**{}**\n\n", Markdown(caveat));
+    }
     for answer in &document.answers {
         out += &self::answer(answer);
     }
@@ -105,19 +108,16 @@ fn block(block: &Block) -> String {
                 out += &format!("**{}**\n\n", Markdown(&warning));
             }
             out += &format!("{}\n\n", Markdown(drawing.note()));
-            let drawn = match drawing.as_ref() {
-                Drawing::Distribution(distribution) => bars(distribution),
-                Drawing::Chart(chart) => lines(chart),
-                Drawing::Heat(heat) => self::table(&crate::html::heat_table(heat)),
-            };
-            out += &drawn;
+            let drawn = drawn(drawing);
             match (table, drawing.as_ref()) {
                 (Some(table), _) => out += &self::table(table),
-                (None, Drawing::Chart(chart)) if drawn.is_empty() => {
+                (None, Drawing::Heat(heat)) => out += &self::table(&crate::html::heat_table(heat)),
+                (None, Drawing::Chart(chart)) if drawn.is_none() => {
                     out += &self::table(&values(chart))
                 }
                 _ => {}
             }
+            out.extend(drawn.map(|drawn| format!("```text\n{drawn}```\n\n")));
             out
         }
     }
@@ -147,20 +147,20 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// A block of characters; a fence longer than any that a name could close.
-fn characters(text: &str) -> String {
-    let clean: String = text
-        .chars()
-        .map(|c| if c == '`' { '\'' } else { c })
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect();
-    format!("```text\n{clean}```\n\n")
+/// A distribution or values over time in characters, among them none that closes a fence of Markdown.
+pub(crate) fn drawn(drawing: &Drawing) -> Option<String> {
+    let text = match drawing {
+        Drawing::Distribution(distribution) => bars(distribution),
+        Drawing::Chart(chart) => lines(chart),
+        Drawing::Heat(_) => String::new(),
+    };
+    let harmless = |c: char| match c {
+        '`' => '\'',
+        '\n' => c,
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    (!text.is_empty()).then(|| text.chars().map(harmless).collect())
 }
 
 fn bars(distribution: &Distribution) -> String {
@@ -179,18 +179,18 @@ fn bars(distribution: &Distribution) -> String {
     if more > 0 {
         out += &format!("{more} more are in the table\n");
     }
-    characters(&out)
+    out
 }
 
 /// A histogram as lines of text, about `ROWS` of them.
-pub(crate) fn histogram(bins: &[crate::chart::Bin]) -> String {
+fn histogram(bins: &[crate::chart::Bin]) -> String {
     let mut out = String::new();
     for row in spark::histogram(bins, ROWS, 40) {
         let from = span(punctual_model::Nanos::new(row.from_ns));
         let _written = writeln!(
             out,
             "{}",
-            format!("{from:>9} {:>12} {}", grouped(row.count), row.bar).trim_end()
+            format!(" from {from:>8} {:>12} {}", grouped(row.count), row.bar).trim_end()
         );
     }
     out
@@ -226,10 +226,7 @@ fn lines(chart: &Chart) -> String {
     if more > 0 {
         out += &format!("{more} more are not drawn here\n");
     }
-    if out.is_empty() {
-        return out;
-    }
-    characters(&out)
+    out
 }
 
 /// The values of a chart that has no table.

@@ -1,49 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Runs as plain text of at most [`WIDTH`] columns, without colours.
+//! Plain text without colours: [`page`] writes documents as wide as the terminal is, what has no document is said here in at
+//! most [`WIDTH`] columns.
 //!
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
 
-mod assessment;
-mod comparison;
 mod diagnosis;
-mod experiment;
-mod extrapolation;
-mod figures;
-mod glance;
 mod guest;
 mod kernel;
 mod latency_test;
 mod layout;
-mod list;
-mod loads;
 mod number;
 mod one_shot;
+mod page;
 mod requirement;
-mod results;
-mod study;
 mod too_short;
 mod tuning;
-mod verdict;
 mod words;
 
 use punctual_model::{Instrument, RunRecord};
 
-use crate::times::Times;
+use crate::document::{Document, Material, RunItem};
 
-pub use assessment::assessment;
-pub use comparison::comparison;
-pub(crate) use comparison::{
-    NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, foot, method, p_value, verdict as comparison_verdict,
-};
-pub(crate) use diagnosis::meaning;
 pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
-pub use experiment::experiment_results;
-pub use extrapolation::extrapolation;
-pub(crate) use figures::bounded_quantile;
-pub use glance::glance;
+pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
 pub use guest::guest_boot;
 pub(crate) use guest::{HEADING, VIRTUAL};
 pub use kernel::{
@@ -51,20 +33,20 @@ pub use kernel::{
 };
 pub use latency_test::latency_test;
 pub(crate) use layout::clean;
-pub use list::run_list;
-pub use loads::{loads, scaled};
-pub(crate) use number::{Missing, difference, digits, percent, policy, range, share, span, tiny};
+pub use number::scaled;
+pub(crate) use number::{
+    Micros, Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
+};
 pub use one_shot::{one_shot_plan, one_shot_status};
+pub use page::page;
 pub(crate) use punctual_verdict::number::unit as compared_unit;
 pub(crate) use requirement::requirement;
-pub(crate) use study::{all_alike, facts_of, finding};
-pub use study::{studies, study, study_list};
 pub(crate) use too_short::too_short;
 pub use tuning::{boot, knobs, plan, trial, tuning};
-pub(crate) use words::{measured, seconds_of, tuned};
+pub(crate) use words::{duration, host_facts, measured, run_facts, seconds_of};
 
 /// The width of the text in columns. Only what cannot be broken is longer.
-pub const WIDTH: usize = 100;
+pub const WIDTH: usize = 80;
 
 /// How much is said about a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -76,41 +58,13 @@ pub enum Detail {
     Full,
 }
 
-/// What the run allows to be said of what was required.
-fn requirements(run: &RunRecord) -> Option<String> {
-    let times = Times::of_run(run);
-    let texts = run.requirements.iter();
-    let texts = texts.map(|of| requirement(of, None, times));
-    Some(texts.collect::<String>()).filter(|text| !text.is_empty())
-}
-
-/// Says what was measured, how, on what, and whether it may be believed.
-pub fn run(run: &RunRecord, detail: Detail) -> String {
-    let sections = [
-        verdict::invalid(run),
-        guest::virtual_time(run),
-        words::machine(run),
-        figures::table(run),
-        figures::shape(run, detail),
-        figures::psquare(run, detail),
-        figures::intervals(run, detail),
-        figures::counts(run),
-        figures::misses(run, detail),
-        requirements(run),
-        results::figures(run),
-        results::findings(run),
-        loads::beside(run),
-        verdict::threshold(run, detail),
-        verdict::precision(run),
-        verdict::checks(run, detail),
-    ];
-    let mut text = sections
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("\n");
-    text.shrink_to_fit();
-    text
+/// Says what a run says, in lines of `width` columns.
+pub fn run(item: RunItem, width: usize, detail: Detail) -> String {
+    let material = Material {
+        runs: vec![item],
+        ..Material::default()
+    };
+    page(&Document::new(&material), width, detail)
 }
 
 /// What the samples of a run have a deadline or are: `Wake-ups`.

@@ -9,8 +9,11 @@ mod common;
 
 use common::compare;
 use punctual_model::{
-    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict,
+    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity,
+    TuneAdvice, Verdict,
 };
+use punctual_report::document::{Document, Material};
+use punctual_report::markdown;
 use punctual_report::text::{self, Detail};
 
 fn rule(id: &str, severity: Severity) -> Rule {
@@ -73,6 +76,36 @@ fn a_diagnosis_reads_as_it_did() {
         "diagnosis-full",
         &text::diagnosis(&diagnosis(), Detail::Full),
     );
+}
+
+/// What was seen speaks of "it": beside the name of a rule alone nobody knows of what.
+#[test]
+fn a_finding_on_a_page_says_what_is_wrong_and_the_command_that_mends_it() {
+    let mut diagnosis = diagnosis();
+    let command = "punctual tune apply --set kernel.watchdog=off";
+    diagnosis.verdicts.truncate(2);
+    diagnosis.verdicts[0].tune = Some(TuneAdvice {
+        setting: Some("kernel.watchdog=off".to_owned()),
+        command: Some(command.to_owned()),
+        obstacle: None,
+    });
+    diagnosis.verdicts[1].tune = Some(TuneAdvice {
+        setting: None,
+        command: None,
+        obstacle: Some("this kernel or hardware has none".to_owned()),
+    });
+    let material = Material {
+        diagnoses: vec![diagnosis],
+        ..Material::default()
+    };
+    let page = markdown::page(&Document::new(&material));
+    for says in [
+        "| the first is wrong: powersave on CPUs 2-3 |",
+        &format!("or do something else: {command} |"),
+        "or do something else; not by tune here: this kernel or hardware has none |",
+    ] {
+        assert!(page.contains(says), "{says}\n{page}");
+    }
 }
 
 #[test]

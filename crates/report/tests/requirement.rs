@@ -34,10 +34,13 @@ fn of(runs: &[RunRecord], requirement: &str) -> RequirementResult {
     require(&requirement, runs.iter().map(|run| (run, None)))
 }
 
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn said(mut run: RunRecord, result: RequirementResult) -> String {
     run.requirements = vec![result];
-    let text = text::run(&run, Detail::Summary);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(&text::run(run.clone().into(), 80, Detail::Summary));
     // The page says the same.
     let document = Document::new(&Material {
         runs: vec![RunItem {
@@ -157,7 +160,7 @@ fn a_run_that_does_not_say_when_its_samples_were_taken_is_given_a_millisecond() 
     assert_eq!(result.effective, Some(500));
     contains(
         &said(imported, result),
-        &["and if its samples were taken 1 ms apart, the default of cyclictest and rtla"],
+        &["; samples assumed to be 1 ms apart, the default of cyclictest and rtla"],
     );
 }
 
@@ -170,7 +173,7 @@ fn no_share_is_said_to_be_none() {
     }
     // Nor in the table of deadlines.
     contains(
-        &text::run(&clean, Detail::Summary),
+        &words(&text::run(clean.clone().into(), 80, Detail::Summary)),
         &["<= 0.60 %", "if no burst of misses lasts longer than"],
     );
 }

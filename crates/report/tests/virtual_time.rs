@@ -12,6 +12,7 @@ use punctual_model::{
 };
 use punctual_report::chart::{Drawing, Validity, svg};
 use punctual_report::document::{Block, Document, Material, Table};
+use punctual_report::text::Detail;
 use punctual_report::{markdown, text};
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
@@ -113,6 +114,10 @@ fn document(time: GuestTime) -> Document {
     })
 }
 
+fn text_of(material: Material) -> String {
+    text::page(&Document::new(&material), 80, Detail::Summary)
+}
+
 fn table(block: &Block) -> Option<&Table> {
     match block {
         Block::Table(table) => Some(table),
@@ -196,8 +201,14 @@ fn every_chart_table_and_verdict_of_compared_instruction_counts_says_what_they_a
 
 #[test]
 fn text_of_compared_instruction_counts_has_no_bare_unit_and_no_bare_verdict() {
-    let compared = text::comparison(&compared(GuestTime::Virtual));
-    let swept = text::experiment_results(&swept(GuestTime::Virtual));
+    let compared = text_of(Material {
+        comparisons: vec![compared(GuestTime::Virtual)],
+        ..Material::default()
+    });
+    let swept = text_of(Material {
+        experiments: vec![swept(GuestTime::Virtual)],
+        ..Material::default()
+    });
     for text in [&compared, &swept] {
         assert!(text.starts_with("VIRTUAL TIME: "), "{text}");
         assert_eq!(unmarked(text), Vec::<&str>::new(), "{text}");
@@ -212,10 +223,10 @@ fn text_of_compared_instruction_counts_has_no_bare_unit_and_no_bare_verdict() {
         "{compared}"
     );
     for heading in [
-        "Cells: ",
+        "Groups: ",
         "Answers: ",
         "Effects over all cells",
-        "To choose from: ",
+        "Best trade-offs",
     ] {
         let of: Vec<&str> = swept
             .lines()
@@ -233,7 +244,11 @@ fn text_of_compared_instruction_counts_has_no_bare_unit_and_no_bare_verdict() {
 fn measured_times_are_not_called_virtual() {
     let page = markdown::page(&document(GuestTime::Real));
     assert!(page.contains("µs"), "{page}");
-    let page = page + &text::comparison(&compared(GuestTime::Real));
+    let page = page
+        + &text_of(Material {
+            comparisons: vec![compared(GuestTime::Real)],
+            ..Material::default()
+        });
     assert!(!page.to_lowercase().contains("virtual µs"), "{page}");
     assert!(!page.to_lowercase().contains("virtual time"), "{page}");
 }

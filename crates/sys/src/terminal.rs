@@ -9,7 +9,7 @@
 //! a signal's handler. After SIGKILL nobody calls it, and the terminal stays as it is: `reset` mends it.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
@@ -47,7 +47,12 @@ const DISABLED: u8 = 0;
 
 /// Returns columns and rows of the terminal on standard error, if it is one that says.
 pub fn size() -> Option<(u16, u16)> {
-    let size = tcgetwinsize(rustix::stdio::stderr()).ok()?;
+    size_of(rustix::stdio::stderr())
+}
+
+/// Returns columns and rows of the terminal that `file` is, if it is one that says.
+pub fn size_of(file: impl AsFd) -> Option<(u16, u16)> {
+    let size = tcgetwinsize(file).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
 }
 

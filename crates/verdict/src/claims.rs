@@ -83,7 +83,7 @@ pub fn kept(assessment: &Assessment) -> Option<(&DeadlineVerdict, f64)> {
 /// The verdict: the shortest deadline that was always kept, else that none was.
 pub fn verdict(assessment: &Assessment) -> String {
     if let Some(invalid) = invalid(assessment) {
-        return invalid;
+        return format!("no verdict: {invalid}");
     }
     if let Some((kept, bound)) = kept(assessment) {
         return format!(
@@ -95,7 +95,7 @@ pub fn verdict(assessment: &Assessment) -> String {
     let counted = assessment.deadlines.iter().rev();
     let mut counted = counted.filter_map(|d| Some((d, worst(d)?)));
     let Some((longest, bound)) = counted.next() else {
-        return "none: no misses were counted.".to_owned();
+        return "no verdict: no misses were counted.".to_owned();
     };
     let missed = longest.misses.iter().map(seen).fold(0.0, f64::max);
     let shorter = match counted.next() {
@@ -124,7 +124,7 @@ fn invalid(assessment: &Assessment) -> Option<String> {
         .map(|c| c.name.as_str())
         .collect();
     Some(format!(
-        "none: the {} {} INVALID.",
+        "the {} {} INVALID.",
         names.join(" and "),
         match names.len() {
             1 => "run is",
@@ -141,7 +141,7 @@ fn seen(rate: &MissRate) -> f64 {
 /// What the wake-ups allow to be claimed, and what more would take.
 pub fn claims(assessment: &Assessment) -> String {
     if let Some(invalid) = invalid(assessment) {
-        return invalid;
+        return format!("none: {invalid}");
     }
     let Some((kept, bound)) = kept(assessment) else {
         return "none: every deadline in the table was missed.".to_owned();

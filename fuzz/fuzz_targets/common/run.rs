@@ -136,7 +136,7 @@ pub(crate) fn record_(bytes: &[u8]) {
 
 /// Prints a run in every form.
 fn shown(record: RunRecord, log: &punctual_stats::HistogramLog) {
-    let text = text::run(&record, Detail::Full);
+    let text = text::run(record.clone().into(), 80, Detail::Full);
     assert!(
         !text.contains('\u{1b}'),
         "nothing reaches the terminal's controls"

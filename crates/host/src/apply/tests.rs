@@ -350,6 +350,33 @@ fn what_a_later_step_moves_is_reported_as_it_reads_and_is_taken_back() {
 }
 
 #[test]
+fn a_step_that_an_earlier_one_moved_is_made_and_is_taken_back() {
+    let bench = huge_pages();
+    bench.fake.set("thp", "0");
+    let before = bench.fake.dump();
+    // As a plan orders them: what follows comes after what it follows, and is kept besides.
+    let mut plan = plan(&[("thp", "0", "1"), ("free", "30", "50")]);
+    plan.guards = vec![kept("free", "30")];
+    let (mut journal, _) = bench.apply(&plan);
+    assert!(
+        outcomes(&journal.report())
+            .iter()
+            .all(|o| *o == StepOutcome::Applied),
+        "{:#?}",
+        journal.report()
+    );
+    assert_eq!(bench.fake.dump()["free"], "50");
+    assert!(bench.revert(&mut journal).complete);
+    assert_eq!(bench.fake.dump(), before);
+    // What somebody else has set since the plan was made stays theirs.
+    bench.fake.set("free", "40");
+    let (journal, _) = bench.apply(&plan);
+    let steps = journal.report();
+    let theirs = |o: &StepOutcome| matches!(o, StepOutcome::ChangedMeanwhile { .. });
+    assert!(outcomes(&steps).iter().any(theirs), "{steps:#?}");
+}
+
+#[test]
 fn what_the_kernel_does_not_let_be_put_back_is_no_success() {
     let bench = huge_pages();
     let mut plan = plan(&[("thp", "1", "0")]);

@@ -100,10 +100,8 @@ impl Reader<'_> {
                 .collect(),
             LevelsText::Named(table) => {
                 let level = |(name, value): (&String, &toml::Value)| {
-                    let wrong = |expected: &str| {
-                        let reason =
-                            format!("levels of \"{factor}\": \"{name}\": expected {expected}");
-                        self.fail(at, reason)
+                    let wrong = |why: &str| {
+                        self.fail(at, format!("levels of \"{factor}\": \"{name}\": {why}"))
                     };
                     let mut level = Level {
                         name: name.clone(),
@@ -117,7 +115,7 @@ impl Reader<'_> {
                         toml::Value::Table(table) if *sets == Sets::Several => {
                             level.changes = self.changes(table.clone(), at, &wrong)?;
                         }
-                        _ => return Err(wrong("a string or a number")),
+                        _ => return Err(wrong("expected a string or a number")),
                     }
                     Ok(level)
                 };
@@ -177,7 +175,7 @@ impl Reader<'_> {
             (is_name(knob) && !value.is_empty()).then_some(())
         };
         if text.set.iter().any(|text| setting(text).is_none()) {
-            return Err(wrong("set to be a list of KNOB=VALUE"));
+            return Err(wrong("expected set to be a list of KNOB=VALUE"));
         }
         Ok(Changes {
             options: self.options(&text.options, at)?,

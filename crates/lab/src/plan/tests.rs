@@ -120,12 +120,20 @@ fn a_level_can_set_several_things_and_levels_can_be_left_out() {
             .is_empty()
     );
     for (from, to, part) in [
-        ("tune = \"raju\"", "tone = \"raju\"", "unknown field `tone`"),
-        ("=performance", "", "KNOB=VALUE"),
+        (
+            "tune = \"raju\"",
+            "tone = \"raju\"",
+            "\"all\": unknown field `tone`, expected one of",
+        ),
+        (
+            "=performance",
+            "",
+            "\"all\": expected set to be a list of KNOB=VALUE",
+        ),
         (
             "name = \"step\"",
             "name = \"step\"\nload = true",
-            "a string or a number",
+            "expected a string or a number",
         ),
     ] {
         let err = Experiment::parse("x.toml", &text.replace(from, to)).unwrap_err();

@@ -3,12 +3,43 @@
 
 //! Loads that only compute: `cpu` and `memory`.
 
+use std::fmt;
 use std::hint::black_box;
 use std::io;
+use std::sync::Arc;
 
 use punctual_sys::adding;
 
+use super::kind::{Kind, Load, Site};
+use super::parse::{Size, THREADS, bytes, count};
 use super::shift::{Shift, Task};
+
+pub(super) const CPU: Kind = Kind {
+    name: "cpu",
+    usage: "cpu[:N]",
+    help: &["N threads that add; work in additions"],
+    unit: "additions",
+    parse: |size, _| {
+        let threads = size.map(|n| count(n, THREADS, "threads")).transpose()?;
+        Ok(Arc::new(Cpu { threads }))
+    },
+    ..Kind::THREADS
+};
+
+pub(super) const MEMORY: Kind = Kind {
+    name: "memory",
+    usage: "memory[:SIZE]",
+    help: &["threads that read and write at random places of SIZE each [default: 32M]"],
+    unit: "accesses",
+    parse: |size, _| {
+        let block = size.map_or(Ok(DEFAULT_MEMORY), bytes)?;
+        Ok(Arc::new(Memory { block }))
+    },
+    ..Kind::THREADS
+};
+
+/// Memory that each thread of the memory load works on by default: past any cache of its core.
+const DEFAULT_MEMORY: u64 = 32 << 20;
 
 /// Memory accesses between two looks at the stop flag.
 const CHUNK: u64 = 1 << 16;
@@ -16,8 +47,70 @@ const CHUNK: u64 = 1 << 16;
 /// Words of a block that are touched between two looks.
 const TOUCHED: usize = 1 << 20;
 
+/// Threads that add; one a CPU unless a number is given.
+#[derive(Debug)]
+struct Cpu {
+    threads: Option<u32>,
+}
+
+impl Load for Cpu {
+    fn kind(&self) -> &'static Kind {
+        &CPU
+    }
+
+    fn threads(&self, cpus: u32) -> u32 {
+        self.threads.unwrap_or(cpus)
+    }
+
+    fn prepare(&self, _site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
+        Ok((0..threads).map(|_| add()).collect())
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.threads.map_or(Ok(()), |n| write!(f, ":{n}"))
+    }
+}
+
+/// A thread a CPU that reads and writes at random places of a block.
+#[derive(Debug)]
+struct Memory {
+    /// Size of each thread's block, in bytes.
+    block: u64,
+}
+
+impl Load for Memory {
+    fn kind(&self) -> &'static Kind {
+        &MEMORY
+    }
+
+    fn threads(&self, cpus: u32) -> u32 {
+        cpus
+    }
+
+    fn memory(&self, threads: u32) -> u64 {
+        self.block.saturating_mul(threads.into())
+    }
+
+    fn prepare(&self, _site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
+        Ok((0..threads)
+            .map(|number| memory(self.block, number))
+            .collect())
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block {
+            DEFAULT_MEMORY => Ok(()),
+            block => write!(f, ":{}", Size(block)),
+        }
+    }
+}
+
 /// Returns a task that adds.
-pub(super) fn cpu() -> Task {
+fn add() -> Task {
     Box::new(|shift| {
         while !shift.is_over() {
             black_box(adding::add(adding::INNER_LOOP));

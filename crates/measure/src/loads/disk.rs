@@ -9,12 +9,35 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use punctual_model::{Bytes, Nanos};
 use punctual_sys::scratch::{self, ScratchFile};
 
+use super::kind::{Kind, Load, Site, Worker};
+use super::parse::Given;
 use super::program::{Program, Speech, look_for};
+use super::shift::Task;
 use crate::io::{AsyncEngine, Io, Pattern, fill};
+
+pub(super) const KIND: Kind = Kind {
+    name: "io",
+    usage: "io[:PATTERN]",
+    help: &[
+        "fio on an unnamed file: read, write, randread, randwrite, randrw [default:",
+        "randrw]; @engine=libaio or io_uring, @block=64K, @depth=16, @jobs=1,",
+        "@size=128M, @dir=., @buffered=no are the defaults; work in bytes",
+    ],
+    unit: "bytes",
+    worker: Worker::ForeignProgram,
+    keys: "engine, block, depth, jobs, size, dir, buffered",
+    parse: |pattern, own| Ok(Arc::new(Disk::parse(pattern, own)?)),
+    ..Kind::THREADS
+};
+
+/// What a disk that works may take for what it was given.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// Time between two reports of fio.
 const SAY_EVERY: &str = "200ms";
@@ -27,23 +50,23 @@ const SHARE: u64 = 90;
 
 /// Requests to storage.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Disk {
+struct Disk {
     /// Which requests.
-    pub pattern: Pattern,
+    pattern: Pattern,
     /// How they reach the kernel.
-    pub engine: AsyncEngine,
+    engine: AsyncEngine,
     /// Size of a request.
-    pub block: Bytes,
+    block: Bytes,
     /// Requests under way at once, of each job.
-    pub depth: u32,
+    depth: u32,
     /// Threads of fio.
-    pub jobs: u32,
+    jobs: u32,
     /// Size of the file.
-    pub size: Bytes,
+    size: Bytes,
     /// Where the file is.
-    pub directory: PathBuf,
+    directory: PathBuf,
     /// Whether requests go through the page cache.
-    pub buffered: bool,
+    buffered: bool,
 }
 
 impl Default for Disk {
@@ -62,14 +85,9 @@ impl Default for Disk {
 }
 
 impl Disk {
-    /// The names of its own settings.
-    pub(super) const KEYS: &str = "engine, block, depth, jobs, size, dir, buffered";
-
-    /// Reads the pattern and the settings that `take` gives.
-    pub(super) fn parse<'a>(
-        pattern: Option<&str>,
-        mut take: impl FnMut(&str) -> Option<&'a str>,
-    ) -> Result<Self, String> {
+    /// Reads the pattern and the settings that were given.
+    fn parse(pattern: Option<&str>, given: &mut Given<'_>) -> Result<Self, String> {
+        let mut take = |key| given.take(key);
         let mut disk = Self::default();
         if let Some(pattern) = pattern {
             disk.pattern = pattern
@@ -106,13 +124,13 @@ impl Disk {
     }
 
     /// Returns how much memory its requests take, in bytes.
-    pub(super) fn memory(&self) -> u64 {
+    fn request_memory(&self) -> u64 {
         let each = self.block.times(self.depth.into());
         each.times(self.jobs.into()).get()
     }
 
     /// Makes the file, and returns the program that works on it.
-    pub(super) fn prepare(&self) -> io::Result<Program> {
+    fn program(&self) -> io::Result<Program> {
         look_for("fio")?;
         let file = self.make_file().map_err(|err| {
             let (size, place) = (self.size, self.directory.display());
@@ -154,6 +172,28 @@ impl Disk {
         let mut scratch = ScratchFile::create(&self.directory)?;
         fill(scratch.file(), self.size, &mut |_| true)?;
         scratch.file().try_clone()
+    }
+}
+
+impl Load for Disk {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn threads(&self, _cpus: u32) -> u32 {
+        1
+    }
+
+    fn memory(&self, _threads: u32) -> u64 {
+        self.request_memory()
+    }
+
+    fn patience(&self, turn: Duration) -> Duration {
+        turn + SLOW
+    }
+
+    fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
+        Ok(site.run(self.program()?))
     }
 }
 
@@ -217,7 +257,7 @@ mod tests {
             jobs: 2,
             ..Disk::default()
         };
-        assert_eq!(disk.memory(), 1 << 20);
+        assert_eq!(disk.request_memory(), 1 << 20);
     }
 
     #[test]

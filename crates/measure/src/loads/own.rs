@@ -8,18 +8,63 @@
 //! standard output whenever each of its threads has worked since the last time.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Write as _};
+use std::ops::RangeInclusive;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
+use punctual_sys::dense;
 use punctual_sys::keep::copy_to_start;
 
 use super::keeper;
+use super::kind::{Kind, Load, Site, Worker};
+use super::parse::{THREADS, count};
 use super::program::{Program, Speech};
+use super::shift::Task;
 use crate::linpack;
+
+pub(super) const FORK: Kind = Kind {
+    name: "fork",
+    usage: "fork[:N]",
+    help: &["N threads that start short-lived processes and wait for them"],
+    unit: "processes",
+    worker: Worker::OwnProgram,
+    parse: |size, _| {
+        let threads = size.map(|n| count(n, THREADS, "threads")).transpose()?;
+        Ok(Arc::new(Fork { threads }))
+    },
+    ..Kind::THREADS
+};
+
+pub(super) const LINPACK: Kind = Kind {
+    name: "linpack",
+    usage: "linpack[:N]",
+    help: &[
+        "N threads that solve systems of linear equations; @order=N equations",
+        "in each system [default: 2000]; work in floating-point operations",
+    ],
+    unit: "floating-point operations",
+    worker: Worker::OwnProgram,
+    keys: "order",
+    parse: |size, own| {
+        let order = own.take("order");
+        Ok(Arc::new(Linpack {
+            threads: size.map(|n| count(n, THREADS, "threads")).transpose()?,
+            order: order.map_or(Ok(DEFAULT_ORDER), |n| count(n, ORDERS, "equations"))?,
+        }))
+    },
+    ..Kind::THREADS
+};
+
+/// Equations of a system that a linpack load solves by default: 32 MB, past any cache of its core.
+const DEFAULT_ORDER: u32 = 2_000;
+
+/// Equations of a system: more than one, and no more than can be said in bytes.
+const ORDERS: RangeInclusive<u32> = 2..=1_000_000;
 
 /// Our own program, also where the file was replaced since it was started.
 const PROGRAM: &str = "/proc/self/exe";
@@ -47,25 +92,77 @@ pub enum Role {
     End,
 }
 
-/// Returns the program that starts processes with this number of threads.
-pub(super) fn fork(threads: u32) -> Program {
-    let mut command = Role::Fork.command();
-    command.push(threads.to_string().into());
-    Program {
-        command,
-        stdin: None,
-        speech: Speech::Required,
+/// Threads that start processes, which end at once, and wait for them; one a CPU unless a number is given.
+#[derive(Debug)]
+struct Fork {
+    threads: Option<u32>,
+}
+
+impl Load for Fork {
+    fn kind(&self) -> &'static Kind {
+        &FORK
+    }
+
+    fn threads(&self, cpus: u32) -> u32 {
+        self.threads.unwrap_or(cpus)
+    }
+
+    fn patience(&self, turn: Duration) -> Duration {
+        // The parent, the child that is to run the program, the program, the parent again.
+        turn * 4
+    }
+
+    fn prepare(&self, site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
+        Ok(site.run(Role::Fork.program(&[threads])))
     }
 }
 
-/// Returns the program with this number of threads that each solve systems of `order` equations.
-pub(super) fn linpack(threads: u32, order: u32) -> Program {
-    let mut command = Role::Linpack.command();
-    command.extend([threads, order].map(|n| n.to_string().into()));
-    Program {
-        command,
-        stdin: None,
-        speech: Speech::Required,
+impl fmt::Display for Fork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.threads.map_or(Ok(()), |n| write!(f, ":{n}"))
+    }
+}
+
+/// Threads that solve systems of linear equations; one a CPU unless a number is given.
+#[derive(Debug)]
+struct Linpack {
+    threads: Option<u32>,
+    /// Number of equations of each system.
+    order: u32,
+}
+
+impl Load for Linpack {
+    fn kind(&self) -> &'static Kind {
+        &LINPACK
+    }
+
+    fn threads(&self, cpus: u32) -> u32 {
+        self.threads.unwrap_or(cpus)
+    }
+
+    fn memory(&self, threads: u32) -> u64 {
+        let order = usize::try_from(self.order).unwrap_or(usize::MAX);
+        linpack::memory_of(order).times(threads.into()).get()
+    }
+
+    fn prepare(&self, site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
+        if !dense::product_is_supported() {
+            let what = "the processor lacks vector instructions that it needs";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        Ok(site.run(Role::Linpack.program(&[threads, self.order])))
+    }
+}
+
+impl fmt::Display for Linpack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(threads) = self.threads {
+            write!(f, ":{threads}")?;
+        }
+        match self.order {
+            DEFAULT_ORDER => Ok(()),
+            order => write!(f, "@order={order}"),
+        }
     }
 }
 
@@ -92,6 +189,17 @@ impl Role {
         [PROGRAM.to_owned(), format!("{PREFIX}{}", self.name())]
             .map(OsString::from)
             .to_vec()
+    }
+
+    /// Returns the program that plays the role with these numbers.
+    fn program(self, numbers: &[u32]) -> Program {
+        let mut command = self.command();
+        command.extend(numbers.iter().map(|n| n.to_string().into()));
+        Program {
+            command,
+            stdin: None,
+            speech: Speech::Required,
+        }
     }
 
     /// Plays the role with the arguments behind it, until `stop` is set where it has no other end.

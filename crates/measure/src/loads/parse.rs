@@ -15,64 +15,13 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::disk::Disk;
-use super::ping::{self, Ping};
-use super::printk::Printk;
+use super::kind::KINDS;
 use super::settings::Settings;
-use super::spec::{LoadKind, LoadSpec};
+use super::spec::LoadSpec;
 use super::words;
 
-/// Memory that each thread of the memory load works on by default: past any cache of its core.
-const DEFAULT_MEMORY: u64 = 32 << 20;
-
-/// What each thread of the tmpfs load writes before it truncates.
-const DEFAULT_FILE: u64 = 4 << 20;
-
-/// Equations of a system that a linpack load solves by default: 32 MB, past any cache of its core.
-const DEFAULT_ORDER: u32 = 2_000;
-
-/// Equations of a system: more than one, and no more than can be said in bytes.
-const ORDERS: RangeInclusive<u32> = 2..=1_000_000;
-
-/// The names of all loads, for people who have mistyped one.
-const NAMES: &str = "cpu, memory, fork, io, linpack, ping, printk, sched, tmpfs, stress-ng or cmd, \
-                     or one of the presets bridgers, kernel, raju and vasyukov";
-
 /// Threads of one load: more than any machine runs at once.
-const THREADS: RangeInclusive<u32> = 1..=4_096;
-
-impl fmt::Display for LoadSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())?;
-        match &self.kind {
-            LoadKind::Cpu { threads: count }
-            | LoadKind::Fork { threads: count }
-            | LoadKind::Sched { groups: count } => {
-                if let Some(count) = count {
-                    write!(f, ":{count}")?;
-                }
-            }
-            LoadKind::Linpack { threads, order } => {
-                if let Some(threads) = threads {
-                    write!(f, ":{threads}")?;
-                }
-                if *order != DEFAULT_ORDER {
-                    write!(f, "@order={order}")?;
-                }
-            }
-            LoadKind::Memory { block } if *block == DEFAULT_MEMORY => {}
-            LoadKind::Memory { block } => write!(f, ":{}", Size(*block))?,
-            LoadKind::Ping(ping) => ping.fmt(f)?,
-            LoadKind::Printk(printk) => printk.fmt(f)?,
-            LoadKind::Tmpfs { size } if *size == DEFAULT_FILE => {}
-            LoadKind::Tmpfs { size } => write!(f, ":{}", Size(*size))?,
-            LoadKind::Io(disk) => disk.fmt(f)?,
-            LoadKind::StressNg { args } => write!(f, ":{}", words::Free(args))?,
-            LoadKind::Cmd { command } => write!(f, ":{}", words::Free(command))?,
-        }
-        self.settings.fmt(f)
-    }
-}
+pub(super) const THREADS: RangeInclusive<u32> = 1..=4_096;
 
 impl FromStr for LoadSpec {
     type Err = ParseLoadError;
@@ -93,81 +42,44 @@ fn parse(text: &str) -> Result<LoadSpec, String> {
     } = words::split(text)?;
     let settings = Settings::take(&mut given)?;
     let mut own = Given(given);
-    let kind = kind(name, size, &mut own)?;
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    let kind = kind.ok_or_else(|| format!("not a load; use {}", names()))?;
+    let load = (kind.parse)(size, &mut own)?;
     match own.0.first() {
-        None => Ok(LoadSpec { kind, settings }),
+        None => Ok(LoadSpec { load, settings }),
         Some((key, _)) => {
             let of_all = Settings::KEYS.join(", ");
-            let keys = match name {
-                "ping" => format!("to, rate, {of_all}"),
-                "printk" => format!("level, {of_all}"),
-                "linpack" => format!("order, {of_all}"),
-                "io" => format!("{}, {of_all}", Disk::KEYS),
-                _ => of_all,
+            let keys = match kind.keys {
+                "" => of_all,
+                own => format!("{own}, {of_all}"),
             };
             Err(format!("`{name}` has no setting `{key}`; it has {keys}"))
         }
     }
 }
 
-fn kind(name: &str, size: Option<&str>, own: &mut Given<'_>) -> Result<LoadKind, String> {
-    let number = |range, what| size.map(|n| count(n, range, what)).transpose();
-    Ok(match name {
-        "cpu" => LoadKind::Cpu {
-            threads: number(THREADS, "threads")?,
-        },
-        "memory" => LoadKind::Memory {
-            block: size.map_or(Ok(DEFAULT_MEMORY), bytes)?,
-        },
-        "fork" => LoadKind::Fork {
-            threads: number(THREADS, "threads")?,
-        },
-        "linpack" => LoadKind::Linpack {
-            threads: number(THREADS, "threads")?,
-            order: own
-                .take("order")
-                .map_or(Ok(DEFAULT_ORDER), |n| count(n, ORDERS, "equations"))?,
-        },
-        "ping" => LoadKind::Ping(Ping {
-            floods: number(1..=64, "floods")?.unwrap_or(1),
-            to: own.take("to").map(ping::address).transpose()?,
-            rate: own.take("rate").map(ping::rate).transpose()?,
-        }),
-        "printk" => LoadKind::Printk(Printk::parse(size, own.take("level"))?),
-        "sched" => LoadKind::Sched {
-            groups: number(1..=100, "groups")?,
-        },
-        "tmpfs" => LoadKind::Tmpfs {
-            size: size.map_or(Ok(DEFAULT_FILE), bytes)?,
-        },
-        "io" => LoadKind::Io(Disk::parse(size, |key| own.take(key))?),
-        "stress-ng" => LoadKind::StressNg {
-            args: size
-                .filter(|args| !args.trim().is_empty())
-                .ok_or("which arguments? use stress-ng:ARGS, such as stress-ng:--vm 2")?
-                .to_owned(),
-        },
-        "cmd" => LoadKind::Cmd {
-            command: size
-                .filter(|command| !command.trim().is_empty())
-                .ok_or("which command? use cmd:COMMAND")?
-                .to_owned(),
-        },
-        _ => return Err(format!("not a load; use {NAMES}")),
-    })
+/// The names of all loads, for people who have mistyped one.
+fn names() -> String {
+    let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let last = names.pop().unwrap_or_default();
+    format!(
+        "{} or {last}, or one of the presets bridgers, kernel, raju and vasyukov",
+        names.join(", ")
+    )
 }
 
 /// Settings that were given and not taken yet.
-struct Given<'a>(Vec<(&'a str, &'a str)>);
+#[derive(Debug)]
+pub(super) struct Given<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Given<'a> {
-    fn take(&mut self, wanted: &str) -> Option<&'a str> {
+    pub(super) fn take(&mut self, wanted: &str) -> Option<&'a str> {
         let at = self.0.iter().position(|(key, _)| *key == wanted)?;
         Some(self.0.remove(at).1)
     }
 }
 
-fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, String> {
+pub(super) fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, String> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let number = text.parse().ok();
     number
@@ -178,7 +90,7 @@ fn count(text: &str, range: RangeInclusive<u32>, what: &str) -> Result<u32, Stri
         })
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     size(text)
         .filter(|n| (4_096..=1 << 40).contains(n))
         .ok_or_else(|| "the size must be from 4K to 1T, such as 64M".to_owned())
@@ -200,7 +112,7 @@ fn size(text: &str) -> Option<u64> {
 }
 
 /// A number of bytes in the largest unit that it is whole in.
-struct Size(u64);
+pub(super) struct Size(pub(super) u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -261,9 +173,8 @@ mod tests {
         ] {
             assert_eq!(text.parse::<LoadSpec>().unwrap().to_string(), text);
         }
-        let block = 64 << 20;
         let load: LoadSpec = "memory:64M".parse().unwrap();
-        assert_eq!(load, LoadKind::Memory { block }.into());
+        assert_eq!(load.memory(1), 64 << 20);
     }
 
     #[test]

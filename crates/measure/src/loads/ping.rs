@@ -13,14 +13,37 @@
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual_sys::SysRoot;
 use punctual_sys::icmp::{Echo, is_own_address};
 
+use super::kind::{Kind, Load, Site};
+use super::parse::count;
 use super::shift::{Shift, Task};
-use super::spec::{LoadKind, LoadSpec};
+use super::spec::LoadSpec;
+
+pub(super) const KIND: Kind = Kind {
+    name: "ping",
+    usage: "ping[:N]",
+    help: &[
+        "N floods of ICMP echo requests, each both ways [default: 1];",
+        "@to=ADDR and @rate=N as --ping-to and --ping-rate",
+    ],
+    unit: "replies",
+    keys: "to, rate",
+    parse: |floods, own| {
+        let floods = floods.map(|n| count(n, 1..=64, "floods")).transpose()?;
+        Ok(Arc::new(Ping {
+            floods: floods.unwrap_or(1),
+            to: own.take("to").map(address).transpose()?,
+            rate: own.take("rate").map(rate).transpose()?,
+        }))
+    },
+    ..Kind::THREADS
+};
 
 /// What goes to another machine, at most, in requests a second.
 const FOREIGN_RATE: u32 = 1_000;
@@ -44,7 +67,7 @@ pub struct Ping {
 
 impl Ping {
     /// Opens the sockets, and returns a task for each.
-    pub(super) fn prepare(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
+    fn tasks(&self, sys: &SysRoot) -> io::Result<Vec<Task>> {
         let to = self.to.unwrap_or(FAR);
         let own = is_this_machine(sys, to);
         if !own {
@@ -82,7 +105,7 @@ impl Ping {
     /// As when it starts: with `Unsupported` where the privilege is missing or nobody would answer, with
     /// `InvalidInput` where it would flood somebody else.
     pub fn check(&self, sys: &SysRoot) -> io::Result<()> {
-        self.prepare(sys).map(drop)
+        self.tasks(sys).map(drop)
     }
 
     fn check_foreign(&self, to: Ipv4Addr) -> io::Result<()> {
@@ -99,13 +122,28 @@ impl Ping {
     }
 }
 
+impl Load for Ping {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn threads(&self, _cpus: u32) -> u32 {
+        2 * self.floods
+    }
+
+    fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
+        self.tasks(site.sys)
+    }
+
+    fn ping(&self) -> Option<Ping> {
+        Some(*self)
+    }
+}
+
 /// Requires that all `loads` together ping others at no more than the rate that one may: the limit is this program's,
 /// however many loads it has.
 pub(super) fn check_all(sys: &SysRoot, loads: &[LoadSpec]) -> io::Result<()> {
-    let pings = loads.iter().filter_map(|load| match &load.kind {
-        LoadKind::Ping(ping) => Some(ping),
-        _ => None,
-    });
+    let pings = loads.iter().filter_map(LoadSpec::ping);
     let foreign = pings.filter(|ping| !is_this_machine(sys, ping.to.unwrap_or(FAR)));
     let rates = foreign.filter_map(|ping| ping.rate);
     let sum = rates.fold(0_u32, u32::saturating_add);
@@ -146,13 +184,13 @@ fn near(flood: u32) -> Ipv4Addr {
 }
 
 /// Reads the address of a host.
-pub(super) fn address(text: &str) -> Result<Ipv4Addr, String> {
+fn address(text: &str) -> Result<Ipv4Addr, String> {
     let address = text.parse::<Ipv4Addr>();
     address.map_err(|_| "to: must be an IPv4 address such as 127.0.0.1".to_owned())
 }
 
 /// Reads a number of requests a second.
-pub(super) fn rate(text: &str) -> Result<u32, String> {
+fn rate(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(rate @ 1..=1_000_000) => Ok(rate),
         _ => Err("rate: must be from 1 to 1000000 requests a second".to_owned()),
@@ -236,7 +274,7 @@ mod tests {
     /// Lets the floods run for `span` at least, and until there are `least` replies. Returns how many there were; nothing
     /// without the privilege.
     fn replies(ping: Ping, span: Duration, least: u64) -> Option<u64> {
-        let tasks = match ping.prepare(&SysRoot::live()) {
+        let tasks = match ping.tasks(&SysRoot::live()) {
             Ok(tasks) => tasks,
             Err(err) => {
                 assert_eq!(err.kind(), io::ErrorKind::Unsupported, "{err}");
@@ -284,7 +322,7 @@ mod tests {
         // Reserved for documentation (RFC 5737); nothing is sent.
         for rate in [None, Some(FOREIGN_RATE + 1)] {
             let err = ping("203.0.113.1", rate)
-                .prepare(&SysRoot::live())
+                .tasks(&SysRoot::live())
                 .map(|tasks| tasks.len())
                 .unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput);
@@ -323,10 +361,7 @@ mod tests {
         assert!(is_this_machine(&sys, "127.0.0.9".parse().unwrap()));
         assert!(!is_this_machine(&sys, "203.0.113.1".parse().unwrap()));
         std::fs::write(path.join("icmp_echo_ignore_all"), "1\n").unwrap();
-        let err = ping("127.0.0.1", None)
-            .prepare(&sys)
-            .map(|_| ())
-            .unwrap_err();
+        let err = ping("127.0.0.1", None).tasks(&sys).map(|_| ()).unwrap_err();
         assert_eq!(err.kind(), io::ErrorKind::Unsupported);
     }
 }

@@ -8,12 +8,28 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use punctual_sys::kernel_log::{KernelLog, write_line};
 use punctual_sys::{SysError, SysRoot};
 
+use super::kind::{Kind, Load, Site};
 use super::shift::{Shift, Task};
+
+pub(super) const KIND: Kind = Kind {
+    name: "printk",
+    usage: "printk[:RATE]",
+    help: &[
+        "RATE lines a second to the kernel log [default: 100], needs --allow-console;",
+        "@level=N is their severity [default: 3]",
+    ],
+    unit: "lines",
+    reaches_consoles: true,
+    keys: "level",
+    parse: |rate, own| Ok(Arc::new(Printk::parse(rate, own.take("level"))?)),
+    ..Kind::THREADS
+};
 
 /// Lines a second if nothing is said: a serial console of 115200 baud takes about as many.
 const DEFAULT_RATE: u32 = 100;
@@ -23,16 +39,16 @@ const DEFAULT_LEVEL: u8 = 3;
 
 /// Lines for the kernel's log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Printk {
+struct Printk {
     /// Lines a second, from 1 to 1000.
-    pub rate: u32,
+    rate: u32,
     /// Severity, from 0 (emergency) to 7 (debugging).
-    pub level: u8,
+    level: u8,
 }
 
 impl Printk {
     /// Reads the rate and the severity, where they are given.
-    pub(super) fn parse(rate: Option<&str>, level: Option<&str>) -> Result<Self, String> {
+    fn parse(rate: Option<&str>, level: Option<&str>) -> Result<Self, String> {
         Ok(Self {
             rate: match rate.map_or(Ok(DEFAULT_RATE), str::parse) {
                 Ok(rate @ 1..=1_000) => rate,
@@ -46,7 +62,7 @@ impl Printk {
     }
 
     /// Opens the log, and returns the task.
-    pub(super) fn prepare(self, sys: &SysRoot) -> io::Result<Task> {
+    fn task(self, sys: &SysRoot) -> io::Result<Task> {
         let setting = sys.fact::<String>("/proc/sys/kernel/printk_devkmsg");
         if setting.as_deref() == Some("off") {
             let what = "kernel.printk_devkmsg is off: the kernel accepts no lines from programs";
@@ -74,6 +90,20 @@ impl Printk {
             shift.pause(next.saturating_duration_since(Instant::now()));
         }
         Ok(())
+    }
+}
+
+impl Load for Printk {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn threads(&self, _cpus: u32) -> u32 {
+        1
+    }
+
+    fn prepare(&self, site: &Site<'_>, _threads: u32) -> io::Result<Vec<Task>> {
+        Ok(vec![self.task(site.sys)?])
     }
 }
 
@@ -116,7 +146,7 @@ mod tests {
         let sys = SysRoot::at(dir.path());
         let printk = Printk::parse(None, None).unwrap();
         let told = |part: &str| {
-            let err = printk.prepare(&sys).map(|_| ()).unwrap_err();
+            let err = printk.task(&sys).map(|_| ()).unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::Unsupported);
             assert!(err.to_string().contains(part), "{err}");
         };

@@ -82,13 +82,6 @@ pub(super) fn shell(command: &str) -> Program {
     }
 }
 
-/// Returns the program that stress-ng is with these arguments.
-pub(super) fn stress_ng(args: &str) -> io::Result<Program> {
-    look_for("stress-ng")?;
-    // Where memory runs out it would otherwise start anew what was killed, as if nothing had been.
-    Ok(shell(&format!("exec stress-ng --oomable {args}")))
-}
-
 /// Requires that a tool is installed.
 ///
 /// # Errors

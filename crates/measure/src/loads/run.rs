@@ -10,18 +10,16 @@ use std::sync::{Arc, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use punctual_model::CpuSet;
 use punctual_sys::sched::{affinity, set_affinity, set_policy};
 use punctual_sys::thread::is_users_own_right;
-use punctual_sys::{SysError, SysRoot, dense};
+use punctual_sys::{SysError, SysRoot};
 
 use super::check::{check_cpus, check_memory, check_real_time, check_right, of};
-use super::program::Program;
 use super::report::Report;
 use super::settings::Settings;
 use super::shift::{Shift, Tally, Task};
-use super::spec::{LoadKind, LoadSpec};
-use super::{REPORT_EVERY, compute, own, ping, program, sched, tmpfs};
+use super::spec::LoadSpec;
+use super::{REPORT_EVERY, ping};
 
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
@@ -128,11 +126,12 @@ impl LoadRun {
         ping::check_all(sys, loads)?;
         check_real_time(sys, loads, &allowed)?;
         check_memory(sys, loads, cpus)?;
-        let site = Site { sys, allowed, cpus };
         let mut run = Self::idle();
         let mut crews = Vec::new();
         for load in loads {
-            let crew = site.prepare(load).map_err(|err| of(load, &err))?;
+            let crew = load
+                .prepare(sys, &allowed, cpus)
+                .map_err(|err| of(load, &err))?;
             run.loads.push(Progress {
                 load: load.clone(),
                 rounds: 0,
@@ -285,44 +284,6 @@ impl Drop for LoadRun {
     }
 }
 
-/// Where loads run.
-struct Site<'a> {
-    sys: &'a SysRoot,
-    allowed: CpuSet,
-    cpus: u32,
-}
-
-impl Site<'_> {
-    /// Gets all that `load` needs, and returns a task for each of its threads.
-    fn prepare(&self, load: &LoadSpec) -> io::Result<Vec<Task>> {
-        let threads = 0..load.threads(self.cpus);
-        let run = |program: Program| vec![program.task(self.sys, &load.settings, &self.allowed)];
-        Ok(match &load.kind {
-            LoadKind::Cpu { .. } => threads.map(|_| compute::cpu()).collect(),
-            LoadKind::Memory { block } => threads
-                .map(|number| compute::memory(*block, number))
-                .collect(),
-            LoadKind::Fork { .. } => run(own::fork(threads.end)),
-            LoadKind::Linpack { order, .. } => {
-                if !dense::product_is_supported() {
-                    let what = "the processor lacks vector instructions that it needs";
-                    return Err(io::Error::new(io::ErrorKind::Unsupported, what));
-                }
-                run(own::linpack(threads.end, *order))
-            }
-            LoadKind::Ping(ping) => ping.prepare(self.sys)?,
-            LoadKind::Printk(printk) => vec![printk.prepare(self.sys)?],
-            LoadKind::Sched { .. } => sched::prepare(threads.end / (2 * sched::GROUP))?,
-            LoadKind::Tmpfs { size } => threads
-                .map(|_| tmpfs::prepare(*size))
-                .collect::<io::Result<_>>()?,
-            LoadKind::Io(disk) => run(disk.prepare()?),
-            LoadKind::StressNg { args } => run(program::stress_ng(args)?),
-            LoadKind::Cmd { command } => run(program::shell(command)),
-        })
-    }
-}
-
 /// Makes the calling thread run as `settings` say.
 fn enter(settings: &Settings) -> io::Result<()> {
     if let Some(cpus) = &settings.cpus {
@@ -339,7 +300,7 @@ fn enter(settings: &Settings) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use punctual_model::Policy;
+    use punctual_model::{CpuSet, Policy};
 
     use super::*;
 
@@ -466,7 +427,7 @@ mod tests {
     #[test]
     fn one_thread_that_stands_still_makes_its_load_stand_still() {
         let mut progress = Progress {
-            load: LoadKind::Cpu { threads: Some(2) }.into(),
+            load: "cpu:2".parse().unwrap(),
             rounds: 0,
             at_round: vec![0, 0],
             dead: false,
@@ -487,7 +448,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let mut run = start(&["cpu:2"], 1).unwrap();
         run.wait_for_all(&stop).unwrap();
-        let task = compute::memory(1 << 62, 1);
+        let task = crate::loads::compute::memory(1 << 62, 1);
         let spec = run.loads[0].load.clone();
         let thread = run.spawn(0, &spec, task).unwrap();
         run.threads.push(thread);

@@ -7,20 +7,61 @@
 //! to each of 20 receivers, which read them and do nothing with them. A full socket puts senders to
 //! sleep and an empty one receivers, so the scheduler has as much to do as it can.
 
+use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
+use super::kind::{Kind, Load, Site};
+use super::parse::count;
 use super::shift::{Shift, Task};
 
+pub(super) const KIND: Kind = Kind {
+    name: "sched",
+    usage: "sched[:GROUPS]",
+    help: &["groups of 20 senders and 20 receivers of messages [default: one a CPU]"],
+    unit: "messages",
+    parse: |size, _| {
+        let groups = size.map(|n| count(n, 1..=100, "groups")).transpose()?;
+        Ok(Arc::new(Sched { groups }))
+    },
+    ..Kind::THREADS
+};
+
 /// Senders of a group, and receivers.
-pub(super) const GROUP: u32 = 20;
+const GROUP: u32 = 20;
+
+/// Groups of threads that send each other messages through sockets; one a CPU unless a number is given.
+#[derive(Debug)]
+struct Sched {
+    groups: Option<u32>,
+}
+
+impl Load for Sched {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn threads(&self, cpus: u32) -> u32 {
+        self.groups.unwrap_or(cpus).saturating_mul(2 * GROUP)
+    }
+
+    fn prepare(&self, _site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>> {
+        prepare(threads / (2 * GROUP))
+    }
+}
+
+impl fmt::Display for Sched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.groups.map_or(Ok(()), |n| write!(f, ":{n}"))
+    }
+}
 
 /// Length of a message in bytes.
 const MESSAGE: usize = 100;
 
 /// Returns the tasks of `groups` groups, connected.
-pub(super) fn prepare(groups: u32) -> io::Result<Vec<Task>> {
+fn prepare(groups: u32) -> io::Result<Vec<Task>> {
     // A descriptor an end of each socket, and a few beside them.
     punctual_sys::limits::allow_open_files(u64::from(2 * GROUP * groups) + 64)?;
     let mut tasks: Vec<Task> = Vec::new();

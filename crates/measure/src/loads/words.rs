@@ -5,10 +5,8 @@
 
 use std::fmt;
 
+use super::kind::KINDS;
 use super::settings::Settings;
-
-/// Loads whose size is free text: it takes commas and all, so they are the last of their list.
-const FREE: [&str; 2] = ["cmd", "stress-ng"];
 
 /// The parts of a load.
 #[derive(Debug, Eq, PartialEq)]
@@ -22,7 +20,7 @@ pub(super) struct Words<'a> {
 /// off its end, and a lone `@` keeps what is before it together.
 pub(super) fn split(text: &str) -> Result<Words<'_>, String> {
     let head = text.split(['@', ':']).next().unwrap_or_default();
-    if FREE.contains(&head) {
+    if free().any(|name| name == head) {
         return Ok(split_free(text));
     }
     let mut parts = text.split('@');
@@ -40,7 +38,7 @@ pub(super) fn split(text: &str) -> Result<Words<'_>, String> {
 /// Splits the first load of a list from the others. Behind a comma that separates there is no
 /// digit: then it goes on with a list of CPUs.
 pub(super) fn first(list: &str) -> (&str, Option<&str>) {
-    if FREE.iter().any(|name| is_named(list, name)) {
+    if free().any(|name| is_named(list, name)) {
         return (list, None);
     }
     let separates = |(at, _): &(usize, &str)| {
@@ -51,6 +49,12 @@ pub(super) fn first(list: &str) -> (&str, Option<&str>) {
         Some((at, _)) => (&list[..at], Some(&list[at + 1..])),
         None => (list, None),
     }
+}
+
+/// The names of loads whose size is free text.
+fn free() -> impl Iterator<Item = &'static str> {
+    let kinds = KINDS.iter().filter(|kind| kind.is_free_text);
+    kinds.map(|kind| kind.name)
 }
 
 fn is_named(text: &str, name: &str) -> bool {

@@ -6,7 +6,7 @@
 use std::net::Ipv4Addr;
 
 use clap::Args;
-use punctual_measure::loads::{LoadKind, LoadList, LoadSpec};
+use punctual_measure::loads::{self, LoadList, LoadSpec};
 use punctual_model::Nanos;
 
 use crate::error::CliError;
@@ -57,11 +57,12 @@ impl LoadReach {
     pub(crate) fn over(&self, mut loads: Vec<LoadSpec>) -> Result<Vec<LoadSpec>, CliError> {
         let mut pings = 0;
         for load in &mut loads {
-            if let LoadKind::Ping(ping) = &mut load.kind {
+            if let Some(mut ping) = load.ping() {
                 pings += 1;
                 // What a load says of itself is more exact.
                 ping.to = ping.to.or(self.ping_to);
                 ping.rate = ping.rate.or(self.ping_rate);
+                load.set_ping(ping);
             }
         }
         if pings == 0 && (self.ping_to.is_some() || self.ping_rate.is_some()) {
@@ -80,27 +81,15 @@ impl LoadReach {
     }
 }
 
-const LOADS: &str = "\
-Loads, by default one thread a CPU:
-  cpu[:N]          N threads that add; work in additions
-  memory[:SIZE]    threads that read and write at random places of SIZE each [default: 32M]
-  fork[:N]         N threads that start short-lived processes and wait for them
-  io[:PATTERN]     fio on an unnamed file: read, write, randread, randwrite, randrw [default:
-                   randrw]; @engine=libaio or io_uring, @block=64K, @depth=16, @jobs=1,
-                   @size=128M, @dir=., @buffered=no are the defaults; work in bytes
-  linpack[:N]      N threads that solve systems of linear equations; @order=N equations
-                   in each system [default: 2000]; work in floating-point operations
-  ping[:N]         N floods of ICMP echo requests, each both ways [default: 1];
-                   @to=ADDR and @rate=N as --ping-to and --ping-rate
-  printk[:RATE]    RATE lines a second to the kernel log [default: 100], needs --allow-console;
-                   @level=N is their severity [default: 3]
-  sched[:GROUPS]   groups of 20 senders and 20 receivers of messages [default: one a CPU]
-  tmpfs[:SIZE]     threads that write files of SIZE in memory and truncate them [default: 4M]
-  stress-ng:ARGS   stress-ng with these arguments, as a shell reads them; work is the
-                   CPU time of all its processes; takes the rest of the list
-  cmd:COMMAND      any program, run by the shell: work is what it reports in lines `work
-                   TOTAL [UNIT]`, or else the CPU time of all its processes; takes the rest of the list
+/// Returns what `load` says of each load after its options.
+fn after_help() -> String {
+    format!(
+        "Loads, by default one thread a CPU:\n{}\n{MORE}",
+        loads::help()
+    )
+}
 
+const MORE: &str = "\
 Presets, which also take the settings below:
   bridgers         ping:4,memory
   kernel           fork,tmpfs@intensity=50%,sched@intensity=10%
@@ -115,7 +104,7 @@ Settings of any load, such as memory:64M@cpus=0,2-3@nice=5:
 
 /// Options of `load`
 #[derive(Args, Debug)]
-#[command(after_help = LOADS)]
+#[command(after_help = after_help())]
 pub struct LoadArgs {
     /// Loads to run (also comma-separated)
     #[arg(required = true, value_name = "LOAD")]

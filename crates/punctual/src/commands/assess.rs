@@ -13,7 +13,7 @@ use std::path::Path;
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
-use punctual_report::text;
+use punctual_report::document::Material;
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 use punctual_verdict::assessment::assess;
@@ -25,7 +25,7 @@ use crate::error::{CliError, PRIVILEGE_HINT};
 use crate::exit::Exit;
 use crate::home;
 use crate::metrics::Metrics;
-use crate::output::{self, print, remark};
+use crate::output::{self, remark};
 use crate::recording::{self, Job};
 use crate::signals::StopRequest;
 use crate::view::View;
@@ -118,7 +118,13 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     view.clear();
     let interrupted = stop.is_set();
     let assessment = assess(conditions, &spec.deadlines_ns, args.burst, obstacle);
-    show(&assessment, args.json).map_err(|err| {
+    let text = |assessment: &Assessment| {
+        output::page(&Material {
+            assessments: vec![assessment.clone()],
+            ..Material::default()
+        })
+    };
+    output::show(&assessment, args.json, text).map_err(|err| {
         let ids: Vec<&str> = assessment
             .conditions
             .iter()
@@ -135,17 +141,6 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     match unstored {
         Some(err) => Err(err),
         None => exit(&assessment, args, interrupted),
-    }
-}
-
-fn show(assessment: &Assessment, json: bool) -> Result<(), CliError> {
-    if json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, assessment)?;
-            writeln!(out)
-        })
-    } else {
-        print(&text::assessment(assessment))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_model::{Better, Comparison};
-use punctual_report::text;
+use punctual_report::document::Material;
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::{Store, decode};
 use punctual_verdict::comparison::{Asked, compare, published};
@@ -15,7 +15,7 @@ use punctual_verdict::select::{Chosen, groups, read};
 use crate::cli::{self, CompareArgs, CompareDirection, CompareInterval};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output;
 use crate::{gate, home};
 
 /// A table is a few lines; what is larger is something else.
@@ -27,14 +27,12 @@ pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
         Some(file) => table(file, args)?,
         None => runs(home, args)?,
     };
-    if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &comparison)?;
-            writeln!(out)
-        })?;
-    } else {
-        print(&text::comparison(&comparison))?;
-    }
+    output::show(&comparison, args.json, |comparison| {
+        output::page(&Material {
+            comparisons: vec![comparison.clone()],
+            ..Material::default()
+        })
+    })?;
     Ok(gate::exit(&comparison, &args.fail_on))
 }
 

@@ -30,10 +30,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
     let survey = Survey::read(&sys, punctual_host::advice_scope(&diagnosis), privileged);
     punctual_host::advise(&mut diagnosis, &survey);
     if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
-            writeln!(out)
-        })?;
+        output::json(&diagnosis)?;
     } else if let Some(id) = &args.explain {
         print(&explain(&diagnosis, id)?)?;
     } else {

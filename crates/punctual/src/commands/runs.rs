@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use punctual_model::{RUN_LIST_FORMAT, RunList, RunListEntry};
+use punctual_report::document::Document;
 use punctual_report::text;
 use punctual_store::{Filter, FindError, Store};
 use punctual_verdict::select::Source;
@@ -100,13 +101,10 @@ fn list(home: &Path, filter: &Filter, json: bool) -> Result<Exit, CliError> {
             runs: rows.into_iter().map(RunListEntry::from).collect(),
             foreign,
         };
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
-        })?;
+        output::json(&list)?;
     } else {
         let lines: Vec<RunListEntry> = rows.into_iter().map(RunListEntry::from).collect();
-        print(&text::run_list(&lines, &foreign))?;
+        print(&output::written(&Document::of_list(&lines, &foreign)))?;
     }
     if is_empty && let Some(other) = home::elsewhere(store.home()) {
         remark(&format!("{}: {other}.", sentence(store.home())));
@@ -148,16 +146,12 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
     if json {
         output::write(|out| punctual_report::export::json_run(run.record(), out))?;
     } else {
-        print(&text::run(run.record(), text::Detail::Full))?;
         // A run whose histograms are damaged still shows what its record says.
-        match pages::item(Source::Stored(run.clone())) {
-            Ok(item) => {
-                if let Some(drawn) = text::glance(&item) {
-                    print(&format!("\n{drawn}"))?;
-                }
-            }
-            Err(err) => remark(&format!("Not drawn: {}.", err.what())),
-        }
+        let item = pages::item(Source::Stored(run.clone())).unwrap_or_else(|err| {
+            remark(&format!("Not drawn: {}.", err.what()));
+            run.record().clone().into()
+        });
+        print(&text::run(item, output::columns(), text::Detail::Full))?;
         let size = run
             .size_bytes()
             .map_or_else(|_| "?".to_owned(), |b| b.to_string());

@@ -20,13 +20,12 @@ use std::path::Path;
 use punctual_lab::LabError;
 use punctual_lab::study::Study;
 use punctual_model::{PublishedTable, StudyFacts, StudyStep};
-use punctual_report::text;
-use serde::Serialize;
+use punctual_report::document::Document;
 
 use crate::cli::StudyAction;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output;
 
 /// Why there is nothing yet of a part that is not left out.
 const NOT_BEGUN: &str = "not started yet: `punctual study run` continues with it";
@@ -92,26 +91,16 @@ fn facts(study: &Study) -> StudyFacts {
 
 fn list(json: bool) -> Result<Exit, CliError> {
     let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
-    if json {
-        return write_json(&studies);
-    }
-    print(&text::study_list(&studies))?;
+    output::show(&studies, json, |studies| {
+        output::written(&Document::of_studies(studies))
+    })?;
     Ok(Exit::Fine)
 }
 
 fn show(name: &str, json: bool) -> Result<Exit, CliError> {
     let facts = facts(&named(name)?);
-    if json {
-        return write_json(&facts);
-    }
-    print(&text::study(&facts))?;
-    Ok(Exit::Fine)
-}
-
-fn write_json(value: &impl Serialize) -> Result<Exit, CliError> {
-    output::write(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        writeln!(out)
+    output::show(&facts, json, |facts| {
+        output::written(&Document::of_study(facts))
     })?;
     Ok(Exit::Fine)
 }

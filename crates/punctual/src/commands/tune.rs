@@ -17,12 +17,11 @@ use punctual_model::{
     KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TUNING_FORMAT, TuningAction, TuningReport,
 };
 use punctual_report::text::{self, Detail};
-use serde::Serialize;
 
 use crate::cli::{TuneAction, TuneArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output::{print, show};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 
@@ -80,21 +79,6 @@ fn plan(place: &Place, wish: &Wish, detail: Detail, json: bool) -> Result<Exit, 
     let prepared = tuning::prepare(place, wish)?;
     show(&prepared.plan, json, |plan| text::plan(plan, detail))?;
     Ok(Exit::Fine)
-}
-
-fn show<T: Serialize>(
-    value: &T,
-    json: bool,
-    text: impl FnOnce(&T) -> String,
-) -> Result<(), CliError> {
-    if json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, value)?;
-            writeln!(out)
-        })
-    } else {
-        print(&text(value))
-    }
 }
 
 fn apply(

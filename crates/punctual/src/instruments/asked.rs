@@ -11,7 +11,6 @@ use punctual_measure::frame::{Found, Frame};
 use punctual_model::{
     CpuSet, Ended, Instrument, Makes, Nanos, Policy, RequirementResult, RunRecord, Setup,
 };
-use punctual_report::text;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::words::failed_checks;
@@ -170,7 +169,7 @@ pub(crate) fn finish(recorded: &Recorded, json: bool, quiet: bool) -> Result<Exi
     let printed = if json {
         output::write(|out| punctual_report::export::json_run(record, out))
     } else {
-        print(&text::run(record, text::Detail::Summary))
+        print(&output::run(record))
     };
     if let (Err(err), Ok(path)) = (printed, recorded.kept()) {
         return Err(err.hint(format!("the run is recorded in {}", path.display())));

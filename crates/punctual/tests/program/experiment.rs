@@ -293,10 +293,11 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
         "Answers: each cell against timer=nanosleep mlock=off",
         "Effects over all cells",
         "mlock on for off",
-        "To choose from",
+        "Best trade-offs (Pareto front)",
         "over: all blocks are done",
     ] {
-        let said = text.fine().stdout.replace("\n ", " ");
+        let words = text.fine().stdout.split_whitespace();
+        let said = words.collect::<Vec<_>>().join(" ");
         assert!(said.contains(part), "{part}: {}", text.stdout);
     }
     let gate = ["experiment", "results", "fast", "--fail-on=too-few-runs"];
@@ -332,7 +333,8 @@ fn results_answer_for_every_cell_and_effect_and_their_runs_are_tagged() {
         "--require=p99.99 <= 100s",
         "--burst=1us",
     ]);
-    let said = text.stdout.replace("\n ", " ");
+    let words = text.stdout.split_whitespace();
+    let said = words.collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("p99.99 <= 100s") && said.contains("shows that it is met"),
         "{said}"

@@ -113,6 +113,27 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
     assert_eq!(check(&found, "guest-model")["status"], "fail");
 }
 
+/// By a real clock a guest is up before its kernel has the clock source that it keeps. How well such a guest keeps
+/// time is up to the host: only what was looked at too early is told from the rest.
+#[test]
+fn guest_is_ready_when_its_kernel_has_the_clock_source_that_it_keeps() {
+    let Some(images) = images() else { return };
+    let home = Home::new();
+    let image = images.dynamic.to_str().unwrap();
+    let args = [
+        "kernel",
+        "boot",
+        image,
+        "--machine=tcg",
+        "--time-limit=30m",
+        "--json",
+    ];
+    let found = run(&home, &args).json();
+    let clock = check(&found, "guest-clock")["detail"].as_str().unwrap();
+    let early = "clock source tsc-early before the measurement, tsc after it";
+    assert_ne!(clock, early, "{found}");
+}
+
 /// Packs an image as a distribution does.
 fn package(home: &Home, image: &Path, release: &str) -> PathBuf {
     let root = home.dir().join("package");

@@ -94,6 +94,7 @@ fn what_is_asked_for_is_measured_and_shown() {
         "--quiet",
     ];
     let text = home.run(run).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "futex-same",
         "pipe-same",

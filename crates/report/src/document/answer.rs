@@ -38,7 +38,7 @@ pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
         word,
         sentence,
         figures,
-        validity: believed(run),
+        validity: believed(run, None),
     }
 }
 
@@ -184,7 +184,7 @@ fn results(run: &RunRecord, name: &str) -> (String, Vec<KeyFigure>) {
     let figures: Vec<KeyFigure> = chosen.iter().filter_map(|f| key(f)).collect();
     let sentence = match figures.first() {
         Some(first) => format!("{name}: {} is {}.", first.name, first.value),
-        None => format!("{name}: it has no figure."),
+        None => format!("{name}: no samples, and no figures."),
     };
     (sentence, figures)
 }
@@ -229,16 +229,19 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
     })
 }
 
-/// Why a run may, or may not, be believed, and what the samples say of what was required.
-fn believed(run: &RunRecord) -> Vec<Reason> {
+/// Why a run may, or may not, be believed, and what the samples say of what was required of it, or of `group`.
+pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     if run.is_virtual() {
         reasons.push(format!("{VIRTUAL}, no latency of any hardware").into());
     }
     match validity(run) {
         Validity::Valid | Validity::Virtual => {
-            let checks = counted(run.checks.len() as u64, "check");
-            reasons.push(format!("{checks} passed").into());
+            let checks = match run.checks.len() {
+                0 => "no checks were made".to_owned(),
+                n => format!("{} passed", counted(n as u64, "check")),
+            };
+            reasons.push(checks.into());
         }
         Validity::Imported => reasons.push(Reason::from(
             "whether the measurement was valid is not known: another tool made it".to_owned(),
@@ -261,6 +264,7 @@ fn believed(run: &RunRecord) -> Vec<Reason> {
         (total.lost, "lost"),
         (total.clamped, "clamped"),
         (total.overruns, "overruns"),
+        (total.warm_up_samples, "warm-up samples (in no figure)"),
     ] {
         counts.extend(count.map(|n| format!("{n} {what}")));
     }
@@ -268,9 +272,8 @@ fn believed(run: &RunRecord) -> Vec<Reason> {
         reasons.push(counts.join(", ").into());
     }
     for result in &run.requirements {
-        let text = crate::text::requirement(result, None, Times::of_run(run));
         reasons.push(Reason {
-            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            text: crate::text::requirement(result, group, Times::of_run(run)),
             is_fault: result.ruling != RequirementRuling::Pass,
         });
     }

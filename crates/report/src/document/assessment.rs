@@ -1,51 +1,74 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! An assessment: which deadlines this machine kept, idle and beside loads.
+//! An assessment: which deadlines this machine kept, idle and under load.
 
-use punctual_model::{Assessment, RunRecord};
+use punctual_model::{Assessment, Condition, RunRecord};
 use punctual_verdict::claims;
 
-use super::named::{counted, micros, validity};
+use super::answer::believed;
+use super::named::{capital, counted, micros, validity};
+use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{bounded_quantile, span};
+use crate::text::{Missing, duration, measured, span};
+
+const NO_SAMPLES: &str = "no samples";
+const UNBOUNDED: &str = "too few samples for a 95 % interval of that quantile";
+const UNCOUNTED: &str = "not counted, or no samples";
 
 /// Adds an assessment.
 pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessment) {
-    document.answers.push(answer(assessment));
-    let mut blocks = Vec::new();
-    if let Some(obstacle) = &assessment.obstacle {
-        blocks.push(Block::Text(format!(
-            "NOT a real-time measurement: {obstacle}"
-        )));
+    if !assessment.real_time {
+        let obstacle = assessment.obstacle.as_deref();
+        let why = obstacle.unwrap_or("no real-time policy was asked for");
+        let caveat = format!("NOT a real-time measurement: {why}");
+        document.caveats.push(caveat);
     }
-    blocks.push(Block::Facts(vec![(
-        "Claims".to_owned(),
-        claims::claims(assessment),
-    )]));
-    blocks.push(deadlines(ids, assessment));
-    blocks.push(latencies(ids, assessment));
+    document.answers.push(answer(assessment));
+    let fact = |name: &str, said: String| Block::Facts(vec![(name.to_owned(), said)]);
     document.sections.push(Section {
         id: ids.make("assessment"),
         title: "Assessment".to_owned(),
-        blocks,
+        blocks: vec![
+            fact("Claims", claims::claims(assessment)),
+            deadlines(ids, assessment),
+            latencies(ids, assessment),
+            Block::Facts(setting(assessment)),
+        ],
     });
 }
 
-fn answer(assessment: &Assessment) -> Answer {
-    let samples: u64 = assessment
-        .conditions
-        .iter()
-        .map(|c| c.run.total.count)
-        .sum();
-    let mut sentence = claims::verdict(assessment);
-    if let Some(first) = sentence.get_mut(0..1) {
-        first.make_ascii_uppercase();
+/// What was measured, once: the runs differ in their loads only.
+fn setting(assessment: &Assessment) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Some(first) = assessment.conditions.first() {
+        let mut first = first.run.clone();
+        first.spec.iter_mut().for_each(|spec| spec.loads.clear());
+        facts.push(("Measured".to_owned(), measured(&first)));
     }
+    facts.extend(assessment.conditions.iter().map(|condition| {
+        let run = &condition.run;
+        let loads = run.spec.as_ref().map_or(&[] as &[_], |spec| &spec.loads);
+        let load = match loads {
+            [] => "no extra load".to_owned(),
+            loads => format!("under load: {}", loads.join(", ")),
+        };
+        let around = run.checks.iter();
+        let around = around.filter(|c| matches!(c.id.as_str(), "cpu-use" | "steal"));
+        let around: String = around.map(|check| format!("; {}", check.detail)).collect();
+        let said = format!("{load}, {}{around}; run {}", duration(run), run.id);
+        (capital(&condition.name), said)
+    }));
+    facts
+}
+
+fn answer(assessment: &Assessment) -> Answer {
+    let conditions = || assessment.conditions.iter();
+    let samples: u64 = conditions().map(|c| c.run.total.count).sum();
+    let sentence = capital(&claims::verdict(assessment));
     let sentence = sentence.trim_end_matches('.');
-    let sentence = format!("{sentence} ({}).", counted(samples, "sample"));
-    let figures = assessment.conditions.iter().filter_map(|condition| {
+    let figures = conditions().filter_map(|condition| {
         let max = condition.run.total.max_ns?;
         Some(KeyFigure {
             name: format!("max, {}", condition.name),
@@ -53,29 +76,19 @@ fn answer(assessment: &Assessment) -> Answer {
             detail: counted(condition.run.total.count, "sample"),
         })
     });
-    let mut believed: Vec<Reason> = assessment
-        .conditions
-        .iter()
-        .map(|condition| {
-            let open: Vec<&str> = condition
-                .run
-                .checks
-                .iter()
-                .filter(|c| !c.passed())
-                .map(|c| c.id.as_str())
-                .collect();
-            match open.is_empty() {
-                true => Reason::from(format!(
-                    "{}: {} checks passed",
-                    condition.name,
-                    condition.run.checks.len()
-                )),
-                false => {
-                    Reason::fault(format!("{}: INVALID ({})", condition.name, open.join(", ")))
-                }
-            }
-        })
-        .collect();
+    let reasons = |condition: &Condition| {
+        let name = condition.name.clone();
+        let group = format!("the {name} run");
+        let invalid = (validity(&condition.run) == Validity::Invalid)
+            .then(|| Reason::fault(format!("{name}: INVALID")));
+        let reasons = believed(&condition.run, Some(&group)).into_iter();
+        let reasons = reasons.map(move |reason| Reason {
+            text: format!("{name}: {}", reason.text),
+            ..reason
+        });
+        invalid.into_iter().chain(reasons)
+    };
+    let mut believed: Vec<Reason> = conditions().flat_map(reasons).collect();
     if !assessment.real_time {
         believed.insert(0, Reason::fault("not a real-time measurement"));
     }
@@ -84,12 +97,12 @@ fn answer(assessment: &Assessment) -> Answer {
         (false, _, _) => (Tone::Bad, "INVALID"),
         (_, false, _) => (Tone::Bad, "not real-time"),
         (_, _, true) => (Tone::Plain, "assessed"),
-        (_, _, false) => (Tone::Doubtful, "no deadline kept"),
+        (_, _, false) => (Tone::Doubtful, "not OK"),
     };
     Answer {
         tone,
         word: word.to_owned(),
-        sentence,
+        sentence: format!("{sentence} ({}).", counted(samples, "sample")),
         figures: figures.collect(),
         validity: believed,
     }
@@ -99,43 +112,58 @@ fn answer(assessment: &Assessment) -> Answer {
 type Pick = fn(&RunRecord) -> Option<u64>;
 
 fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
+    let mut missing = Missing::default();
     let mut table = Table::new(
-        "Latency under each condition in µs",
+        "Latency of all threads under each condition in µs",
         &[
             "<Condition",
-            "<Valid",
+            "??<Valid",
             "Samples",
-            "Min",
+            "?Min",
+            "?Mean",
+            "±",
             "p50",
             "p99",
             "p99.9",
+            "p99.99",
             "Max",
+            "??Overruns",
         ],
     );
     let mut series = Vec::new();
-    let names: Vec<String> = assessment
-        .conditions
-        .iter()
-        .map(|c| c.name.clone())
-        .collect();
-    let pick: [(&str, Pick); 4] = [
+    let names = assessment.conditions.iter().map(|c| c.name.clone());
+    let names: Vec<String> = names.collect();
+    let pick: [(&str, Pick); 5] = [
         ("p50", |r| bounded_quantile(&r.total, "p50")),
         ("p99", |r| bounded_quantile(&r.total, "p99")),
         ("p99.9", |r| bounded_quantile(&r.total, "p99.9")),
+        ("p99.99", |r| bounded_quantile(&r.total, "p99.99")),
         ("max", |r| r.total.max_ns),
     ];
     for condition in &assessment.conditions {
         let total = &condition.run.total;
-        let cell = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| micros(ns as f64));
+        let mut cell = |ns: Option<f64>, why| missing.or(ns.map(micros), why);
+        let half = total.mean_interval_ns.zip(total.mean_ns);
+        let half = half.map(|(i, mean)| (i.high - mean).max(mean - i.low));
         let mut row = vec![
             condition.name.clone(),
             validity(&condition.run).cell(),
             total.count.to_string(),
-            cell(total.min_ns),
+            cell(total.min_ns.map(|ns| ns as f64), NO_SAMPLES),
+            cell(total.mean_ns, NO_SAMPLES),
+            cell(half, UNBOUNDED),
         ];
-        row.extend(pick.iter().map(|(_, of)| cell(of(&condition.run))));
+        for (name, of) in pick {
+            let why = if name == "max" { NO_SAMPLES } else { UNBOUNDED };
+            row.push(cell(of(&condition.run).map(|ns| ns as f64), why));
+        }
+        row.push(missing.or(total.overruns.map(|n| n.to_string()), "not recorded"));
         table.rows.push(row);
     }
+    table
+        .notes
+        .push("±: half of the 95 % interval of the mean.".to_owned());
+    table.notes.extend(missing.reasons());
     for (number, (name, of)) in pick.into_iter().enumerate() {
         for wanted in [Validity::Valid, Validity::Invalid] {
             let points: Vec<Point> = assessment
@@ -183,15 +211,19 @@ fn latencies(ids: &mut Ids, assessment: &Assessment) -> Block {
 }
 
 fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
-    let mut heading = vec!["<Deadline".to_owned(), "<Class".to_owned()];
+    let mut missing = Missing::default();
+    let mut heading = vec!["<Deadline".to_owned()];
     for condition in &assessment.conditions {
         heading.push(format!("Missed, {}", condition.name));
-        heading.push("of wake-ups".to_owned());
-        heading.push("at most".to_owned());
+        heading.push("/of wake-ups".to_owned());
+        heading.push("?at most".to_owned());
     }
-    heading.push("At most, worst".to_owned());
+    heading.extend(["At most, worst", "<Class"].map(str::to_owned));
     let columns: Vec<&str> = heading.iter().map(String::as_str).collect();
-    let mut table = Table::new("Deadlines", &columns);
+    let mut table = Table::new(
+        "Wake-ups that missed a deadline, overruns included",
+        &columns,
+    );
     let mut series: Vec<chart::Series> = Vec::new();
     for condition in &assessment.conditions {
         let point = |deadline: &punctual_model::DeadlineVerdict| {
@@ -212,19 +244,21 @@ fn deadlines(ids: &mut Ids, assessment: &Assessment) -> Block {
         });
     }
     for deadline in &assessment.deadlines {
-        let class = deadline.class.map_or("-", claims::class);
-        let mut row = vec![span(deadline.deadline_ns), class.to_owned()];
+        let mut cell = |text: Option<String>| missing.or(text, UNCOUNTED);
+        let mut row = vec![span(deadline.deadline_ns)];
         for condition in &assessment.conditions {
             let misses = claims::rate(deadline, &condition.name);
-            row.push(misses.map_or_else(|| "-".to_owned(), |m| m.missed.to_string()));
-            row.push(misses.map_or_else(|| "-".to_owned(), |m| m.wakeups.to_string()));
-            let most = misses.and_then(|m| m.share_at_most);
-            row.push(most.map_or_else(|| "-".to_owned(), claims::at_most));
+            row.push(cell(misses.map(|m| m.missed.to_string())));
+            row.push(cell(misses.map(|m| m.wakeups.to_string())));
+            row.push(cell(
+                misses.and_then(|m| m.share_at_most).map(claims::at_most),
+            ));
         }
-        let worst = claims::worst(deadline);
-        row.push(worst.map_or_else(|| "-".to_owned(), claims::at_most));
+        row.push(cell(claims::worst(deadline).map(claims::at_most)));
+        row.push(cell(deadline.class.map(|of| claims::class(of).to_owned())));
         table.rows.push(row);
     }
+    table.notes.extend(missing.reasons());
     table.notes.extend(claims::notes(assessment));
     let chart = Chart {
         id: ids.make("assessment-deadlines"),

@@ -15,9 +15,10 @@ use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
 
 use super::named::counted;
+use super::verdicts::{self, Of};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{self, digits, p_value, percent};
+use crate::text::{self, digits, percent};
 use crate::times::Times;
 
 /// Adds a comparison; `number`: where there are several.
@@ -35,7 +36,7 @@ pub(super) fn add(
     document.sections.push(Section {
         id: ids.make(&title),
         title,
-        blocks: blocks(ids, comparison, "comparison"),
+        blocks: blocks(ids, comparison, "comparison", Of::Group),
     });
 }
 
@@ -65,7 +66,8 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
         _ if required(RequirementRuling::Unclaimed) => (Tone::Doubtful, "requirement not shown"),
         Overall::Worse => (Tone::Bad, overall.word()),
         Overall::Better => (Tone::Good, overall.word()),
-        Overall::Mixed | Overall::TooFewRuns | Overall::Withheld | Overall::Nothing => {
+        Overall::Nothing => (Tone::Doubtful, "nothing was compared"),
+        Overall::Mixed | Overall::TooFewRuns | Overall::Withheld => {
             (Tone::Doubtful, overall.word())
         }
         Overall::Different | Overall::Same | Overall::NotWorse | Overall::NotDistinguishable => {
@@ -158,30 +160,33 @@ fn validity(comparison: &Comparison, group: &ComparedGroup) -> Vec<Reason> {
 }
 
 /// The parts of a comparison; `of` begins the names of its charts.
-pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    blocks.extend(ratios(ids, comparison, of));
-    blocks.extend(differences(comparison));
+pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of) -> Vec<Block> {
     let all: Vec<&ComparedFigure> = comparison.results.iter().collect();
-    let foot = text::foot(&all, comparison).join(" ");
-    blocks.push(Block::Text(format!(
-        "{foot} Method: {}.",
-        text::method(comparison)
-    )));
+    let candidates = comparison.groups.iter().skip(1);
+    let sets = match rows {
+        Of::Groups => vec![all],
+        Of::Group => candidates
+            .map(|group| results(comparison, &group.name))
+            .collect(),
+    };
+    let sets = sets.iter().filter(|results| !results.is_empty());
+    let mut tables = sets.map(|results| verdicts::table(results, comparison, rows));
+    let mut blocks = Vec::new();
+    if let Some(chart) = ratios(ids, comparison, of) {
+        let drawing = Box::new(Drawing::Chart(chart));
+        blocks.push(Block::Drawing(drawing, tables.next()));
+    }
+    blocks.extend(tables.map(Block::Table));
+    if !comparison.results.is_empty() {
+        blocks.push(Block::Table(verdicts::groups(comparison)));
+    }
+    blocks.extend(verdicts::samples(comparison).map(Block::Table));
     let mut items: Vec<(String, String)> = Vec::new();
     for required in &comparison.requirements {
-        let text = text::requirement(
-            &required.result,
-            Some(&required.group),
-            Times::of(comparison),
-        );
-        let ruling = match required.result.ruling {
-            RequirementRuling::Pass => "pass",
-            RequirementRuling::Fail => "fail",
-            RequirementRuling::Unclaimed => "unclaimed",
-        };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        items.push((ruling.to_owned(), text));
+        let times = Times::of(comparison);
+        let text = text::requirement(&required.result, Some(&required.group), times);
+        let (ruling, why) = text.split_once(": ").unwrap_or(("", &text));
+        items.push((ruling.to_owned(), why.to_owned()));
     }
     for remark in &comparison.remarks {
         let sure = match remark.certainty {
@@ -201,6 +206,7 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Bl
     if !items.is_empty() {
         blocks.push(Block::Items(items));
     }
+    blocks.push(Block::Text(verdicts::method(comparison)));
     blocks.extend(points(ids, comparison, of));
     blocks
 }
@@ -213,7 +219,7 @@ fn group_validity(comparison: &Comparison, name: &str) -> Validity {
 }
 
 /// The ratio of each figure with its interval, a row a figure, a series a group.
-fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
+fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
     let times = Times::of(comparison);
     let mut names: Vec<String> = Vec::new();
     let mut series: Vec<chart::Series> = Vec::new();
@@ -266,7 +272,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
         return None;
     }
     let confidence = percent(comparison.method.confidence);
-    let chart = Chart {
+    Some(Chart {
         id: ids.make(&format!("{of}-ratios")),
         title: "Ratio to the first group".to_owned(),
         note: format!(
@@ -280,74 +286,7 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Block> {
             at: 1.0,
             upright: true,
         }],
-    };
-    Some(Block::Drawing(
-        Box::new(Drawing::Chart(chart)),
-        Some(verdicts(comparison)),
-    ))
-}
-
-fn differences(comparison: &Comparison) -> Option<Block> {
-    // The table stands under the chart of ratios, where there is one.
-    let drawn = comparison
-        .results
-        .iter()
-        .any(|r| r.ratio.is_some_and(|r| r.estimate > 0.0));
-    (!drawn && !comparison.results.is_empty()).then(|| Block::Table(verdicts(comparison)))
-}
-
-/// Every verdict with what it rests on.
-fn verdicts(comparison: &Comparison) -> Table {
-    let times = Times::of(comparison);
-    let mut table = Table::new(
-        times.heading("Verdicts"),
-        &[
-            "<Figure",
-            "<Unit",
-            "<Group",
-            "<Verdict",
-            "Baseline",
-            "Group",
-            "Ratio",
-            "Low, alone",
-            "High, alone",
-            "p, alone",
-            "p, corrected",
-            "Runs",
-            "Runs of the baseline",
-            "Smallest detectable",
-        ],
-    );
-    for result in &comparison.results {
-        let (unit, scale) = times.unit(&result.unit);
-        let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), digits);
-        let scaled = |value: Option<f64>| number(value.map(|v| v / scale));
-        let ends = result.ratio.and_then(|r| r.interval);
-        table.rows.push(vec![
-            result.figure.clone(),
-            unit.into_owned(),
-            result.candidate.group.clone(),
-            text::comparison_verdict(result, comparison),
-            scaled(result.baseline.estimate),
-            scaled(result.candidate.estimate),
-            number(result.ratio.map(|r| r.estimate)),
-            number(ends.map(|i| i.low)),
-            number(ends.map(|i| i.high)),
-            result.p.map_or_else(|| "-".to_owned(), p_value),
-            result.adjusted_p.map_or_else(|| "-".to_owned(), p_value),
-            result.candidate.runs.to_string(),
-            result.baseline.runs.to_string(),
-            result.smallest_detectable.map_or_else(
-                || "-".to_owned(),
-                |share| percent((share * 1e3).round() / 1e3),
-            ),
-        ]);
-    }
-    table.notes.push(format!(
-        "Low, High: {} interval of the ratio, of each figure alone. -: the runs allow none.",
-        percent(comparison.method.confidence)
-    ));
-    table.without_empty_columns()
+    })
 }
 
 /// The runs as points, a chart a figure.
@@ -463,7 +402,10 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
         };
         blocks.push(Block::Drawing(
             Box::new(Drawing::Chart(chart)),
-            (!table.rows.is_empty()).then(|| table.without_empty_columns()),
+            (!table.rows.is_empty()).then(|| Table {
+                aside: true,
+                ..table.without_empty_columns()
+            }),
         ));
     }
     let more = figures.len().saturating_sub(most);

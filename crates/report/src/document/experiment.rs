@@ -14,9 +14,10 @@ use punctual_model::{
 
 use super::comparison;
 use super::named::counted;
+use super::verdicts::{NO_INTERVAL, Of, change, p_heading, p_value};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
-use crate::text::{digits, p_value, percent};
+use crate::text::{Missing, digits, percent, range_ends};
 use crate::times::Times;
 
 /// More cells have one answer together.
@@ -24,17 +25,6 @@ const MANY: usize = 4;
 
 /// Adds an experiment.
 pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentResults) {
-    let state = match &results.finished {
-        Some(reason) => format!("over: {reason}"),
-        None => "not over: these are the results so far".to_owned(),
-    };
-    let about = format!(
-        "{}, {} of {} blocks, seed {}; {state}",
-        counted(results.cells.len() as u64, "cell"),
-        results.blocks,
-        results.blocks_planned,
-        results.seed
-    );
     let cells = results.cells.len().saturating_sub(1) * results.measurements.len();
     for measurement in &results.measurements {
         let mut answers = comparison::answers(&measurement.comparison);
@@ -44,53 +34,25 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
             }
         }
         match cells {
-            n if n <= MANY => {
-                for answer in &mut answers {
-                    answer.validity.insert(0, about.clone().into());
-                }
-                document.answers.extend(answers);
-            }
-            _ => document
-                .answers
-                .push(together(measurement, &answers, &about)),
+            n if n <= MANY => document.answers.extend(answers),
+            _ => document.answers.push(together(measurement, &answers)),
         }
     }
     for measurement in &results.measurements {
         let of = format!("{}-{}", results.name, measurement.measurement);
-        let mut blocks = vec![Block::Text(format!("{about}."))];
-        blocks.extend(effects(ids, measurement, &of));
+        let mut blocks = effects(ids, measurement, &of);
         blocks.extend(sweeps(ids, results, measurement));
-        blocks.extend(comparison::blocks(ids, &measurement.comparison, &of));
+        blocks.extend(comparison::blocks(
+            ids,
+            &measurement.comparison,
+            &of,
+            Of::Groups,
+        ));
         document.sections.push(Section {
             id: ids.make(&of),
             title: format!("Measurement {}", measurement.measurement),
             blocks,
         });
-    }
-    let notes: Vec<(String, String)> = results
-        .aliases
-        .iter()
-        .map(|alias| ("alias".to_owned(), alias.clone()))
-        .chain(results.sequential.iter().map(|state| {
-            let looks: Vec<String> = state.looks.iter().map(ToString::to_string).collect();
-            let looks = match looks.is_empty() {
-                true => "not looked at yet".to_owned(),
-                false => format!("looked at after {} blocks", looks.join(", ")),
-            };
-            (
-                "looks".to_owned(),
-                format!(
-                    "{looks}; {} over all looks and comparisons, spent as {}",
-                    percent(state.alpha),
-                    state.spending
-                ),
-            )
-        }))
-        .collect();
-    if let Some(section) = document.sections.last_mut()
-        && !notes.is_empty()
-    {
-        section.blocks.push(Block::Items(notes));
     }
     // What the effects are comes first: the front is a choice among cells that rests on them.
     if let Some(front) = front(ids, results) {
@@ -100,10 +62,88 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
             blocks: vec![front],
         });
     }
+    document.sections.push(Section {
+        id: ids.make(&results.name),
+        title: format!("Experiment {}", results.name),
+        blocks: vec![Block::Facts(how(results))],
+    });
+}
+
+/// What was done, and how far it is.
+fn how(results: &ExperimentResults) -> Vec<(String, String)> {
+    let state = match &results.finished {
+        Some(reason) => format!("over: {reason}"),
+        None => "not over: these are the results so far".to_owned(),
+    };
+    let mut facts = vec![(
+        "Runs",
+        format!(
+            "{}, {} of {} blocks, seed {}; {state}",
+            counted(results.cells.len() as u64, "cell"),
+            results.blocks,
+            results.blocks_planned,
+            results.seed
+        ),
+    )];
+    if let Some(first) = results.measurements.first() {
+        let method = &first.comparison.method;
+        let divided = match results.measurements.len() {
+            1 => String::new(),
+            n => format!(" for each of {n} measurements"),
+        };
+        let of_runs = match Times::of_experiment(results) {
+            Times::Counted => "with runs taken as independent, each of its own seed",
+            Times::Measured => "inside their blocks",
+        };
+        facts.push((
+            "Method",
+            format!(
+                "one value per run; cells are compared {of_runs}, by permutation, level {}{divided}, \
+                 p corrected for all tests of a table (Holm); powered to detect a {} change with {} probability",
+                percent(method.alpha),
+                percent(method.effect),
+                percent(method.power)
+            ),
+        ));
+    }
+    if let Some(state) = &results.sequential {
+        let looks: Vec<String> = state.looks.iter().map(ToString::to_string).collect();
+        let after = match looks.is_empty() {
+            true => "not yet".to_owned(),
+            false => format!("after {} blocks", looks.join(", ")),
+        };
+        let decided = state.comparisons.iter();
+        let decided: Vec<_> = decided.filter_map(|c| Some((c, c.found_after?))).collect();
+        facts.push((
+            "Looked",
+            format!(
+                "{after}; {} of {} comparisons decided; all looks together spend at most {} ({}). A \
+                 verdict of an effect stands only where a look found it. Intervals are not corrected for looking",
+                decided.len(),
+                state.comparisons.len(),
+                percent(state.alpha),
+                state.spending
+            ),
+        ));
+        facts.extend(decided.iter().map(|(of, after)| {
+            (
+                "Found",
+                format!("{} of {} after {after} blocks", of.figure, of.cell),
+            )
+        }));
+    }
+    facts.extend(
+        results
+            .aliases
+            .iter()
+            .map(|alias| ("Aliased", alias.clone())),
+    );
+    let facts = facts.into_iter();
+    facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 /// Many cells in a sentence.
-fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -> Answer {
+fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
     let times = Times::of(&measurement.comparison);
     let with = |tone| answers.iter().filter(|a| a.tone == tone).count();
     let better: Vec<&str> = answers
@@ -171,7 +211,7 @@ fn together(measurement: &MeasurementResults, answers: &[Answer], about: &str) -
         word: times.verdict(word),
         sentence,
         figures,
-        validity: vec![about.to_owned().into(), counts(measurement)],
+        validity: vec![counts(measurement)],
     }
 }
 
@@ -214,9 +254,9 @@ fn name(effect: &FactorEffect) -> String {
     let parts: Vec<String> = effect
         .of
         .iter()
-        .map(|change| format!("{} {} from {}", change.factor, change.level, change.from))
+        .map(|change| format!("{} {} for {}", change.factor, change.level, change.from))
         .collect();
-    parts.join(" with ")
+    parts.join(" x ")
 }
 
 fn value(effect: &FactorEffect, times: Times) -> String {
@@ -234,54 +274,64 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
         return Vec::new();
     }
     let times = Times::of(&measurement.comparison);
+    let p = p_heading(&measurement.comparison);
     let mut table = Table::new(
-        times.heading("Effects"),
+        times.heading("Effects over all cells"),
         &[
-            "<Figure",
-            "<Of",
-            "<Kind",
             "<Effect",
+            "<Figure",
+            "Ratio",
             "Low",
-            "High",
-            "p",
-            "p corrected",
+            "..High",
+            &p,
             "<Found",
-            "Blocks",
-            "Incomplete",
+            "?Blocks",
+            "??Incomplete",
+            "??Own p",
         ],
     );
+    let mut missing = Missing::default();
     let mut blocks = Vec::new();
     let mut figures: Vec<&str> = Vec::new();
     for effect in &measurement.effects {
         if !figures.contains(&effect.figure.as_str()) {
             figures.push(&effect.figure);
         }
-        let (_, scale) = match effect.scale {
-            ComparisonScale::Log => ("".into(), 1.0),
-            ComparisonScale::Linear => times.unit(&effect.unit),
+        let (unit, scale) = times.unit(&effect.unit);
+        let scale = match effect.scale {
+            ComparisonScale::Log => 1.0,
+            ComparisonScale::Linear => scale,
         };
-        let end = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| digits(v / scale));
+        let estimate = effect.estimate.map(|x| change(x / scale, effect.scale));
+        let [low, high] = range_ends(effect.interval.as_ref(), scale);
         table.rows.push(vec![
-            effect.figure.clone(),
             name(effect),
-            match effect.of.len() {
-                1 => "main".to_owned(),
-                _ => "interaction".to_owned(),
-            },
-            value(effect, times),
-            end(effect.interval.map(|i| i.low)),
-            end(effect.interval.map(|i| i.high)),
-            effect.p.map_or_else(|| "-".to_owned(), p_value),
-            effect.adjusted_p.map_or_else(|| "-".to_owned(), p_value),
+            format!("{} {unit}", effect.figure).trim_end().to_owned(),
+            missing.or(estimate, "no block has every cell of it"),
+            missing.or(low, NO_INTERVAL),
+            high.unwrap_or_default(),
+            missing.or(effect.adjusted_p.map(p_value), "a test takes two blocks"),
             if effect.found { "yes" } else { "no" }.to_owned(),
             effect.blocks.to_string(),
             effect.incomplete.to_string(),
+            missing.or(effect.p.map(p_value), "a test takes two blocks"),
         ]);
     }
+    let mut effects = measurement.effects.iter();
+    if effects.clone().any(|e| e.scale == ComparisonScale::Linear) {
+        let note = "Signed values are differences, not ratios.";
+        table.notes.push(note.to_owned());
+    }
+    if effects.any(|e| e.of.len() > 1) {
+        let note = "x: an interaction, one effect with the other, over it without.";
+        table.notes.push(note.to_owned());
+    }
     table.notes.push(format!(
-        "Low, High: {} interval over blocks. -: too few blocks for one.",
+        "Low, High: {} interval over blocks.",
         percent(measurement.comparison.method.confidence)
     ));
+    table.notes.extend(missing.reasons());
+    let table = table.without_empty_columns();
     let mut names: Vec<String> = Vec::new();
     let mut series = Vec::new();
     for figure in figures {
@@ -479,18 +529,25 @@ fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
         .iter()
         .map(|v| {
             let (unit, _) = times.unit(&v.unit);
-            format!("{} {} {unit}", v.measurement, v.figure)
-                .trim_end()
-                .to_owned()
+            match results.measurements.len() {
+                1 => format!("{} {unit}", v.figure),
+                _ => format!("{} {} {unit}", v.measurement, v.figure),
+            }
+            .trim_end()
+            .to_owned()
         })
         .collect();
-    let mut columns: Vec<&str> = vec!["<Cell", "<Beaten by another"];
+    let mut columns: Vec<&str> = vec!["<Cell", "<Best"];
     columns.extend(heading.iter().map(String::as_str));
-    let mut table = Table::new(times.heading("Best trade-offs"), &columns);
-    for cell in cells {
+    let best = cells.iter().filter(|cell| cell.undominated).count();
+    let caption = format!("Best trade-offs (Pareto front): {best} of {}", cells.len());
+    let mut table = Table::new(times.heading(caption), &columns);
+    let mut order: Vec<&ParetoCell> = cells.iter().collect();
+    order.sort_by_key(|cell| !cell.undominated);
+    for cell in order {
         let mut row = vec![
             cell.cell.clone(),
-            if cell.undominated { "no" } else { "yes" }.to_owned(),
+            if cell.undominated { "yes" } else { "no" }.to_owned(),
         ];
         row.extend(cell.values.iter().map(|v| {
             let (_, scale) = times.unit(&v.unit);

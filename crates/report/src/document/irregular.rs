@@ -22,12 +22,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         blocks.push(kinds(ids, run, runs.len() > 1));
     }
     blocks.extend(distribution(ids, runs));
-    if let Some(table) = series::threads(runs) {
-        blocks.push(match table.rows.len() {
-            0..=40 => Block::Table(table),
-            n => Block::Fold(format!("Every thread: {n} rows"), vec![Block::Table(table)]),
-        });
-    }
+    blocks.extend(series::threads(runs).map(Block::Table));
     blocks.extend(super::maxima::block(ids, runs));
     blocks
 }
@@ -101,7 +96,7 @@ fn kinds(ids: &mut Ids, run: &Named<'_>, several: bool) -> Block {
     let mut table = Table::new(
         format!("{quantity} of each kind, all threads together, in {unit}"),
         &[
-            "<Kind", "Samples", "Min", "p50", "p50 low", "p50 high", "p99", "p99 low", "p99 high",
+            "<Kind", "Samples", "?Min", "p50", "?p50 low", "..high", "p99", "?p99 low", "..high",
             "Max",
         ],
     );

@@ -25,7 +25,7 @@ const FEW_MOMENTS: usize = 60;
 const THREADS: usize = 8;
 
 /// Returns the largest samples of all threads of a run, where they have a largest in common.
-pub(crate) fn together(record: &RunRecord, maxima: &[Maxima]) -> Option<Maxima> {
+fn together(record: &RunRecord, maxima: &[Maxima]) -> Option<Maxima> {
     // Of different kinds of latencies there is none.
     let largest = record.total.max_ns?;
     let mut all: BTreeMap<(Nanos, Nanos), u64> = BTreeMap::new();
@@ -221,7 +221,7 @@ fn note(lengths: &[Nanos], runs: &[Named<'_>], drawn: &[(&Named<'_>, Maxima, boo
 }
 
 /// Writes a time with two digits: `1 s`, `42 ms`.
-pub(crate) fn about(time: Nanos) -> String {
+fn about(time: Nanos) -> String {
     let ns = time.get();
     let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
     span(Nanos::new((ns + step / 2) / step * step))

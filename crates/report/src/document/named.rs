@@ -63,6 +63,13 @@ pub(crate) fn validity(run: &RunRecord) -> Validity {
     }
 }
 
+/// Begins with a capital.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// Writes a time in µs, with the digits that it has a use for.
 pub(crate) fn micros(ns: f64) -> String {
     let value = ns / 1e3;

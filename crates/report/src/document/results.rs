@@ -255,7 +255,7 @@ fn figure_name(figure: &Figure, constant: &[&String]) -> String {
 pub(super) fn tables(runs: &[Named<'_>]) -> Option<Block> {
     let rows: Vec<Vec<String>> = runs
         .iter()
-        .flat_map(|run| run.record().figures.iter().map(|f| row(run, f)))
+        .flat_map(|run| run.record().figures.iter().map(|f| row(run, runs, f)))
         .collect();
     if rows.is_empty() {
         return None;
@@ -270,24 +270,19 @@ pub(super) fn tables(runs: &[Named<'_>]) -> Option<Block> {
             "Value",
             "<Unit",
             "Low",
-            "High",
-            "Confidence",
-            "Deviation",
-            "Min",
-            "Max",
-            "Observations",
+            "..High",
+            "??Confidence",
+            "??Deviation",
+            "?Min",
+            "..Max",
+            "?Observations",
         ],
     );
-    let many = rows.len();
     table.rows = rows;
-    let table = table.without_empty_columns();
-    Some(match many {
-        0..=30 => Block::Table(table),
-        n => Block::Fold(format!("Every result: {n} rows"), vec![Block::Table(table)]),
-    })
+    Some(Block::Table(table.without_empty_columns()))
 }
 
-fn row(run: &Named<'_>, figure: &Figure) -> Vec<String> {
+fn row(run: &Named<'_>, runs: &[Named<'_>], figure: &Figure) -> Vec<String> {
     let labels: Vec<String> = figure
         .labels
         .iter()
@@ -295,8 +290,16 @@ fn row(run: &Named<'_>, figure: &Figure) -> Vec<String> {
         .collect();
     let number = |value: Option<f64>| value.map_or_else(String::new, digits);
     vec![
-        run.name.to_owned(),
-        super::series::valid(run),
+        if runs.len() > 1 {
+            run.name.to_owned()
+        } else {
+            String::new()
+        },
+        if runs.len() > 1 {
+            super::series::valid(run)
+        } else {
+            String::new()
+        },
         figure.name.clone(),
         labels.join(", "),
         figure.value.map_or_else(|| "-".to_owned(), digits),

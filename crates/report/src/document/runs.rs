@@ -10,10 +10,11 @@
 use punctual_model::{Instrument, RunRecord};
 
 use super::named::{self, counted, micros, validity};
+use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
-use super::{answer, deadline, irregular, results, series};
+use super::{answer, deadline, events, irregular, results, series};
 use crate::chart::{Look, Validity};
-use crate::text::{VIRTUAL, bounded_quantile};
+use crate::text::VIRTUAL;
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
 pub(super) const MANY: usize = 6;
@@ -103,9 +104,11 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         } else {
             blocks.extend(series::blocks(ids, &of));
         }
-        blocks.extend(series::misses(&of));
+        blocks.extend(series::misses(&of, false).map(Block::Table));
         blocks.extend(results::tables(&of));
         blocks.extend(findings(&of));
+        blocks.extend(events::blocks(&of));
+        blocks.extend(series::more(&of));
         document.sections.push(Section {
             id: ids.make(instrument),
             title: heading(instrument),

@@ -3,7 +3,7 @@
 
 //! Latencies of threads: distributions, the table of threads, deadlines that were missed.
 
-use punctual_model::Series;
+use punctual_model::{RunRecord, Series};
 use punctual_stats::ThreadHistogram;
 use punctual_verdict::bursts;
 
@@ -12,7 +12,7 @@ use super::runs::Named;
 use super::{Block, Ids, RunItem, Table};
 use crate::chart::distribution::{self, bins};
 use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
-use crate::text::{bounded_quantile, events_of, percent, quantity_of, span, too_short};
+use crate::text::{Missing, events_of, percent, policy, quantity_of, span, too_short};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.
@@ -20,24 +20,163 @@ pub(super) const FINE: usize = 24;
 
 /// The blocks of runs whose latencies are of one kind.
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let table = threads(runs);
-    let rows = table.as_ref().map_or(0, |t| t.rows.len());
-    if let Some(distribution) = distribution(ids, runs) {
-        let quantiles = quantiles(runs);
-        blocks.push(Block::Drawing(
-            Box::new(Drawing::Distribution(distribution)),
-            quantiles,
-        ));
-    }
-    if let Some(table) = table {
-        blocks.push(match rows {
-            0..=30 => Block::Table(table),
-            n => Block::Fold(format!("Every thread: {n} rows"), vec![Block::Table(table)]),
-        });
+    let mut blocks: Vec<Block> = threads(runs).map(Block::Table).into_iter().collect();
+    let quantiles = quantiles(runs, false);
+    match distribution(ids, runs) {
+        Some(distribution) => {
+            let drawing = Box::new(Drawing::Distribution(distribution));
+            blocks.push(Block::Drawing(drawing, quantiles));
+        }
+        None => blocks.extend(quantiles.map(Block::Table)),
     }
     blocks.extend(super::maxima::block(ids, runs));
     blocks
+}
+
+/// What few ask for: the shape of the distributions, what P-square estimated, the quantiles and misses of each thread.
+pub(super) fn more(runs: &[Named<'_>]) -> Option<Block> {
+    let tables = [
+        shape(runs),
+        psquare(runs),
+        quantiles(runs, true),
+        misses(runs, true),
+    ];
+    let tables: Vec<Block> = tables.into_iter().flatten().map(Block::Table).collect();
+    let title = "Shape, P-square, quantiles and misses of each thread";
+    (!tables.is_empty()).then(|| Block::Fold(title.to_owned(), tables))
+}
+
+const NO_SAMPLES: &str = "there are no samples";
+const NO_QUANTILE: &str = "not enough samples";
+const ABOVE_BUCKETS: &str = "above the buckets of the source, or too few samples lie beyond";
+const NO_INTERVAL: &str = "too few samples for an interval";
+const NO_SHAPE: &str = "not defined for so few or for equal samples";
+const NO_CPU: &str = "the thread could move between CPUs";
+const NOT_RECORDED: &str = "not recorded";
+
+fn quantile(series: &Series, name: &str) -> Option<u64> {
+    series.quantiles_ns.get(name).copied().flatten()
+}
+
+/// A quantile that has an interval. Without one it is a number among many that fit as well, and
+/// has no place in a table that is compared with others.
+pub(super) fn bounded_quantile(series: &Series, name: &str) -> Option<u64> {
+    let interval = series.quantile_intervals_ns.get(name)?;
+    quantile(series, name).filter(|_| interval.is_some())
+}
+
+/// Says why a quantile is missing.
+fn why(run: &RunRecord, series: &Series, name: &str) -> &'static str {
+    let above_all = series.clamped.unwrap_or(0) > 0 && run.origin.is_some();
+    match (series.count, series.quantiles_ns.contains_key(name)) {
+        (0, _) => NO_SAMPLES,
+        (_, true) if quantile(series, name).is_some() => NO_INTERVAL,
+        (_, true) if above_all => ABOVE_BUCKETS,
+        (_, true) => NO_QUANTILE,
+        (_, false) => NOT_RECORDED,
+    }
+}
+
+/// The threads, and all of them together where that says something new.
+fn rows(run: &RunRecord) -> impl Iterator<Item = &Series> {
+    let total = (run.series.len() != 1).then_some(&run.total);
+    run.series.iter().chain(total.filter(|_| has_figures(run)))
+}
+
+/// Whether the total is more than counts: of different kinds of latencies there is no common distribution.
+fn has_figures(run: &RunRecord) -> bool {
+    let kinds = run.series.iter().any(|series| series.context.is_some());
+    !kinds || run.total.count == 0 || run.total.mean_ns.is_some()
+}
+
+/// Whether the instrument measures something else than latencies.
+const fn takes_no_samples(run: &RunRecord) -> bool {
+    run.setup.is_some() && run.series.is_empty() && run.total.count == 0
+}
+
+fn number(series: &Series) -> String {
+    let thread = series.thread;
+    thread.map_or_else(|| "all".to_owned(), |n| n.to_string())
+}
+
+/// The name of a run, where there are several.
+fn of_run(run: &Named<'_>, runs: &[Named<'_>]) -> String {
+    match runs.len() {
+        1 => String::new(),
+        _ => run.name.to_owned(),
+    }
+}
+
+fn shape(runs: &[Named<'_>]) -> Option<Table> {
+    let mut table = Table::new(
+        format!("Shape, deviation in {}", micros_of(runs)),
+        &[
+            "<Run",
+            "Thread",
+            "<Kind",
+            "Deviation",
+            "Skewness",
+            "Excess kurtosis",
+            "Independent samples",
+        ],
+    );
+    let mut missing = Missing::default();
+    for run in runs {
+        let (no_shape, no_interval) = match run.record().origin {
+            Some(_) => (NOT_RECORDED, NOT_RECORDED),
+            None => (NO_SHAPE, NO_INTERVAL),
+        };
+        for series in rows(run.record()).filter(|s| s.stddev_ns.is_some()) {
+            let plain = |figure: Option<f64>, decimals| figure.map(|x| format!("{x:.decimals$}"));
+            table.rows.push(vec![
+                of_run(run, runs),
+                number(series),
+                series.context.clone().unwrap_or_default(),
+                missing.or(series.stddev_ns.map(micros), no_shape),
+                missing.or(plain(series.skewness, 3), no_shape),
+                missing.or(plain(series.excess_kurtosis, 3), no_shape),
+                missing.or(plain(series.effective_samples, 0), no_interval),
+            ]);
+        }
+    }
+    table.notes.extend(missing.reasons());
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// What P-square estimated in constant memory, and the quantile that each estimate really is.
+fn psquare(runs: &[Named<'_>]) -> Option<Table> {
+    let caption = format!(
+        "P-square estimates in {}, which have no error bound",
+        micros_of(runs)
+    );
+    let names = [
+        "<Run",
+        "<Asked",
+        "Thread",
+        "<Kind",
+        "Estimate",
+        "Samples at or below",
+    ];
+    let mut table = Table::new(caption, &names);
+    let mut missing = Missing::default();
+    for run in runs {
+        for series in rows(run.record()) {
+            for key in crate::order::in_order(series.psquare_ns.keys()) {
+                let estimate = series.psquare_ns.get(key).copied().flatten();
+                let share = series.psquare_shares.get(key).copied().flatten();
+                table.rows.push(vec![
+                    of_run(run, runs),
+                    key.clone(),
+                    number(series),
+                    series.context.clone().unwrap_or_default(),
+                    missing.or(estimate.map(micros), NO_SAMPLES),
+                    missing.or(share.map(|s| format!("{:.1} %", 100.0 * s)), NOT_RECORDED),
+                ]);
+            }
+        }
+    }
+    table.notes.extend(missing.reasons());
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
 /// The unit of the times of `runs`.
@@ -240,68 +379,94 @@ pub(super) fn split(series: &[DistributionSeries]) -> u64 {
     series.iter().filter_map(quantile).max().unwrap_or(1_000)
 }
 
-/// The quantiles of each run with their intervals.
-fn quantiles(runs: &[Named<'_>]) -> Option<Table> {
-    let names = crate::order::in_order(
-        runs.iter()
-            .flat_map(|run| run.record().total.quantiles_ns.keys()),
-    );
+/// The quantiles with their intervals: of all threads together, or of each.
+fn quantiles(runs: &[Named<'_>], each: bool) -> Option<Table> {
+    let what = if each {
+        "each thread"
+    } else {
+        "all threads together"
+    };
     let mut table = Table::new(
-        format!("Quantiles of all threads together in {}", micros_of(runs)),
+        format!("Quantiles of {what} in {}", micros_of(runs)),
         &[
             "<Run",
             "<Valid",
             "Quantile",
+            "Thread",
+            "<Kind",
             "Value",
             "Low",
-            "High",
-            "Confidence",
-            "Samples",
+            "..High",
+            "?Confidence",
+            "?Samples",
         ],
     );
+    let mut missing = Missing::default();
     for run in runs {
         let record = run.record();
-        for name in &names {
-            let Some(value) = record.total.quantiles_ns.get(*name).copied().flatten() else {
-                continue;
-            };
-            let interval = record
-                .total
-                .quantile_intervals_ns
-                .get(*name)
-                .copied()
-                .flatten();
-            let end = |pick: fn(&punctual_model::Interval) -> f64| {
-                interval.map_or_else(|| "-".to_owned(), |i| micros(pick(&i)))
-            };
-            table.rows.push(vec![
-                run.name.to_owned(),
-                valid(run),
-                (*name).clone(),
-                micros(value as f64),
-                end(|i| i.low),
-                end(|i| i.high),
-                interval.map_or_else(|| "-".to_owned(), |i| percent(i.confidence)),
-                record.total.count.to_string(),
-            ]);
+        let series: &[Series] = match (each, record.series.len()) {
+            (true, 0 | 1) => &[],
+            (true, _) => &record.series,
+            (false, _) => std::slice::from_ref(&record.total),
+        };
+        for series in series.iter().filter(|_| !takes_no_samples(record)) {
+            for name in crate::order::in_order(series.quantiles_ns.keys()) {
+                let interval = series.quantile_intervals_ns.get(name).copied().flatten();
+                let end =
+                    |pick: fn(&punctual_model::Interval) -> f64| interval.map(|i| micros(pick(&i)));
+                let no_interval = match record.origin {
+                    Some(_) => NOT_RECORDED,
+                    None => NO_INTERVAL,
+                };
+                let value = quantile(series, name).map(|ns| micros(ns as f64));
+                table.rows.push(vec![
+                    of_run(run, runs),
+                    if runs.len() > 1 {
+                        valid(run)
+                    } else {
+                        String::new()
+                    },
+                    name.clone(),
+                    if each { number(series) } else { String::new() },
+                    series.context.clone().unwrap_or_default(),
+                    missing.or(value, why(record, series, name)),
+                    missing.or(end(|i| i.low), no_interval),
+                    end(|i| i.high).unwrap_or_default(),
+                    interval.map_or_else(String::new, |i| percent(i.confidence)),
+                    series.count.to_string(),
+                ]);
+            }
         }
     }
-    table
-        .notes
-        .push("-: the samples allow no interval. Quantiles are at most 0.1 % above the exact ones, where the run does not say otherwise.".to_owned());
-    let totals = |run: &Named<'_>| needs(run, [&run.record().total], |name| name != "mean");
-    table.notes.extend(runs.iter().filter_map(totals));
-    (!table.rows.is_empty()).then_some(table)
+    let errors = runs
+        .iter()
+        .filter_map(|run| run.record().total.quantile_relative_error);
+    if let Some(error) = errors.reduce(f64::max).filter(|error| *error > 0.0) {
+        table
+            .notes
+            .push(format!("Histogram error at most {}.", percent(error)));
+    }
+    table.notes.extend(missing.reasons());
+    if !each {
+        let totals =
+            |run: &Named<'_>| needs(run, runs, [&run.record().total], |name| name != "mean");
+        table.notes.extend(runs.iter().filter_map(totals));
+    }
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
 /// Why figures of a run have no interval, and how long to measure.
 fn needs<'a>(
     run: &Named<'_>,
+    runs: &[Named<'_>],
     series: impl IntoIterator<Item = &'a Series>,
     of: impl Fn(&str) -> bool,
 ) -> Option<String> {
     let note = too_short(run.record().duration_ns, series.into_iter(), of)?;
-    Some(format!("{}: {note}", run.name))
+    Some(match runs.len() {
+        1 => note,
+        _ => format!("{}: {note}", run.name),
+    })
 }
 
 pub(super) fn valid(run: &Named<'_>) -> String {
@@ -310,85 +475,98 @@ pub(super) fn valid(run: &Named<'_>) -> String {
 
 /// A row a thread.
 pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
+    let first = runs.first()?.record();
     let mut table = Table::new(
-        format!("Every thread, latencies in {}", micros_of(runs)),
+        format!("{} in {}", quantity_of(first), micros_of(runs)),
         &[
             "<Run",
             "Thread",
             "<Kind",
             "CPU",
-            "<Policy",
-            "Interval ms",
+            "?<Policy",
+            "??Interval",
             "Samples",
-            "Min",
+            "?Min",
             "Mean",
-            "± mean",
+            "±",
             "p50",
             "p99",
             "p99.9",
             "Max",
-            "Deviation",
-            "Overruns",
-            "Lost",
-            "Clamped",
+            "??Deviation",
+            "?Overruns",
+            "??Lost",
+            "??Clamped",
         ],
     );
+    let mut missing = Missing::default();
     for run in runs {
         let record = run.record();
-        let total =
-            (record.series.len() != 1 && record.total.mean_ns.is_some()).then_some(&record.total);
-        for series in record.series.iter().chain(total) {
-            let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), micros);
-            let quantile = |name: &str| {
-                let value = match record.origin {
-                    Some(_) => series.quantiles_ns.get(name).copied().flatten(),
-                    None => bounded_quantile(series, name),
-                };
-                time(value.map(|ns| ns as f64))
+        for series in rows(record).filter(|_| !takes_no_samples(record)) {
+            let absent = match series.count {
+                0 => NO_SAMPLES,
+                _ => NOT_RECORDED,
             };
+            let whole = series.thread.is_none();
             let half = series
                 .mean_interval_ns
                 .zip(series.mean_ns)
                 .map(|(i, mean)| (i.high - mean).max(mean - i.low));
-            let count = |n: Option<u64>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
-            table.rows.push(vec![
-                run.name.to_owned(),
-                series
-                    .thread
-                    .map_or_else(|| "all".to_owned(), |n| n.to_string()),
+            let mut row = vec![
+                of_run(run, runs),
+                number(series),
                 series.context.clone().unwrap_or_default(),
-                series.cpu.map_or_else(String::new, |n| n.to_string()),
-                series
-                    .policy
-                    .as_deref()
-                    .map_or_else(String::new, crate::text::policy),
-                series
-                    .interval_ns
-                    .map_or_else(String::new, |ns| crate::text::digits(ns.get() as f64 / 1e6)),
-                series.count.to_string(),
-                time(series.min_ns.map(|ns| ns as f64)),
-                time(series.mean_ns),
-                time(half),
-                quantile("p50"),
-                quantile("p99"),
-                quantile("p99.9"),
-                time(series.max_ns.map(|ns| ns as f64)),
-                time(series.stddev_ns),
-                count(series.overruns),
-                count(series.lost),
-                count(series.clamped),
-            ]);
+            ];
+            // All threads together have no CPU, policy or interval of their own.
+            let no_cpu = record.origin.as_ref().map_or(NO_CPU, |_| NOT_RECORDED);
+            // What an instrument of ours does not have is not unknown.
+            let ours = whole || record.setup.is_some();
+            let placed = [
+                (series.cpu.map(|n| n.to_string()), no_cpu, whole),
+                (series.policy.as_deref().map(policy), NOT_RECORDED, whole),
+                (series.interval_ns.map(span), NOT_RECORDED, ours),
+            ];
+            row.extend(placed.map(|(text, why, none)| match (text, none) {
+                (None, true) => String::new(),
+                (text, _) => missing.or(text, why),
+            }));
+            row.push(series.count.to_string());
+            let time = |ns: Option<u64>| ns.map(|ns| micros(ns as f64));
+            row.push(missing.or(time(series.min_ns), absent));
+            row.push(missing.or(series.mean_ns.map(micros), absent));
+            row.push(half.map_or_else(String::new, micros));
+            for name in ["p50", "p99", "p99.9"] {
+                // An imported run has none with an interval: the order of its samples is lost.
+                let value = match record.origin {
+                    Some(_) => quantile(series, name),
+                    None => bounded_quantile(series, name),
+                };
+                row.push(missing.or(time(value), why(record, series, name)));
+            }
+            row.push(missing.or(time(series.max_ns), absent));
+            row.push(series.stddev_ns.map_or_else(String::new, micros));
+            for count in [series.overruns, series.lost, series.clamped] {
+                row.push(match (count, &record.setup) {
+                    (None, Some(_)) => String::new(),
+                    (count, _) => missing.or(count.map(|n| n.to_string()), NOT_RECORDED),
+                });
+            }
+            table.rows.push(row);
         }
     }
     if table.rows.is_empty() {
         return None;
     }
-    table.notes.push(
-        "± mean: half of the 95 % interval of the mean, dependence of the samples taken into account. -: too few samples for a figure with an interval.".to_owned(),
-    );
+    let mut all = runs.iter().flat_map(|run| rows(run.record()));
+    if let Some(interval) = all.find_map(|series| series.mean_interval_ns) {
+        let note =
+            "half of the {} interval of the mean, dependence of the samples taken into account";
+        let note = note.replace("{}", &percent(interval.confidence));
+        table.notes.push(format!("±: {note}."));
+    }
+    table.notes.extend(missing.reasons());
     let all = |run: &Named<'_>| {
-        let record = run.record();
-        needs(run, record.series.iter().chain([&record.total]), |name| {
+        needs(run, runs, rows(run.record()), |name| {
             ["mean", "p50", "p99", "p99.9"].contains(&name)
         })
     };
@@ -396,8 +574,8 @@ pub(super) fn threads(runs: &[Named<'_>]) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// Deadlines that were missed.
-pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
+/// Deadlines that were missed: by all threads together, or by each.
+pub(super) fn misses(runs: &[Named<'_>], each: bool) -> Option<Table> {
     let events = runs
         .first()
         .map_or("Wake-ups", |run| events_of(run.record()));
@@ -409,29 +587,43 @@ pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
             "<Valid",
             "<Deadline",
             "Thread",
+            "<Kind",
             "Later samples",
             "Later overruns",
             &of,
             "<Share",
         ],
     );
+    let mut missing = Missing::default();
     for run in runs {
         let record = run.record();
-        let total = (record.series.len() != 1).then_some(&record.total);
-        for series in record.series.iter().chain(total) {
-            let all = series.count + series.overruns.unwrap_or(0);
+        // Threads that were calibrated have a deadline each.
+        let missed = record.series.iter().any(|series| !series.misses.is_empty());
+        let own = missed && (record.setup.is_some() || !has_figures(record));
+        let total = std::slice::from_ref(&record.total);
+        let series: &[Series] = match (each, own, record.series.len()) {
+            (false, true, _) => &record.series,
+            (false, false, _) => total,
+            (true, false, 2..) => &record.series,
+            (true, ..) => &[],
+        };
+        for series in series {
+            let all = series.count.saturating_add(series.overruns.unwrap_or(0));
             for misses in &series.misses {
                 table.rows.push(vec![
-                    run.name.to_owned(),
-                    valid(run),
+                    of_run(run, runs),
+                    if runs.len() > 1 {
+                        valid(run)
+                    } else {
+                        String::new()
+                    },
                     span(misses.deadline_ns),
-                    series
-                        .thread
-                        .map_or_else(|| "all".to_owned(), |n| n.to_string()),
+                    number(series),
+                    series.context.clone().unwrap_or_default(),
                     misses.count.to_string(),
                     misses.overruns.to_string(),
                     all.to_string(),
-                    bursts::missed(record, series, misses).unwrap_or_default(),
+                    missing.or(bursts::missed(record, series, misses), NO_SAMPLES),
                 ]);
             }
         }
@@ -443,5 +635,6 @@ pub(super) fn misses(runs: &[Named<'_>]) -> Option<Block> {
         notes.dedup();
         table.notes.extend(notes);
     }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    table.notes.extend(missing.reasons());
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }

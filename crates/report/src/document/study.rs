@@ -4,13 +4,15 @@
 //! A published study as it was carried out here: a section each, with the published figures beside the measured ones.
 
 use punctual_model::{
-    ComparisonVerdict, StudyAnswer, StudyFacts, StudyPicture, StudyResult, StudyRow, StudySkipped,
+    ComparisonVerdict, GuestTime, StudyAnswer, StudyBin, StudyFacts, StudyFinding, StudyJoint,
+    StudyKernel, StudyPart, StudyPicture, StudyResult, StudyRow, StudySkipped,
 };
 use punctual_verdict::words;
 
 use super::experiment::number;
 use super::named::counted;
 use super::study_tables as tables;
+use super::verdicts::p_value;
 use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
 use crate::text::{self, compared_unit};
@@ -24,10 +26,11 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, result: &StudyResult) 
     let facts = &result.study;
     let id = ids.make(&facts.name);
     let mut blocks = vec![Block::Facts(said_of(result))];
-    blocks.extend(facts.published.iter().map(|table| {
-        let mut table = tables::published(table);
-        table.caption = format!("Published: {}", table.caption);
-        Block::Table(table)
+    blocks.extend(published(facts).map(|table| {
+        Block::Table(Table {
+            aside: true,
+            ..table
+        })
     }));
     for (at, answer) in result.answers.iter().enumerate() {
         blocks.extend(answered(ids, answer, &format!("{id}-{}", at + 1)));
@@ -96,15 +99,11 @@ fn said_of(result: &StudyResult) -> Vec<(String, String)> {
     let scale = format!("{}{}", result.scale, number.unwrap_or_default());
     let mut out = vec![
         ("Work".to_owned(), facts.citation.clone()),
-        ("Their machine".to_owned(), facts.machine.clone()),
+        ("Theirs".to_owned(), facts.machine.clone()),
     ];
-    if let Some(host) = &result.host {
-        let known = [&host.cpu_model, &host.kernel_release, &host.preemption];
-        let known: Vec<&str> = known.into_iter().flatten().map(String::as_str).collect();
-        out.push(("This machine".to_owned(), known.join("; ")));
-    }
+    out.extend(result.host.iter().flat_map(text::host_facts));
     out.push(("Scale".to_owned(), scale));
-    let parts = result.parts.iter().flat_map(text::facts_of);
+    let parts = result.parts.iter().flat_map(facts_of);
     out.extend(parts.map(|(label, line)| (label.to_owned(), line)));
     out
 }
@@ -121,14 +120,14 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
         return vec![Block::Items(items)];
     }
     if answer.virtual_time {
-        add("virtual time", text::HEADING.trim_end().to_owned());
+        add("virtual time", text::HEADING.to_owned());
     }
     add("here", answer.conclusion.clone());
     for joint in &answer.joint {
-        add("all at once", text::all_alike(joint));
+        add("all at once", all_alike(joint));
     }
     for found in &answer.findings {
-        add("found", text::finding(found));
+        add("found", finding(found));
     }
     if let Some(method) = &answer.method {
         add("method", method.clone());
@@ -248,11 +247,27 @@ fn picture(ids: &mut Ids, of: &StudyPicture, id: &str) -> Block {
             .map(|bin| Point::at(bin.to_ns as f64 / 1e3, 0.0)),
     );
     let inside: u64 = of.bins.iter().map(|bin| bin.count).sum();
+    let title = format!("{} of {}", of.part, of.cell);
+    let count = format!("{inside} of {}", counted(of.samples, "sample"));
+    let mut table = Table::new(
+        format!("{title}: {count}"),
+        &["From µs", "..To µs", "Samples"],
+    );
+    let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+    let bins = of.bins.iter();
+    let row = |bin: &StudyBin| {
+        vec![
+            micros(bin.from_ns),
+            micros(bin.to_ns),
+            bin.count.to_string(),
+        ]
+    };
+    table.rows = bins.map(row).collect();
     let places: Vec<f64> = points.iter().map(|point| point.x).collect();
     let chart = Chart {
         id: ids.make(&format!("{id}-{}-{}", of.cell, of.part)),
-        title: format!("{} of {}", of.part, of.cell),
-        note: format!("{inside} of {}.", counted(of.samples, "sample")),
+        title: title.clone(),
+        note: format!("{count}."),
         x: Axis::fitting("Latency in µs", places.into_iter()),
         y: Axis::linear("Samples in a bin"),
         series: vec![Series {
@@ -266,11 +281,18 @@ fn picture(ids: &mut Ids, of: &StudyPicture, id: &str) -> Block {
         }],
         marks: Vec::new(),
     };
-    Block::Drawing(Box::new(Drawing::Chart(chart)), None)
+    Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))
 }
 
 /// What the authors did, and what is done differently.
 fn how(facts: &StudyFacts) -> Vec<Block> {
+    vec![Block::Fold(
+        "What the authors did, and what is done differently here".to_owned(),
+        steps(facts),
+    )]
+}
+
+fn steps(facts: &StudyFacts) -> Vec<Block> {
     let mut steps = Table::new("Steps of the authors", &["<Step", "<Here"]);
     let rows = facts.steps.iter();
     steps.rows = rows
@@ -278,13 +300,110 @@ fn how(facts: &StudyFacts) -> Vec<Block> {
         .collect();
     let differences = facts.differences.iter();
     let differences = differences.map(|line| ("differs".to_owned(), line.clone()));
-    let inside = vec![
-        Block::Text(facts.method.clone()),
-        Block::Table(steps),
-        Block::Items(differences.collect()),
-    ];
-    vec![Block::Fold(
-        "What the authors did, and what is done differently here".to_owned(),
-        inside,
-    )]
+    let mut blocks = vec![Block::Facts(vec![(
+        "Method".to_owned(),
+        facts.method.clone(),
+    )])];
+    if !steps.rows.is_empty() {
+        blocks.push(Block::Table(steps));
+    }
+    blocks.push(Block::Items(differences.collect()));
+    blocks
+}
+
+fn published(facts: &StudyFacts) -> impl Iterator<Item = Table> {
+    let tables = facts.published.iter().map(tables::published);
+    tables.map(|table| Table {
+        caption: format!("Published: {}", table.caption),
+        ..table
+    })
+}
+
+impl Document {
+    /// Says what studies there are.
+    pub fn of_studies(studies: &[StudyFacts]) -> Self {
+        let mut table = Table::new("", &["<Study", "<Title"]);
+        let row = |study: &StudyFacts| vec![study.name.clone(), study.title.clone()];
+        table.rows = studies.iter().map(row).collect();
+        Self::of("Studies", vec![Block::Table(table)])
+    }
+
+    /// Says what a study is: the work, what it reports, what is done differently here.
+    pub fn of_study(study: &StudyFacts) -> Self {
+        let facts = [
+            ("Study", &study.title),
+            ("Work", &study.citation),
+            ("Machine", &study.machine),
+        ];
+        let facts = facts.map(|(name, said)| (name.to_owned(), said.clone()));
+        let mut blocks = vec![Block::Facts(facts.into())];
+        blocks.extend(published(study).map(Block::Table));
+        blocks.extend(steps(study));
+        Self::of(&study.name, blocks)
+    }
+}
+
+/// What is to be said of a part of a study, each with its label.
+fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(name) = &part.experiment {
+        let bad = part.invalid + part.failed;
+        let also = match bad {
+            0 => String::new(),
+            _ => format!(
+                ", {} invalid and {} failed tries are in no figure",
+                part.invalid, part.failed
+            ),
+        };
+        let state = match &part.finished {
+            Some(reason) => format!("over: {reason}"),
+            None => "not over: these are the results so far".to_owned(),
+        };
+        let line = format!(
+            "{name}: {}; {} of {} runs valid{also}; {state}",
+            part.title, part.valid, part.planned
+        );
+        facts.push(("Measured", line));
+    }
+    if !part.kernels.is_empty() {
+        let kernels: Vec<String> = part.kernels.iter().map(kernel).collect();
+        facts.push(("Kernels", kernels.join("; ")));
+    }
+    let skipped = part.skipped.iter();
+    facts.extend(skipped.map(|left| ("Skipped", format!("{}: {}", left.what, left.reason))));
+    facts
+}
+
+fn kernel(kernel: &StudyKernel) -> String {
+    let known = [kernel.release.as_deref(), kernel.preemption.as_deref()];
+    let known: Vec<&str> = known.into_iter().flatten().collect();
+    let time = match kernel.guest.as_ref().map(|guest| guest.time) {
+        None => "",
+        Some(GuestTime::Real) => ", a guest by KVM",
+        Some(GuestTime::Emulated) => ", an emulated guest",
+        Some(GuestTime::Virtual) => ", a guest in virtual time, a seed a block",
+    };
+    format!("{}: {}{time}", kernel.level, known.join(" "))
+}
+
+/// What the runs of a cell show, and how many of them.
+fn finding(found: &StudyFinding) -> String {
+    format!(
+        "{}, {} of {} runs of {}: {}",
+        found.id, found.runs, found.of, found.cell, found.detail
+    )
+}
+
+/// What the question whether all cells are alike found.
+fn all_alike(joint: &StudyJoint) -> String {
+    let says = match joint.differ {
+        true => "they differ",
+        false => "not distinguishable",
+    };
+    format!(
+        "{}: p {} that all {} are alike, dealt anew inside blocks: {says}",
+        joint.figure,
+        p_value(joint.p),
+        joint.cells
+    )
 }

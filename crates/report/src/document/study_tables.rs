@@ -9,17 +9,15 @@ use punctual_model::{
 use punctual_verdict::claims::{at_most, class};
 use punctual_verdict::words::{self, obstacle};
 
+use super::verdicts::{NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, p_value};
 use crate::document::{Column, Table};
-use crate::text::{
-    Missing, NO_INTERVAL, NO_RATIO, NO_TEST, NO_VALUE, compared_unit as unit, difference, digits,
-    p_value, range, tiny,
-};
+use crate::text::{Missing, compared_unit as unit, difference, digits, range, tiny};
 
 /// What the marks in a table of a comparison mean.
 const MARKS: &str = "(+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference";
 
 /// A published table, as printed.
-pub(crate) fn published(published: &PublishedTable) -> Table {
+pub(super) fn published(published: &PublishedTable) -> Table {
     let columns = published.columns.iter().enumerate();
     Table {
         caption: published.title.clone(),
@@ -27,15 +25,16 @@ pub(crate) fn published(published: &PublishedTable) -> Table {
             .map(|(at, name)| Column {
                 name: name.clone(),
                 figures: at > 0,
+                ..Column::default()
             })
             .collect(),
         rows: published.rows.clone(),
-        notes: Vec::new(),
+        ..Table::default()
     }
 }
 
 /// The figures of an answer, a table each; one table of classes where those were asked for.
-pub(crate) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
+pub(super) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
     if answer.rows.iter().any(|row| row.class.is_some()) {
         return vec![classes(&answer.rows)];
     }
@@ -64,13 +63,13 @@ pub(crate) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
 }
 
 /// What the names of all cells begin with, and is in the heading of their column instead.
-pub(crate) fn factor<'a>(rows: &[&'a StudyRow]) -> Option<&'a str> {
+pub(super) fn factor<'a>(rows: &[&'a StudyRow]) -> Option<&'a str> {
     let (factor, _) = rows.first()?.cell.split_once('=')?;
     Some(factor)
 }
 
 /// The level of a cell of one factor.
-pub(crate) fn level<'a>(row: &'a StudyRow, factor: Option<&str>) -> &'a str {
+pub(super) fn level<'a>(row: &'a StudyRow, factor: Option<&str>) -> &'a str {
     let level = factor.and_then(|factor| row.cell.strip_prefix(factor)?.strip_prefix('='));
     level.unwrap_or(&row.cell)
 }
@@ -115,8 +114,8 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
         .collect();
     let first_column = format!("<{}", factor.unwrap_or("Cell"));
     let mut columns = vec![first_column.as_str()];
-    columns.extend(several.then_some("Runs"));
-    columns.extend(["Here", "<interval", "Ratio", "<interval", "p", "<Verdict"]);
+    columns.extend(several.then_some("??Runs"));
+    columns.extend(["Here", "?<interval", "Ratio", "<interval", "p", "<Verdict"]);
     columns.extend(published.then_some("Published"));
     columns.extend(ratios.then_some("ratio"));
     let in_unit = match shown {

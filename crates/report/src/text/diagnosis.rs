@@ -156,7 +156,7 @@ fn chosen(diagnosis: &Diagnosis) -> String {
 
 fn finding(verdict: &Verdict, detail: Detail) -> String {
     let rule = &verdict.rule;
-    let says = format!("{}: {}", rule.title, clean(&verdict.says));
+    let says = found(verdict);
     if detail == Detail::Summary && rule.severity < Severity::Medium {
         return brief(verdict, &says);
     }
@@ -173,6 +173,22 @@ fn finding(verdict: &Verdict, detail: Detail) -> String {
         text += &entry("", &fix);
     }
     text + &tune(verdict)
+}
+
+/// What a finding is: the thing that is wrong, which what was seen is about, and what was seen.
+pub(crate) fn found(verdict: &Verdict) -> String {
+    format!("{}: {}", verdict.rule.title, clean(&verdict.says))
+}
+
+/// What helps against a finding, with the command of `tune` or why there is none here.
+pub(crate) fn remedy(verdict: &Verdict) -> String {
+    let fix = &verdict.rule.fix;
+    let advice = verdict.tune.as_ref();
+    match advice.map(|advice| (&advice.command, &advice.obstacle)) {
+        Some((Some(command), _)) => format!("{fix}: {}", clean(command)),
+        Some((None, Some(why))) => format!("{fix}; not by tune here: {}", clean(why)),
+        Some((None, None)) | None => fix.clone(),
+    }
 }
 
 /// The command of `tune` that fixes a finding here, on a line of its own that can be copied, or why

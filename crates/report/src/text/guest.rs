@@ -3,11 +3,10 @@
 
 //! Kernels in a virtual machine of our own.
 
-use punctual_model::{Comparison, Guest, GuestBoot, GuestTime, RunRecord};
+use punctual_model::{Check, CheckStatus, Guest, GuestBoot, GuestTime};
 
-use super::layout::{clean, paragraph};
+use super::layout::{Column, clean, paragraph, table};
 use super::number::span;
-use super::verdict::evidence;
 use super::words::host;
 
 /// What virtual time is, wherever a figure of it is shown.
@@ -39,22 +38,33 @@ pub fn guest_boot(boot: &GuestBoot) -> String {
     text + &evidence(boot.checks.iter())
 }
 
-/// Says first that times are no latencies.
-pub(crate) fn virtual_time(run: &RunRecord) -> Option<String> {
-    run.is_virtual().then(|| HEADING.to_owned())
-}
-
 /// The first line of what is in virtual time.
-pub(crate) const HEADING: &str = "VIRTUAL TIME: µs below are instruction counts of the software path, no latency of \
-                                  any hardware\n";
+pub(crate) const HEADING: &str = "VIRTUAL TIME: all times are instruction counts of the software path, no latency of \
+                                  any hardware";
 
-/// The same of a comparison.
-pub(crate) fn virtual_times(comparison: &Comparison) -> Option<String> {
-    comparison.is_virtual().then(|| HEADING.to_owned())
+fn evidence<'a>(checks: impl Iterator<Item = &'a Check>) -> String {
+    let rows = checks.map(|check| {
+        let status = match check.status {
+            CheckStatus::Pass => "pass",
+            CheckStatus::Fail => "fail",
+            CheckStatus::Unknown => "unknown",
+        };
+        vec![
+            status.to_owned(),
+            clean(&check.id).into_owned(),
+            clean(&check.detail).into_owned(),
+        ]
+    });
+    let header = [
+        ("Status", Column::Left),
+        ("Check", Column::Left),
+        ("Evidence", Column::Text),
+    ];
+    table(&header, rows.collect())
 }
 
 /// Says in which guest a run was done.
-pub(crate) fn paragraph_of(guest: &Guest) -> String {
+pub(crate) fn said_of(guest: &Guest) -> String {
     let time = match (guest.time, guest.instruction_ns) {
         (GuestTime::Real, _) => "KVM, real time".to_owned(),
         (GuestTime::Emulated, _) => "emulated, by the host's clock: no latencies".to_owned(),
@@ -65,7 +75,7 @@ pub(crate) fn paragraph_of(guest: &Guest) -> String {
     };
     let agent = guest.agent.as_ref();
     let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
-    let text = format!(
+    format!(
         "{}; {time}; {} CPU, {} MB, seed {}{agent}; {}",
         clean(&guest.kernel),
         guest.cpus,
@@ -73,6 +83,5 @@ pub(crate) fn paragraph_of(guest: &Guest) -> String {
         guest.seed,
         clean(&guest.command_line),
         agent = clean(&agent),
-    );
-    paragraph("Guest", &text)
+    )
 }

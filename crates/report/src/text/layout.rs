@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Lines, paragraphs and tables.
+//! Lines, paragraphs and tables in a number of columns.
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::WIDTH;
+use crate::document::{self, Table};
 pub(crate) use punctual_verdict::words::clean;
 
 /// Columns that the labels of paragraphs take.
 const LABEL: usize = 10;
 
+/// Columns that words in a table need at least.
+const WORDS: usize = 16;
+
 /// Writes `label`, and `text` beside it, broken between words.
 pub(crate) fn paragraph(label: &str, text: &str) -> String {
-    let label = match label.chars().count() < LABEL {
-        true => format!("{label:<LABEL$}"),
+    labelled(WIDTH, LABEL, label, text)
+}
+
+/// The same in lines of `most` columns, of which the label takes `indent`.
+pub(crate) fn labelled(most: usize, indent: usize, label: &str, text: &str) -> String {
+    let label = match label.chars().count() < indent {
+        true => format!("{label:<indent$}"),
         false => format!("{label} "),
     };
-    wrapped(&label, LABEL, text)
+    wrapped_to(most, &label, indent, text)
 }
 
 /// Writes `lead` and `text`, broken between words, with the further lines indented.
@@ -25,13 +34,13 @@ pub(crate) fn wrapped(lead: &str, indent: usize, text: &str) -> String {
     wrapped_to(WIDTH, lead, indent, text)
 }
 
-/// The same in lines of `width` columns.
+/// The same in lines of `most` columns.
 pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> String {
     let mut out = lead.to_owned();
-    let mut column = lead.chars().count();
+    let mut column = lead.width();
     let mut first = true;
     for word in text.split_whitespace() {
-        let width = word.chars().count();
+        let width = word.width();
         if first {
             first = false;
         } else if column + 1 + width > most {
@@ -50,8 +59,8 @@ pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> 
     out
 }
 
-/// Columns that broken text needs at least.
-const TEXT: usize = 16;
+/// Headings of so many columns are not broken.
+const SHORT: usize = 8;
 
 /// How the cells of a column are set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -65,47 +74,195 @@ pub(crate) enum Column {
 }
 
 /// Writes a table without lines, indented by one column.
-///
-/// Columns are two apart, or one where the table would be wider than the page. What is wider even
-/// then is broken: text if there is such a column, else the widest cells.
 pub(crate) fn table(header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
     table_to(WIDTH, header, rows)
 }
 
 /// The same in lines of `most` columns.
 pub(crate) fn table_to(most: usize, header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(u16::try_from(most).unwrap_or(u16::MAX))
-        .set_header(header.iter().map(|(name, _)| Cell::new(name)));
-    for row in rows {
-        table.add_row(Row::from(row));
+    let column = |(name, kind): &(&str, Column)| document::Column {
+        name: (*name).to_owned(),
+        figures: *kind == Column::Right,
+        ..document::Column::default()
+    };
+    let table = Table {
+        columns: header.iter().map(column).collect(),
+        rows,
+        ..Table::default()
+    };
+    grid(most, &table)
+}
+
+/// A column as it is laid out.
+struct Laid {
+    name: String,
+    figures: bool,
+    rank: u8,
+    cells: Vec<String>,
+    /// Columns that it takes.
+    width: usize,
+}
+
+impl Laid {
+    fn widest(&self, of: impl Fn(&str) -> usize) -> usize {
+        let cells = self.cells.iter().map(|cell| of(cell)).max();
+        cells.unwrap_or(0)
     }
-    let has_text = header.iter().any(|(_, kind)| *kind == Column::Text);
-    let widths = table.column_max_content_widths();
-    let needed = header.iter().zip(&widths).map(|((_, kind), width)| {
-        let width = usize::from(*width);
-        match kind {
-            Column::Text => width.min(TEXT),
-            Column::Left | Column::Right => width,
+
+    /// Columns that nothing is broken in.
+    fn natural(&self) -> usize {
+        self.widest(|cell| cell.width()).max(self.name.width())
+    }
+
+    /// Columns that it can do with: headings break, and so do words that are many.
+    fn least(&self) -> usize {
+        let word = |text: &str| text.split(' ').map(|word| word.width()).max();
+        let word = |text: &str| word(text).unwrap_or(0);
+        let cells = match self.figures {
+            true => self.widest(|cell| cell.width()),
+            false => {
+                let whole = self.widest(|cell| cell.width());
+                whole.min(self.widest(word).max(WORDS))
+            }
+        };
+        let name = match self.name.width() {
+            0..=SHORT => self.name.width(),
+            _ => word(&self.name),
+        };
+        cells.max(name)
+    }
+}
+
+/// Keeps a unit in one piece: an instruction count is no time that was read from a clock.
+fn whole(text: &str) -> String {
+    clean(text).trim().replace("virtual µs", "virtual\u{a0}µs")
+}
+
+/// The columns of a table, those put together that are written as one.
+fn laid(table: &Table) -> Vec<Laid> {
+    let mut columns: Vec<Laid> = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        let cells = table.rows.iter().map(|row| row.get(at));
+        let mut cells = cells.map(|cell| whole(cell.map_or("", String::as_str)));
+        let name = whole(&column.name);
+        match (column.behind, columns.last_mut()) {
+            (Some(between), Some(before)) => {
+                before.name += between;
+                before.name += name.trim_start_matches(between.trim()).trim_start();
+                for cell in &mut before.cells {
+                    if let Some(more) = cells.next().filter(|c| !matches!(c.as_str(), "" | "-")) {
+                        cell.push_str(between);
+                        cell.push_str(&more);
+                    }
+                }
+            }
+            _ => columns.push(Laid {
+                name,
+                figures: column.figures,
+                rank: column.rank,
+                cells: cells.collect(),
+                width: 0,
+            }),
         }
-    });
-    let fits = needed.sum::<usize>() + 2 * widths.len() <= most;
-    for ((_, kind), column) in header.iter().zip(table.column_iter_mut()) {
-        column.set_padding((1, u16::from(fits)));
-        column.set_cell_alignment(match kind {
-            Column::Left | Column::Text => CellAlignment::Left,
-            Column::Right => CellAlignment::Right,
+    }
+    columns
+}
+
+/// Writes the columns and rows of a table in lines of `most` columns. Where it is wider, headings and words are
+/// broken; if that is not enough, columns go that matter less, and a line says which.
+pub(crate) fn grid(most: usize, table: &Table) -> String {
+    let mut columns = laid(table);
+    let mut left_out = Vec::new();
+    for column in &mut columns {
+        column.width = column.least();
+    }
+    let needed = |columns: &[Laid], apart: usize| {
+        columns.iter().map(|c| c.width + apart).sum::<usize>() + 1 - apart
+    };
+    while needed(&columns, 2) > most {
+        let ranked = columns.iter().enumerate().filter(|(_, c)| c.rank > 0);
+        let Some((at, _)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
+            break;
+        };
+        left_out.insert(0, columns.remove(at).name);
+    }
+    let apart = if needed(&columns, 2) <= most { 2 } else { 1 };
+    while needed(&columns, apart) > most {
+        let wide = columns.iter_mut().filter(|c| c.width > WORDS / 2);
+        let Some(widest) = wide.max_by_key(|c| (!c.figures, c.width)) else {
+            break;
+        };
+        widest.width -= 1;
+    }
+    // What lacks least is satisfied first.
+    let mut room = most.saturating_sub(needed(&columns, apart));
+    let mut order: Vec<&mut Laid> = columns.iter_mut().collect();
+    order.sort_by_key(|c| c.natural().saturating_sub(c.width));
+    for column in order {
+        let more = column.natural().saturating_sub(column.width).min(room);
+        column.width += more;
+        room -= more;
+    }
+    let mut text = String::new();
+    if columns.iter().any(|column| !column.name.is_empty()) {
+        text += &row(&columns, apart, |column| &column.name);
+    }
+    for at in 0..table.rows.len() {
+        text += &row(&columns, apart, |column| {
+            column.cells.get(at).map_or("", String::as_str)
         });
-        if has_text && *kind != Column::Text {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    if !left_out.is_empty() {
+        let said = format!("A wider terminal also shows: {}.", left_out.join(", "));
+        text += &wrapped_to(most, " ", 1, &said);
+    }
+    text
+}
+
+fn row<'a>(columns: &'a [Laid], apart: usize, cell: impl Fn(&'a Laid) -> &'a str) -> String {
+    let cells: Vec<Vec<String>> = columns.iter().map(|c| folded(cell(c), c.width)).collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for line in 0..height {
+        let mut out = " ".to_owned();
+        for (at, (column, lines)) in columns.iter().zip(&cells).enumerate() {
+            let part = lines.get(line).map_or("", String::as_str);
+            let pad = " ".repeat(column.width.saturating_sub(part.width()));
+            out += if at > 0 { &"  "[..apart] } else { "" };
+            let (before, after) = match column.figures {
+                true => (pad.as_str(), ""),
+                false => ("", pad.as_str()),
+            };
+            out.extend([before, part, after]);
+        }
+        text += out.replace('\u{a0}', " ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Breaks text between words, and words that are longer than a line.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let line = |lines: &mut Vec<String>, part: &str| match lines.last_mut() {
+        Some(last) if last.is_empty() => last.push_str(part),
+        Some(last) if last.width() + 1 + part.width() <= width => {
+            last.push(' ');
+            last.push_str(part);
+        }
+        _ => lines.push(part.to_owned()),
+    };
+    if text.width() <= width {
+        return vec![text.to_owned()];
+    }
+    for word in text.split(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        let long = word.width() > width;
+        for part in letters.chunks(if long { width.max(1) } else { letters.len() }) {
+            line(&mut lines, &part.iter().collect::<String>());
         }
     }
-    let mut text = table.trim_fmt();
-    text.push('\n');
-    text
+    lines
 }
 
 #[cfg(test)]
@@ -115,12 +272,42 @@ mod tests {
     #[test]
     fn paragraphs_break_between_words_and_keep_long_ones() {
         let long = "x".repeat(120);
-        let text = paragraph("Label", &format!("{} {long} end", "word ".repeat(30)));
+        let text = paragraph("Label", &format!("{} {long} end", "word ".repeat(20)));
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("Label     word word"));
         assert!(lines[0].len() <= WIDTH);
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
         assert_eq!(paragraph("Label", ""), "Label\n");
+    }
+
+    #[test]
+    fn a_table_breaks_words_first_and_then_leaves_out_what_matters_less() {
+        let mut table = Table::new(
+            "",
+            &["<Name", "p50", "..High", "?Mean", "??Min", "<Verdict"],
+        );
+        let row = [
+            "long-name",
+            "10.1",
+            "12.2",
+            "11.0",
+            "9.0",
+            "not distinguishable at all",
+        ];
+        table.rows = vec![row.map(str::to_owned).into()];
+        assert_eq!(
+            grid(56, &table),
+            "\x20Name        p50 .. High  Mean  Min  Verdict
+ long-name  10.1 .. 12.2  11.0  9.0  not distinguishable
+                                     at all\n"
+        );
+        let narrow = grid(44, &table);
+        assert!(narrow.contains("distinguishable at\n"), "{narrow}");
+        assert!(
+            narrow.ends_with(" A wider terminal also shows: Mean, Min.\n"),
+            "{narrow}"
+        );
+        assert!(narrow.lines().all(|line| line.width() <= 48), "{narrow}");
     }
 }

@@ -28,16 +28,6 @@ impl Micros {
         Self { decimals }
     }
 
-    /// Chooses the decimals for means or estimates.
-    pub(crate) fn up_to_all(figures: impl Iterator<Item = f64>) -> Self {
-        let decimals = if figures.fold(0.0, f64::max) < 1e5 {
-            3
-        } else {
-            1
-        };
-        Self { decimals }
-    }
-
     /// Writes whole nanoseconds.
     pub(crate) fn whole(self, ns: u64) -> String {
         #[expect(clippy::cast_precision_loss, reason = "display only")]
@@ -48,11 +38,32 @@ impl Micros {
     pub(crate) fn of(self, ns: f64) -> String {
         format!("{:.*}", self.decimals, ns / 1e3)
     }
+}
 
-    /// Writes `low .. high`.
-    pub(crate) fn interval(self, interval: &Interval) -> String {
-        format!("{} .. {}", self.of(interval.low), self.of(interval.high))
+/// The ends of an interval, where there is one.
+pub(crate) fn range_ends(interval: Option<&Interval>, scale: f64) -> [Option<String>; 2] {
+    let ends = interval.map(|interval| range(interval, scale));
+    match ends.as_deref().map(|ends| ends.split_once(" .. ")) {
+        Some(Some((low, high))) => [Some(low.to_owned()), Some(high.to_owned())],
+        _ => [ends, None],
     }
+}
+
+/// Writes a number with three significant digits and a decimal prefix: `6.02 G`.
+pub fn scaled(number: f64) -> String {
+    let (value, prefix) = match number.abs() {
+        n if n >= 999.5e6 => (number / 1e9, " G"),
+        n if n >= 999.5e3 => (number / 1e6, " M"),
+        n if n >= 999.5 => (number / 1e3, " k"),
+        _ => (number, ""),
+    };
+    let decimals = match value.abs() {
+        v if v.fract() == 0.0 && prefix.is_empty() => 0,
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}{prefix}")
 }
 
 /// The reasons for the figures that a text shows as `-`.
@@ -72,12 +83,6 @@ impl Missing {
     pub(crate) fn reasons(&self) -> Option<String> {
         let reasons: Vec<_> = self.0.iter().copied().collect();
         (!reasons.is_empty()).then(|| format!("-: {}", reasons.join("; ")))
-    }
-
-    /// Writes the footnote.
-    pub(crate) fn note(&self) -> String {
-        let line = self.reasons();
-        line.map_or_else(String::new, |line| super::layout::wrapped(" ", 4, &line))
     }
 }
 
@@ -106,5 +111,22 @@ mod tests {
     fn a_policy_is_as_short_as_it_is_typed() {
         assert_eq!(policy("d:500000ns:1000000ns"), "d:500us:1ms");
         assert_eq!(policy("f:80"), "f:80");
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (7.0, "7"),
+            (7.5, "7.50"),
+            (123.4, "123"),
+            (999.4, "999"),
+            (999.6, "1.00 k"),
+            (12_345.0, "12.3 k"),
+            (6_020_000_000.0, "6.02 G"),
+            (6.02e12, "6020 G"),
+        ] {
+            assert_eq!(scaled(number), text);
+        }
     }
 }

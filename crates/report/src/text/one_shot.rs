@@ -192,7 +192,7 @@ mod tests {
         for part in [
             "Candidate 6.12-x #1 SMP\n",
             "Initrd    none\n",
-            "File      /boot/grub/custom.cfg: entry, 12 bytes; would be changed; what is there is kept\n          one\n\n          two\n",
+            "File      /boot/grub/custom.cfg: entry, 12 bytes; would be changed; what is\n          there is kept\n          one\n\n          two\n",
             "NOTHING but a person",
             "Note      careful\nThen      reboot\n",
         ] {

@@ -4,24 +4,13 @@
 //! What samples allow to be said of a requirement: the answer, what it is about, what was seen, and on
 //! what it rests. The terminal and the page say it in these words.
 
-use punctual_model::{Comparison, RequirementBasis, RequirementResult, RequirementRuling};
+use punctual_model::{RequirementBasis, RequirementResult, RequirementRuling};
 use punctual_verdict::claims::at_most;
 
-use super::layout::{clean, paragraph};
+use super::layout::clean;
 use super::number::{lasting, percent, span, tiny};
 use super::words::plural;
 use crate::times::Times;
-
-pub(super) fn requirements(comparison: &Comparison) -> Option<String> {
-    if comparison.requirements.is_empty() {
-        return None;
-    }
-    let texts = comparison
-        .requirements
-        .iter()
-        .map(|of| requirement(&of.result, Some(&of.group), Times::of(comparison)));
-    Some(texts.collect())
-}
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
 pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times: Times) -> String {
@@ -49,7 +38,7 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
     sentences.extend(to_decide(result));
     sentences.extend(worth(result));
     sentences.extend(further_runs(result));
-    paragraph("Required", &(sentences.join(". ") + "."))
+    sentences.join(". ") + "."
 }
 
 /// How large the share is, and may be.
@@ -139,9 +128,10 @@ fn worth(result: &RequirementResult) -> Option<String> {
     let seen = result.dependence_ns.map_or_else(String::new, |seen| {
         format!("; samples were seen to come together for {}", lasting(seen))
     });
-    let assumed = result.assumed.as_ref().map_or_else(String::new, |assumed| {
-        format!(", and if {}", clean(assumed))
-    });
+    let assumed = result
+        .assumed
+        .as_ref()
+        .map_or_else(String::new, |assumed| format!("; {}", clean(assumed)));
     Some(format!(
         "They count as {trials}, if no burst of misses lasts longer than {} (--burst){seen}{assumed}",
         span(burst)

@@ -11,38 +11,48 @@ use super::layout::{clean, paragraph};
 use super::number::span;
 pub(crate) use punctual_verdict::words::{plural, tuned};
 
-/// Says which run this is, on what and how.
-pub(crate) fn machine(run: &RunRecord) -> Option<String> {
-    let mut text = paragraph("Run", &identity(run));
-    if let Some(note) = &run.note {
-        text += &paragraph("Note", &clean(note));
-    }
+/// Says which run this is, where it came from and what is noted of it.
+pub(crate) fn run_facts(run: &RunRecord) -> Vec<(String, String)> {
+    let mut facts = vec![("Run", identity(run))];
+    facts.extend(run.note.iter().map(|note| ("Note", note.clone())));
     if !run.tags.is_empty() {
         let tags: Vec<String> = run.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        text += &paragraph("Tags", &clean(&tags.join(", ")));
+        facts.push(("Tags", tags.join(", ")));
     }
-    text += &host(&run.host);
-    if let Some(guest) = &run.guest {
-        text += &super::guest::paragraph_of(guest);
-    }
-    if let Some(tuning) = &run.host.tuning {
-        text += &paragraph("Tuned", &tuned(tuning));
-    }
-    if let Some(spec) = &run.spec {
-        text += &paragraph("Measured", &self::spec(spec));
-    }
-    if let Some(setup) = &run.setup {
-        text += &paragraph("Measured", &self::setup(setup));
-    }
+    facts.extend(
+        run.guest
+            .iter()
+            .map(|guest| ("Guest", super::guest::said_of(guest))),
+    );
     if let Some(origin) = &run.origin {
-        text += &source(origin);
+        facts.push(("Source", source(origin)));
+        facts.extend(
+            origin
+                .stated
+                .iter()
+                .map(|stated| ("Stated", stated.clone())),
+        );
     }
-    Some(text)
+    let facts = facts.into_iter();
+    facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 /// Says what machine and kernel it was.
 pub(crate) fn host(host: &HostFacts) -> String {
     paragraph("Machine", &hardware(host)) + &paragraph("Kernel", &kernel(host))
+}
+
+/// Says what machine and kernel it was, how it was booted and what had been changed of it.
+pub(crate) fn host_facts(host: &HostFacts) -> Vec<(String, String)> {
+    let mut facts = vec![("Machine", hardware(host)), ("Kernel", kernel(host))];
+    facts.extend(host.cmdline.iter().map(|line| ("Booted", line.clone())));
+    let tuned = host.tuning.as_ref().map(tuned);
+    facts.push((
+        "Tuned",
+        tuned.unwrap_or_else(|| "no tuning in effect was found".to_owned()),
+    ));
+    let facts = facts.into_iter();
+    facts.map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 fn identity(run: &RunRecord) -> String {
@@ -91,11 +101,7 @@ fn source(origin: &Origin) -> String {
     if let Some(line) = &origin.command_line {
         parts.push(format!("command `{line}`"));
     }
-    let mut text = paragraph("Source", &clean(&parts.join(", ")));
-    for stated in &origin.stated {
-        text += &paragraph("Stated", &clean(stated));
-    }
-    text
+    parts.join(", ")
 }
 
 /// Cuts the fraction of a second off an RFC 3339 time.
@@ -116,9 +122,21 @@ fn hardware(host: &HostFacts) -> String {
         or_unknown(host.cpu_model.as_deref(), "processor"),
         cpus,
     ];
-    if !host.cpus_isolated.is_empty() {
-        facts.push(format!("{} isolated", host.cpus_isolated));
-    }
+    let kinds = [
+        (&host.cpus_isolated, "isolated"),
+        (&host.cpus_nohz_full, "nohz_full"),
+    ];
+    let kinds = kinds.into_iter().filter(|(cpus, _)| !cpus.is_empty());
+    facts.extend(kinds.map(|(cpus, what)| format!("{cpus} {what}")));
+    facts.extend(
+        host.smt_active
+            .map(|on| format!("SMT {}", if on { "on" } else { "off" })),
+    );
+    let nodes = host.numa_nodes.filter(|nodes| *nodes > 1);
+    facts.extend(nodes.map(|nodes| format!("{nodes} NUMA nodes")));
+    #[expect(clippy::cast_precision_loss, reason = "display only")]
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
+    facts.extend(host.memory_bytes.map(gib));
     if let Some(hypervisor) = &host.hypervisor {
         facts.push(match hypervisor.as_str() {
             "yes" => "virtual".to_owned(),
@@ -129,21 +147,38 @@ fn hardware(host: &HostFacts) -> String {
 }
 
 fn kernel(host: &HostFacts) -> String {
-    let mut facts = vec![
-        or_unknown(host.kernel_release.as_deref(), "release"),
-        match (host.preempt_rt, &host.preemption) {
-            (Some(true), _) => "PREEMPT_RT".to_owned(),
-            (_, Some(model)) => format!("preemption {model}"),
-            (_, None) => "preemption model unknown".to_owned(),
-        },
-        format!(
-            "clock source {}",
-            host.clocksource.as_deref().unwrap_or("unknown")
-        ),
-    ];
+    let mut facts = vec![or_unknown(host.kernel_release.as_deref(), "release")];
+    facts.extend(host.architecture.clone());
+    facts.extend(host.kernel_version.clone());
+    facts.push(match (host.preempt_rt, &host.preemption) {
+        (Some(true), _) => "PREEMPT_RT".to_owned(),
+        (_, Some(model)) => format!("preemption {model}"),
+        (_, None) => "preemption model unknown".to_owned(),
+    });
+    facts.push(format!(
+        "clock source {}",
+        host.clocksource.as_deref().unwrap_or("unknown")
+    ));
     if !host.cpufreq_governors.is_empty() {
         facts.push(format!("governor {}", host.cpufreq_governors.join(" ")));
     }
+    facts.extend(
+        host.cpuidle
+            .as_ref()
+            .map(|driver| format!("idle driver {driver}")),
+    );
+    facts.extend(match (host.sched_rt_runtime_us, host.sched_rt_period_us) {
+        (Some(-1), _) => Some("real-time threads not throttled".to_owned()),
+        (Some(runtime), Some(period)) if period > 0 => {
+            #[expect(clippy::cast_precision_loss, reason = "display only")]
+            let share = runtime as f64 / period as f64;
+            Some(format!(
+                "real-time threads may use {}",
+                super::percent(share)
+            ))
+        }
+        _ => None,
+    });
     clean(&facts.join(", ")).into_owned()
 }
 

@@ -426,7 +426,7 @@ fn instruction_counts_are_said_to_be_no_latencies_in_every_chart_and_first_of_al
         page.contains("\"v\":\"virtual\""),
         "the script marks it too"
     );
-    assert!(page.contains("yes, in virtual time"));
+    assert!(page.contains("VIRTUAL TIME: all times are instruction counts"));
 }
 
 #[test]
@@ -513,7 +513,7 @@ fn page_and_terminal_say_how_long_to_measure_for_an_interval() {
     let note =
         "No interval: samples depend on each other for 200 ms. Measure for at least 75 s for p99.";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = punctual_report::text::run(&item.record, punctual_report::text::Detail::Summary);
+    let text = punctual_report::text::run(item.clone(), 80, punctual_report::text::Detail::Summary);
     assert_eq!(words(&text).matches(note).count(), 2, "{text}");
     let document = document(vec![item]);
     assert!(words(&markdown::page(&document)).contains(note));

@@ -3,7 +3,7 @@
 
 //! The loads of each of the measurements.
 
-use punctual_measure::loads::{LoadKind, LoadList, LoadSpec};
+use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_sys::SysRoot;
 
 use crate::cli::{AssessArgs, LoadReach};
@@ -76,7 +76,7 @@ fn beside(name: &str, list: &LoadList) -> Beside {
 fn may_ping(conditions: &[Beside], sys: &SysRoot, why: &mut Option<String>) -> bool {
     let loads = conditions.iter().flat_map(|condition| &condition.loads);
     for load in loads {
-        if let LoadKind::Ping(ping) = &load.kind
+        if let Some(ping) = load.ping()
             && let Err(err) = ping.check(sys)
         {
             *why = Some(format!("ping floods are left out: {err}"));
@@ -87,7 +87,7 @@ fn may_ping(conditions: &[Beside], sys: &SysRoot, why: &mut Option<String>) -> b
 
 /// Leaves out the loads that ping; what remains of a condition is not called as the whole.
 fn without_ping(conditions: Vec<Beside>) -> Vec<Beside> {
-    let pings = |load: &LoadSpec| matches!(load.kind, LoadKind::Ping(_));
+    let pings = |load: &LoadSpec| load.ping().is_some();
     let rest = |condition: Beside| {
         if !condition.loads.iter().any(pings) {
             return condition;

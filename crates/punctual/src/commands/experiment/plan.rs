@@ -29,10 +29,7 @@ pub(super) fn show(args: &ExperimentPlanArgs) -> Result<Exit, CliError> {
             let seconds = Some(cost.most()).filter(|_| cost.open_runs == 0);
             object.insert("seconds".to_owned(), json!(seconds));
         }
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &value)?;
-            writeln!(out)
-        })?;
+        output::json(&value)?;
         return Ok(Exit::Fine);
     }
     print(&text(&read.experiment, &plan, &cost, args.runs))?;

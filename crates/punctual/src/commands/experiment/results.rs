@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_lab::state::Snapshot;
-use punctual_report::text;
+use punctual_report::document::Material;
 use punctual_store::Store;
 
 use crate::cli::{self, ExperimentResultsArgs};
@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::results::{Wish, of};
 use crate::experiments::{dir_of, status};
-use crate::output::{self, print};
+use crate::output;
 use crate::{gate, home};
 
 /// Shows what the runs of an experiment say.
@@ -33,14 +33,12 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
         is_gate: !args.fail_on.is_empty(),
     };
     let results = of(&store, &args.name, &wish)?;
-    if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &results)?;
-            writeln!(out)
-        })?;
-    } else {
-        print(&text::experiment_results(&results))?;
-    }
+    output::show(&results, args.json, |results| {
+        output::page(&Material {
+            experiments: vec![results.clone()],
+            ..Material::default()
+        })
+    })?;
     let planned = Snapshot::read(&dir_of(store.home(), &args.name))?;
     let missing = planned.plan.measurements.len() > results.measurements.len();
     let exits: Vec<Exit> = results

@@ -32,10 +32,7 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentStatusArgs) -> Result<E
     }
     if args.json {
         let values: Vec<serde_json::Value> = all.iter().map(value).collect();
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &json!({ "experiments": values }))?;
-            writeln!(out)
-        })?;
+        output::json(&json!({ "experiments": values }))?;
     } else if all.is_empty() {
         print("No experiments.\n")?;
     } else {

@@ -18,7 +18,7 @@ use crate::cli::{GuestOptions, KernelBootArgs, MachineArg};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host};
-use crate::output::{self, print, remark};
+use crate::output::{self, remark};
 use crate::signals::StopRequest;
 
 /// Boots the kernel, and says what it found.
@@ -59,14 +59,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, Cl
         ready_ns: visit.booted.first_result.map(nanos),
         took_ns: nanos(visit.booted.took),
     };
-    if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &boot)?;
-            writeln!(out)
-        })?;
-    } else {
-        print(&text::guest_boot(&boot))?;
-    }
+    output::show(&boot, args.json, text::guest_boot)?;
     Ok(match boot.valid {
         true => Exit::Fine,
         false => Exit::Failed,

@@ -19,29 +19,14 @@ use punctual_model::{KernelSource, KernelStock};
 use punctual_report::text;
 use punctual_sys::SysRoot;
 use punctual_sys::dir::Missing;
-use serde::Serialize;
 
 use crate::cli::KernelFetchArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::home;
-use crate::output::{self, print, remark};
+pub(crate) use crate::output::show;
+use crate::output::{print, remark};
 use crate::signals::StopRequest;
-
-/// Prints a result as JSON or as text.
-pub(crate) fn show<T: Serialize>(
-    value: &T,
-    json: bool,
-    text: impl FnOnce(&T) -> String,
-) -> Result<(), CliError> {
-    if json {
-        return output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, value)?;
-            writeln!(out)
-        });
-    }
-    print(&text(value))
-}
 
 /// Opens the kernels of the store, whose directory is made where there is none.
 pub(crate) fn open(home: Option<&Path>) -> Result<Stock, CliError> {

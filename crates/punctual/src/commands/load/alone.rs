@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use punctual_measure::loads::{Ledger, LoadSpec, Report};
 use punctual_model::{LOAD_REPORT_FORMAT, LoadReport, Nanos};
+use punctual_report::document::Document;
 use punctual_report::text;
 
 use super::stop_after;
@@ -107,12 +108,12 @@ impl<'a> Alone<'a> {
             loads,
         };
         if json {
-            output::write(|out| {
-                serde_json::to_writer_pretty(&mut *out, &report)?;
-                writeln!(out)
-            })?;
+            output::json(&report)?;
         } else {
-            print(&format!("\n{}", text::loads(&report)))?;
+            print(&format!(
+                "\n{}",
+                output::written(&Document::of_loads(&report))
+            ))?;
         }
         match faults.is_empty() {
             true => Ok(Exit::Fine),

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_store::{Store, StoredRun};
 use punctual_verdict::extrapolation::extrapolation;
 
@@ -13,7 +13,7 @@ use crate::cli::ExtrapolateArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::finding::find;
-use crate::output::{self, print};
+use crate::output;
 
 /// Samples of a run that are held at once: those of four hours at 1 kHz.
 const MOST_SAMPLES: u64 = 16 << 20;
@@ -42,14 +42,9 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         args.seed,
     );
     let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
-    if args.json {
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &found)?;
-            writeln!(out)
-        })?;
-    } else {
-        print(&text::extrapolation(&found))?;
-    }
+    output::show(&found, args.json, |found| {
+        output::written(&Document::of_extrapolation(found))
+    })?;
     Ok(Exit::Fine)
 }
 

@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::iter::successors;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -58,10 +59,7 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
             format: IMPORT_LIST_FORMAT.to_owned(),
             files: entries,
         };
-        output::write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
-        })?;
+        output::json(&list)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Fine })
 }
@@ -84,7 +82,12 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
     let input: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(file).map_err(read)?)
+        let opened = File::open(file).map_err(read)?;
+        let kind = opened.metadata().map_err(read)?.file_type();
+        if kind.is_char_device() || kind.is_block_device() {
+            return Err(read(io::Error::other("it is a device, not a file")));
+        }
+        Box::new(opened)
     };
     // The head is looked at, then read again.
     let mut input = BufReader::with_capacity(256 << 10, input);

@@ -10,11 +10,10 @@ use punctual_lab::engine::Ending;
 use punctual_lab::state::State;
 use punctual_lab::study::Study;
 use punctual_model::{STUDY_REPORT_FORMAT, StudyReport};
-use punctual_report::text;
 use punctual_store::Store;
 
 use super::note::{Note, PartNote};
-use super::{ALL, chosen, kernels, report, scale, write_json};
+use super::{ALL, chosen, kernels, report, scale};
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -73,9 +72,9 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     let path = args.output.clone().unwrap_or_else(own);
     let target = Target::open(&path, args.force || args.output.is_none())?;
     if args.json {
-        write_json(&report)?;
+        crate::output::json(&report)?;
     } else if !target.is_standard_output() {
-        print(&text::studies(&report))?;
+        print(&report::text(&report))?;
     }
     put(target, &path, &report::page(&report))?;
     Ok(exit)

@@ -12,17 +12,17 @@ use punctual_model::{
     STUDY_REPORT_FORMAT, StudyKernel, StudyPart, StudyReport, StudyResult, StudySkipped,
 };
 use punctual_report::document::{Document, Material};
-use punctual_report::{html, text};
+use punctual_report::html;
 use punctual_store::{Store, StoredRun};
 
 use super::note::{Note, PartNote};
-use super::{ALL, answer, chosen, facts, write_json};
+use super::{ALL, answer, chosen, facts};
 use crate::cli::StudyReportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{dir_of, experiment_of};
 use crate::home;
-use crate::output::{Target, print};
+use crate::output::{self, Target};
 use crate::pages::{made_now, put};
 
 /// Reports what was named.
@@ -63,20 +63,27 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
     };
     if let (Some(target), Some(path)) = (target, &args.output) {
         put(target, path, &page(&report))?;
-    } else if args.json {
-        write_json(&report)?;
     } else {
-        print(&text::studies(&report))?;
+        output::show(&report, args.json, text)?;
     }
     Ok(Exit::Fine)
 }
 
 /// The report as a page.
 pub(super) fn page(report: &StudyReport) -> String {
-    html::page(&Document::new(&Material {
+    html::page(&document(report))
+}
+
+/// The report as text.
+pub(super) fn text(report: &StudyReport) -> String {
+    output::written(&document(report))
+}
+
+fn document(report: &StudyReport) -> Document {
+    Document::new(&Material {
         studies: report.studies.clone(),
         ..made_now()
-    }))
+    })
 }
 
 /// Says what one carrying out of a study says.

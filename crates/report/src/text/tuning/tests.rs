@@ -70,7 +70,8 @@ REFUSED   cpu.online: no (--yes does it all the same)
  vm.swappiness         60   10
  dma_latency                0 µs, held
 
- vm.swappiness: how readily; less cache; revert brings the value back, not all that it did meanwhile
+ vm.swappiness: how readily; less cache; revert brings the value back, not all
+   that it did meanwhile
 
  Not to be had here  Which  Why
  smt                        the kernel says notsupported

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a load is. Each is a file of this folder with its [`Kind`], listed in [`KINDS`]; the command line, its help, the
+//! limits and the loads at work read the rest from there.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_model::CpuSet;
+use punctual_sys::SysRoot;
+
+use super::parse::Given;
+use super::ping::Ping;
+use super::program::Program;
+use super::settings::Settings;
+use super::shift::Task;
+use super::{compute, disk, foreign, own, ping, printk, sched, tmpfs};
+
+/// Every load, in the order in which the help shows them.
+pub(super) const KINDS: &[&Kind] = &[
+    &compute::CPU,
+    &compute::MEMORY,
+    &own::FORK,
+    &disk::KIND,
+    &own::LINPACK,
+    &ping::KIND,
+    &printk::KIND,
+    &sched::KIND,
+    &tmpfs::KIND,
+    &foreign::STRESS_NG,
+    &foreign::CMD,
+];
+
+/// Who does the work of a load.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Worker {
+    /// Threads of the load process.
+    Threads,
+    /// A process of this program.
+    OwnProgram,
+    /// A program of somebody else: whatever the user's `PATH` or command line names.
+    ForeignProgram,
+}
+
+/// Makes a load of the size and the settings that were given.
+pub(super) type Parse = fn(Option<&str>, &mut Given<'_>) -> Result<Arc<dyn Load>, String>;
+
+/// What is so of all loads of a name.
+pub(super) struct Kind {
+    /// The name.
+    pub(super) name: &'static str,
+    /// The name and its size as the help shows them.
+    pub(super) usage: &'static str,
+    /// Lines of the help.
+    pub(super) help: &'static [&'static str],
+    /// What the work is counted in, unless the load says so itself.
+    pub(super) unit: &'static str,
+    /// Who does the work.
+    pub(super) worker: Worker,
+    /// Whether it may write to the consoles, which only who asks for it should have.
+    pub(super) reaches_consoles: bool,
+    /// Whether its size is free text, which takes commas and all, so that it is the last of its list.
+    pub(super) is_free_text: bool,
+    /// Names of its own settings.
+    pub(super) keys: &'static str,
+    /// Makes one of its size and settings, or says why not.
+    pub(super) parse: Parse,
+}
+
+impl Kind {
+    /// A load of threads without settings of its own.
+    pub(super) const THREADS: Self = Self {
+        name: "",
+        usage: "",
+        help: &[],
+        unit: "",
+        worker: Worker::Threads,
+        reaches_consoles: false,
+        is_free_text: false,
+        keys: "",
+        parse: |_, _| Err(String::new()),
+    };
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// One load, of one size. It is written as its size and settings stand behind the name, without those that are usual.
+pub(super) trait Load: fmt::Debug + fmt::Display + Send + Sync {
+    /// Returns what is so of all of its name.
+    fn kind(&self) -> &'static Kind;
+
+    /// Returns how many threads it has, where it says, if it may use `cpus` CPUs.
+    fn threads(&self, cpus: u32) -> u32;
+
+    /// Returns how much memory it takes with so many threads, where it says; bytes.
+    fn memory(&self, _threads: u32) -> u64 {
+        0
+    }
+
+    /// Returns how long it may take, beyond what is usual, until it shows work, where each thread waits `turn`
+    /// for a CPU.
+    fn patience(&self, turn: Duration) -> Duration {
+        turn
+    }
+
+    /// Gets all that it needs, and returns a task for each of its threads.
+    fn prepare(&self, site: &Site<'_>, threads: u32) -> io::Result<Vec<Task>>;
+
+    /// Returns the floods, if it is those.
+    fn ping(&self) -> Option<Ping> {
+        None
+    }
+}
+
+/// Where a load runs.
+#[derive(Debug)]
+pub(super) struct Site<'a> {
+    pub(super) sys: &'a SysRoot,
+    pub(super) allowed: &'a CpuSet,
+    pub(super) settings: &'a Settings,
+}
+
+impl Site<'_> {
+    /// Returns the one task of a load that is a program.
+    pub(super) fn run(&self, program: Program) -> Vec<Task> {
+        vec![program.task(self.sys, self.settings, self.allowed)]
+    }
+}
+
+/// Returns the lines that say in the help what each load is.
+pub fn help() -> String {
+    let lines = KINDS.iter().flat_map(|kind| {
+        let usages = std::iter::once(kind.usage).chain(std::iter::repeat(""));
+        usages.zip(kind.help)
+    });
+    lines
+        .map(|(usage, line)| format!("  {usage:16} {line}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_load_is_described_once() {
+        for (place, kind) in KINDS.iter().enumerate() {
+            assert!(
+                kind.usage.starts_with(kind.name) && !kind.help.is_empty() && !kind.unit.is_empty()
+            );
+            let others = KINDS.iter().skip(place + 1);
+            assert!(others.clone().all(|other| other.name != kind.name));
+        }
+        assert!(help().lines().all(|line| line.len() <= 102));
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The list of runs.
+
+use std::borrow::Cow;
+
+use punctual_model::{RunListEntry, RunListFigures};
+
+use super::{Block, Document, Table};
+use crate::text::{Micros, Missing};
+
+/// The shortest id that a list shows.
+const SHORT: usize = 8;
+
+impl Document {
+    /// Makes a list of a row a run, then the runs that cannot be read with their reasons.
+    ///
+    /// Ids are cut to the length, at least 8, at which all of `lines` still differ. `foreign` is what else was found
+    /// among the runs.
+    pub fn of_list(lines: &[RunListEntry], foreign: &[String]) -> Self {
+        let length = id_length(lines);
+        let mut blocks = Vec::new();
+        let table = table(lines, length);
+        blocks.push(match (lines.is_empty(), table.rows.is_empty()) {
+            (true, _) => Block::Text("No runs".to_owned()),
+            (_, true) => Block::Text("No run that can be read".to_owned()),
+            _ => Block::Table(table),
+        });
+        let unreadable = lines.iter().filter_map(|line| {
+            let reason = line.unreadable.as_ref()?;
+            Some((short(&line.id, length), format!("cannot be read: {reason}")))
+        });
+        let mut left: Vec<(String, String)> = unreadable.collect();
+        if !foreign.is_empty() {
+            left.push(("not a run".to_owned(), foreign.join(" ")));
+        }
+        if !left.is_empty() {
+            blocks.push(Block::Items(left));
+        }
+        Self::of("Runs", blocks)
+    }
+}
+
+fn table(lines: &[RunListEntry], length: usize) -> Table {
+    let mut missing = Missing::default();
+    let decimals = |figure: fn(&RunListFigures) -> Option<u64>| {
+        Micros::up_to(readable(lines).filter_map(|(_, f)| figure(f)).max())
+    };
+    let (p50, p99) = (decimals(|f| f.p50_ns), decimals(|f| f.p99_ns));
+    let max = decimals(|f| f.max_ns);
+    let mut table = Table::new(
+        "",
+        &[
+            "<Run",
+            "?<Started UTC",
+            "<Name",
+            "<Instrument",
+            "Samples",
+            "p50 µs",
+            "p99 µs",
+            "Max µs",
+            "<Valid",
+        ],
+    );
+    for (line, run) in readable(lines) {
+        let mut figure = |ns: Option<u64>, micros: Micros| {
+            missing.or(ns.map(|ns| micros.whole(ns)), "too few samples")
+        };
+        let valid = match (run.valid, run.imported_from.is_some()) {
+            (true, _) => "yes",
+            (false, true) => "imported",
+            (false, false) => "INVALID",
+        };
+        table.rows.push(vec![
+            short(&line.id, length),
+            run.started.as_deref().map(minutes_of).unwrap_or_default(),
+            run.name.clone().unwrap_or_default(),
+            instrument(run).into_owned(),
+            run.count.to_string(),
+            figure(run.p50_ns, p50),
+            figure(run.p99_ns, p99),
+            figure(run.max_ns, max),
+            valid.to_owned(),
+        ]);
+    }
+    table.notes.extend(missing.reasons());
+    table
+}
+
+fn readable(lines: &[RunListEntry]) -> impl Iterator<Item = (&RunListEntry, &RunListFigures)> {
+    lines
+        .iter()
+        .filter_map(|line| Some((line, line.figures.as_ref()?)))
+}
+
+/// What made the samples, and whether they are instruction counts.
+fn instrument(run: &RunListFigures) -> Cow<'_, str> {
+    match run.tags.get("time").is_some_and(|time| time == "virtual") {
+        true => Cow::Owned(format!("{} (virtual)", run.instrument)),
+        false => Cow::Borrowed(&run.instrument),
+    }
+}
+
+fn short(id: &str, length: usize) -> String {
+    id.chars().take(length).collect()
+}
+
+fn id_length(lines: &[RunListEntry]) -> usize {
+    let mut ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let common = ids.array_windows().map(|[a, b]| {
+        let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+        alike.count() + 1
+    });
+    common.max().unwrap_or_default().max(SHORT)
+}
+
+/// Cuts an RFC 3339 time to its minutes: the id has the rest.
+fn minutes_of(time: &str) -> String {
+    let cut = time.get(..16).unwrap_or(time);
+    cut.replace('T', " ")
+}

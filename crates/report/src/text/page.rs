@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A document as plain text: the answers, then what they rest on.
+
+use super::Detail;
+use super::layout::{clean, grid, labelled, wrapped_to};
+use crate::document::{Answer, Block, Document, Table, Tone};
+use crate::markdown::drawn;
+
+/// Lines of prose that are longer are hard to read.
+const PROSE: usize = 100;
+
+/// Columns that labels take at least, and at most.
+const LABELS: (usize, usize) = (10, 24);
+
+/// Writes a document in lines of `width` columns, without colours.
+pub fn page(document: &Document, width: usize, detail: Detail) -> String {
+    let writer = Writer { width, detail };
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(
+        document
+            .caveats
+            .iter()
+            .map(|caveat| writer.prose("", 0, caveat)),
+    );
+    parts.extend(document.answers.iter().map(|of| writer.answer(of)));
+    for section in &document.sections {
+        let mut blocks = writer.blocks(&section.blocks);
+        if let Some(first) = blocks.first_mut().filter(|_| document.sections.len() > 1) {
+            let title = clean(&section.title);
+            let line = "-".repeat(title.chars().count());
+            *first = format!("{title}\n{line}\n{first}");
+        }
+        parts.extend(blocks);
+    }
+    parts.join("\n")
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Writer {
+    width: usize,
+    detail: Detail,
+}
+
+impl Writer {
+    fn prose(self, lead: &str, indent: usize, text: &str) -> String {
+        wrapped_to(self.width.min(PROSE), lead, indent, &clean(text))
+    }
+
+    fn answer(self, answer: &Answer) -> String {
+        let (word, sentence) = (clean(&answer.word), clean(&answer.sentence));
+        let known =
+            answer.tone == Tone::Plain || sentence.to_lowercase().contains(&word.to_lowercase());
+        let mut text = match known {
+            true => self.prose("", 2, &sentence),
+            false => self.prose("", 2, &format!("{word}: {sentence}")),
+        };
+        for reason in &answer.validity {
+            text += &self.prose("  ", 4, &reason.text);
+        }
+        text
+    }
+
+    fn blocks(self, blocks: &[Block]) -> Vec<String> {
+        let written = blocks.iter().map(|block| self.block(block));
+        written.filter(|text| !text.is_empty()).collect()
+    }
+
+    fn block(self, block: &Block) -> String {
+        let full = self.detail == Detail::Full;
+        match block {
+            Block::Text(text) => self.prose("", 2, text),
+            Block::Facts(facts) => self.facts("", facts),
+            Block::Items(items) => self.facts(" ", items),
+            Block::Table(table) if full || !table.aside => self.table(table),
+            Block::Drawing(drawing, table) => {
+                let drawn = drawn(drawing).filter(|_| full);
+                let drawn = drawn.map(|drawn| self.prose("", 2, drawing.note()) + &drawn);
+                let table = table.as_ref().filter(|table| full || !table.aside);
+                let parts = table
+                    .map(|table| self.table(table))
+                    .into_iter()
+                    .chain(drawn);
+                parts.collect::<Vec<_>>().join("\n")
+            }
+            // What few ask for is there for who asks for all.
+            Block::Fold(title, inside) if full => {
+                format!(
+                    "{}\n{}",
+                    self.prose("", 2, title),
+                    self.blocks(inside).join("\n")
+                )
+            }
+            Block::Table(_) | Block::Fold(..) => String::new(),
+        }
+    }
+
+    fn facts(self, before: &str, facts: &[(String, String)]) -> String {
+        let labels = facts.iter().map(|(name, _)| name.chars().count() + 1);
+        let indent = labels.max().unwrap_or(0).clamp(LABELS.0, LABELS.1) + before.len();
+        let fact = |(name, text): &(String, String)| {
+            let label = format!("{before}{}", clean(name));
+            labelled(self.width.min(PROSE), indent, &label, &clean(text))
+        };
+        facts.iter().map(fact).collect()
+    }
+
+    fn table(self, table: &Table) -> String {
+        let mut text = String::new();
+        if !table.caption.is_empty() {
+            text += &self.prose("", 2, &table.caption);
+        }
+        text += &grid(self.width, table);
+        for note in &table.notes {
+            text += &self.prose(" ", 1, note);
+        }
+        text
+    }
+}
