@@ -24,15 +24,15 @@ mandir := $(datadir)/man/man1
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
 	@echo 'make test       the whole test suite; installs what it needs, or says what to install'
-	@echo 'make bench      the budgets, beside cyclictest; as root on a quiet machine'
+	@echo 'make bench      the budgets, compared with cyclictest; as root on a quiet machine'
 	@echo 'make lab        kernels from source to a verdict, in virtual time; LAB="bisect reproducible" does more (an hour or so)'
-	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of made-up experiments'
+	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of simulated experiments'
 	@echo 'make build      the whole program as one static binary: with PNG, Parquet and the small agent for guests'
 	@echo 'make agent      what guests run, for a build of your own: PUNCTUAL_AGENT=FILE cargo build'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
 	@echo 'make check      what a change needs before it is committed, in a minute or two: clippy, unit tests, generated files'
-	@echo 'make lint       formatting, all clippys, layers, sizes, generated files, rustdoc'
+	@echo 'make lint       formatting, all clippys, layers, sizes, prose, spelling, generated files, rustdoc'
 	@echo 'make generate   schemas, man pages, completions and docs/rules.md'
 	@echo 'make bless      keep what is printed now as what the snapshot tests compare with'
 	@echo 'make clean      remove all build output'
@@ -113,12 +113,15 @@ uninstall:
 	rm -f $(bashdir)/punctual $(fishdir)/punctual.fish $(zshdir)/_punctual
 
 lint:
+	@scripts/prerequisites.sh lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --package punctual --no-default-features -- -D warnings
 	$(CARGO) clippy --package punctual --no-default-features --features workbench -- -D warnings
 	$(CARGO) xtask check-layers
 	$(CARGO) xtask check-sizes
+	$(CARGO) xtask check-prose
+	$(TARGET_DIR)/venv/bin/typos
 	$(CARGO) xtask generate --check
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 
@@ -128,6 +131,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask check-layers
 	$(CARGO) xtask check-sizes
+	$(CARGO) xtask check-prose
 	$(CARGO) xtask generate --check
 	$(CARGO) test --workspace --lib --quiet
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# prerequisites.sh build|test|bench|lab: finds what that make target needs. Installs what it may (as root on Debian or
+# prerequisites.sh build|lint|test|bench|lab: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
 # without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
 # skip, unless PUNCTUAL_TEST_REQUIRE names them.
@@ -10,9 +10,9 @@ set -eu
 
 purpose=${1:-}
 case $purpose in
-build | test | bench | lab) ;;
+build | lint | test | bench | lab) ;;
 *)
-    echo "usage: $0 build|test|bench|lab" >&2
+    echo "usage: $0 build|lint|test|bench|lab" >&2
     exit 2
     ;;
 esac
@@ -146,6 +146,7 @@ check_kernel_build() {
 
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
+        [ -x "$venv/bin/typos" ] &&
         "$venv/bin/python" -c \
             'import axe_playwright_python, numpy, pandas, PIL, playwright, prometheus_client, pyarrow, scipy' 2>/dev/null
 }
@@ -176,6 +177,10 @@ check_python() {
 check_rust
 check_compiler
 case $purpose in
+lint)
+    check_python
+    [ -x "$venv/bin/typos" ] || stop "the spelling checker is missing: $venv/bin/python -m pip install typos"
+    ;;
 test)
     check_cyclictest
     check_fio

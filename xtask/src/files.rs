@@ -25,6 +25,11 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
 
 /// Lists the Rust files below `root`, sorted, without build output and hidden directories.
 pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    files(root, &["rs"])
+}
+
+/// Lists the files below `root` with one of these extensions, sorted, without build output and hidden directories.
+pub(crate) fn files(root: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut pending = vec![root.to_path_buf()];
     while let Some(directory) = pending.pop() {
@@ -40,7 +45,10 @@ pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
                 if name != "target" && !name.as_encoded_bytes().starts_with(b".") {
                     pending.push(path);
                 }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path
+                .extension()
+                .is_some_and(|found| extensions.iter().any(|wanted| found == *wanted))
+            {
                 found.push(path);
             }
         }

@@ -13,6 +13,7 @@ mod layers;
 mod machine;
 mod man;
 mod new;
+mod prose;
 mod schemas;
 mod sizes;
 
@@ -38,6 +39,8 @@ enum Chore {
     CheckLayers,
     /// Check the length of Rust files and their licence header
     CheckSizes,
+    /// Find phrases of docs/banned-phrases.txt in Markdown, string literals and documentation comments
+    CheckProse,
     /// Write all files below docs that are made from the sources: schemas, man pages, completions, rules
     Generate(Generate),
     /// Make the files of a new instrument, load or rule
@@ -83,6 +86,7 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
     match chore {
         Chore::CheckLayers => layers::check(&root)?,
         Chore::CheckSizes => sizes::check(&root)?,
+        Chore::CheckProse => prose::check(&root)?,
         Chore::Generate(options) => {
             let (docs, mode) = (root.join("docs"), options.mode());
             let command = app::command();

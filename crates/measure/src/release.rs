@@ -4,7 +4,7 @@
 //! Release accuracy: how exactly a thread can begin a cycle that sleeps until shortly before its
 //! deadline and spins for the rest, and what that costs.
 //!
-//! This is no wake-up latency: the spinning hides what the kernel needs, at the price of CPU time.
+//! This is not a wake-up latency: the spinning hides what the kernel needs, at the price of CPU time.
 //! Both are therefore shown together.
 
 use std::sync::Arc;

@@ -80,7 +80,7 @@ pub struct ComparisonMethod {
     /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// The probability with which an effect shall be found.
+    /// The power: probability of finding an effect that matters.
     pub power: f64,
     /// The change, as a share, within which groups are the same, if that was asked.
     pub equivalence: Option<f64>,

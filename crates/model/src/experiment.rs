@@ -34,7 +34,7 @@ pub struct ExperimentResults {
     pub cells: Vec<ExperimentCell>,
     /// One entry a measurement of the cells.
     pub measurements: Vec<MeasurementResults>,
-    /// The cells that no other beats in everything. Null where fewer than two figures have a good
+    /// The best trade-offs (Pareto front): cells that no other cell dominates. Null where fewer than two figures have a good
     /// direction.
     pub pareto: Option<Vec<ParetoCell>>,
     /// The looks that were taken while it went on, and what they spent. Null without such a rule.

@@ -86,7 +86,7 @@ pub struct OneShotWrite {
     pub what: String,
     /// Size in bytes; of a directory, of all that is in it.
     pub bytes: u64,
-    /// What is there already, of which a copy is kept. False: nothing is.
+    /// Whether something exists there; a copy of it is kept.
     pub changes: bool,
     /// The text, where it is one that a person may want to read.
     pub text: Option<String>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Printing results. A reader that closes its end early, as `head` does, is no failure.
+//! Printing results. A reader that closes its end early, as `head` does, is not a failure.
 
 #[cfg(feature = "workbench")]
 mod target;
@@ -78,7 +78,7 @@ pub(crate) fn write(body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resu
     }
 }
 
-/// Prints a remark to standard error. It is a courtesy: that it cannot be printed is no failure.
+/// Prints a remark to standard error. It is a courtesy: it is not a failure if it cannot be printed.
 pub(crate) fn remark(text: &str) {
     drop(io::stderr().write_all(format!("{text}\n").as_bytes()));
 }

@@ -15,7 +15,7 @@
 //! correlation shows little of how they depend on each other. Intervals that were made of that alone would
 //! be there exactly where the dependence was taken for too small. So a quantile of the tail claims no
 //! less dependence than those between it and the median do, and where the run is too short for an interval
-//! of the mean there is none of a quantile ([`Dependence`]).
+//! of the mean does not exist for a quantile ([`Dependence`]).
 
 use crate::batch::Batches;
 use crate::worth::Worth;

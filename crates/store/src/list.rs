@@ -47,7 +47,7 @@ impl Store {
     /// Reads every run.
     ///
     /// # Errors
-    /// `EACCES` if the directory of the runs cannot be read. A run that cannot be read is no error
+    /// `EACCES` if the directory of the runs cannot be read. A run that cannot be read is not an error
     /// but an entry.
     pub fn entries(&self) -> Result<Listing, StoreError> {
         let names = Names::read(self.runs())?;

@@ -184,7 +184,7 @@ impl StoredRun {
         }))
     }
 
-    /// Reads an artifact, such as `latency.hlog`. Returns `None` if there is none of this name.
+    /// Reads an artifact, such as `latency.hlog`. Returns `None` if none has this name.
     ///
     /// # Errors
     /// [`ReadError::Path`] if it cannot be read.

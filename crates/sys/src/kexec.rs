@@ -17,7 +17,7 @@ const NO_INITRAMFS: libc::c_ulong = 4;
 /// # Errors
 ///
 /// Fails with `ENOSYS` where the kernel lacks it, with `EPERM` without privilege or in lockdown, with `ENOEXEC` on what
-/// is no kernel, and with `EINVAL` on a command line that holds a zero byte or is too long.
+/// is not a kernel, and with `EINVAL` on a command line that holds a zero byte or is too long.
 pub fn load(image: &File, initrd: Option<&File>, command_line: &str) -> io::Result<()> {
     let line = CString::new(command_line)?;
     let length = line.as_bytes_with_nul().len();

@@ -195,8 +195,8 @@ fn method(comparison: &Comparison, difference: Option<f64>) -> String {
         tests => format!(", p corrected for {tests} tests (Holm)"),
     };
     format!(
-        "one value a run, permutation test{}, level {:.3} %{corrected}, {matters} matters and shall be found in \
-         {:.0} % of cases",
+        "one value per run, permutation test{}, level {:.3} %{corrected}, powered to detect \
+         {matters} with {:.0} % probability",
         if paired { " inside blocks" } else { "" },
         method.alpha * 100.0,
         method.power * 100.0

@@ -181,8 +181,11 @@ fn a_difference_that_matters_is_named_and_decides() {
     };
     let (verdict, method) = of(Some(50.0));
     assert_eq!(verdict, ComparisonVerdict::NotDistinguishable);
-    assert!(method.contains("a difference of 50 ns matters"), "{method}");
+    assert!(
+        method.contains("powered to detect a difference of 50 ns"),
+        "{method}"
+    );
     let (verdict, _) = of(Some(0.01));
     assert_eq!(verdict, ComparisonVerdict::TooFewRuns);
-    assert!(of(None).1.contains("a change of 10 % matters"));
+    assert!(of(None).1.contains("powered to detect a change of 10 %"));
 }

@@ -119,7 +119,7 @@ impl Row<'_> {
         Spread::of(self.pairs().iter().filter_map(|pair| pair.ratio()))
     }
 
-    /// Returns how far cyclictest is from itself, from one run to its next: a ratio within this is no difference.
+    /// Returns how far cyclictest is from itself, from one run to its next: a ratio within this means no difference.
     pub(crate) fn noise(&self) -> Option<Spread> {
         let theirs: Vec<_> = self.pairs().iter().filter_map(|pair| pair.theirs).collect();
         Spread::of(

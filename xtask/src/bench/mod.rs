@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The budgets of SPECIFICATION.md, measured beside Debian's cyclictest, or beside what a budget names.
+//! The budgets of SPECIFICATION.md, measured against Debian's cyclictest, or against what a budget names.
 //!
 //! The noise of a shared machine is larger than the differences looked for. So the two programs run in turns, in
 //! alternating order, and what is judged is the median of the ratios of the pairs: what disturbs both halves of a pair

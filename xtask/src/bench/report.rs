@@ -16,7 +16,7 @@ use crate::files;
 const HEADINGS: [&str; 6] = [
     "budget",
     "ours",
-    "beside",
+    "reference",
     "ratio (min..max)",
     "limit",
     "verdict",

@@ -64,7 +64,7 @@ pub fn list(sys: &SysRoot) -> Vec<Thread> {
         .collect()
 }
 
-/// Reads one thread, or `None` where there is none of that number, or only what its parent has not
+/// Reads one thread, or `None` where no thread has that number, or only what its parent has not
 /// asked for yet.
 pub fn read(sys: &SysRoot, tid: i32) -> Option<Thread> {
     // A thread is found under its own number too, though it is not listed there.

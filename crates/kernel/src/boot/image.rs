@@ -52,7 +52,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Fails as `open(2)` and `read(2)` do, and on what is no kernel that boots on x86-64, or is cut short: it says what
+    /// Fails as `open(2)` and `read(2)` do, and on a file that is not a kernel for x86-64, or is truncated: it says what
     /// it is.
     pub fn read(path: &Path) -> io::Result<Self> {
         use std::io::Read as _;

@@ -162,7 +162,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// # Errors
 ///
 /// Fails on a word that is not understood, where a file cannot be read, and when Kconfig fails. That an option was not
-/// honoured is no error here: it is in the result.
+/// honoured is not an error here: it is in the result.
 pub fn configure(
     tree: &Tree,
     output: &Path,

@@ -36,7 +36,7 @@ pub struct Limits {
 /// # Errors
 ///
 /// Fails where a file cannot be read or written, or patch(1) is missing; the tree is as it was then. That a patch does
-/// not apply is no error here: it is in the report.
+/// not apply is not an error here: it is in the report.
 pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport, PatchError> {
     let scratch = tempfile::Builder::new()
         .prefix("punctual-patch-")

@@ -253,7 +253,7 @@ impl Stock {
     ///
     /// # Errors
     ///
-    /// Fails where there is none of this name, or it is damaged or not complete.
+    /// Fails where none has this name, or it is damaged or not complete.
     pub fn bootable(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>), StockError> {
         if let Some(build) = self.build(name)? {
             let image = build.image.ok_or_else(|| StockError::NotBuilt {

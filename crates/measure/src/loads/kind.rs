@@ -99,7 +99,7 @@ pub(super) trait Load: fmt::Debug + fmt::Display + Send + Sync {
     /// Returns how many threads it has, where it says, if it may use `cpus` CPUs.
     fn threads(&self, cpus: u32) -> u32;
 
-    /// Returns how much memory it takes with so many threads, where it says; bytes.
+    /// Returns how much memory it takes with this number of threads, where it says; bytes.
     fn memory(&self, _threads: u32) -> u64 {
         0
     }

@@ -243,7 +243,7 @@ fn sources(spot: &Spot, noise: Noise, done: &Done, watched: Nanos, counted: &Del
         "noise-sources",
         format!(
             "CPU {cpu} had {} gaps longer than {} in {watched}; in that time{whole} the kernel \
-             counted {} on it. A turn of the loop without a gap took {:.1} ns",
+             counted on this CPU: {}. A turn of the loop without a gap took {:.1} ns",
             done.watched.gaps,
             noise.threshold,
             beside.join(", "),

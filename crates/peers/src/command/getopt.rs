@@ -46,7 +46,7 @@ struct Scan<'a, K> {
     given: Vec<Given<K>>,
 }
 
-/// Takes `args` apart, up to a fault. What is no option is skipped, as cyclictest does.
+/// Takes `args` apart, up to a fault. Anything that is not an option is skipped, as cyclictest does.
 pub(super) fn scan<K: Copy + PartialEq>(
     known: &[Known<K>],
     args: &[String],

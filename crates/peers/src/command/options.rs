@@ -528,7 +528,7 @@ impl Draft {
     fn finish(mut self) -> Result<Options, Refused> {
         if let Some(value) = self.odd_priority.take() {
             self.remark(&format!(
-                "-p took '{value}' for its value, which is no number: the priority is not the one \
+                "-p took '{value}' as its value, which is not a number: the priority is not the one \
                  you meant (\"-smp -p 80\" is -s -m -p with value \"-p\"; write -S -m -p 80)"
             ));
         }

@@ -509,7 +509,7 @@ fn create(path: &Path) -> Result<File, Failed> {
     })
 }
 
-/// Prints to standard output; that its reader is gone is no failure.
+/// Prints to standard output; it is not a failure if its reader is gone.
 fn say(text: &str) {
     if let Err(err) = print(text) {
         err.print();

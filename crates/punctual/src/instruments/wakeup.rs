@@ -328,7 +328,7 @@ mod tests {
             ("--duration 0", "at least 1ns"),
             ("--duration 1us", "no sample"),
             ("--timer sundial", "possible values"),
-            ("--timer futex --clock tai", "does not know --clock tai"),
+            ("--timer futex --clock tai", "does not support --clock tai"),
             ("--samples 0", "0 is not in 1.."),
             ("--threads 0", "0 is not in 1.."),
             ("--until p200:1%", "p200"),

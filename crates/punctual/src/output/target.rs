@@ -52,7 +52,7 @@ impl Target {
         self.part.is_none()
     }
 
-    /// Writes all of what goes to `path`, and puts it in its place. A reader that closes its end early is no failure.
+    /// Writes all of what goes to `path`, and puts it in its place. A reader that closes its end early is not a failure.
     pub(crate) fn put(mut self, path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(err) if self.is_standard_output() && err.kind() == io::ErrorKind::BrokenPipe => {

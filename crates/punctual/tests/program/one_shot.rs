@@ -193,6 +193,7 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
         .fine()
         .stdout
         .clone();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "the machine's default stays",
         "next_entry=punctual-once",

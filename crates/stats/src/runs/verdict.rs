@@ -33,7 +33,7 @@ pub struct Options {
     /// The smallest difference that matters, in the unit of the values, in place of `effect`: of what
     /// may be 0, as a rate of misses, no share says what matters.
     pub difference: Option<f64>,
-    /// The probability with which an effect shall be found.
+    /// The power: probability of finding an effect that matters.
     pub power: f64,
     /// The change that is to be shown not to be there, if that is the question.
     pub margin: Option<Margin>,
