@@ -243,8 +243,8 @@ impl Frame<'_> {
         self.say_progress(now, progress());
     }
 
-    /// Says how far the run is once more when the threads are done, so that what came since the last look is
-    /// told too. To be called with the figures of all samples.
+    /// Says how far the run is once more when the threads are done, so that samples since the last look
+    /// are included. To be called with the figures of all samples.
     ///
     /// `progress` need not fill in the times.
     pub fn last(&mut self, progress: Progress) {

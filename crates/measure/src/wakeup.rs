@@ -6,8 +6,8 @@
 //! The threads go through [`cyclic::run`](crate::cyclic::run). Whoever shows or stores what is found may be
 //! slow, so a recorder on a thread of its own takes the samples in, and a queue leads from there to the frame.
 //!
-//! A record of this instrument has the specification in place of the set-up: [`setup`] is what the frame is
-//! told of it, [`carried_out`] what became of it.
+//! A record of this instrument has the specification in place of the set-up: [`setup`] is what the frame
+//! gets of it, [`carried_out`] what became of it.
 
 mod follow;
 mod recorder;

@@ -4,7 +4,7 @@
 //! The system of equations that is solved, and whether it was solved.
 //!
 //! Every element follows from its place and a seed, so that the matrix, which the factorisation overwrites, can
-//! be had again to check the solution without a copy. Elements are uniform in [-0.5, 0.5), as those of HPL.
+//! be made again to check the solution without a copy. Elements are uniform in [-0.5, 0.5), as those of HPL.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
