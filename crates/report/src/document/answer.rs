@@ -15,7 +15,7 @@ use punctual_verdict::claims::at_most;
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Reason, Tone};
 use crate::chart::Validity;
-use crate::text::{VIRTUAL, digits, events_of, percent, share, span};
+use crate::text::{VIRTUAL, clean, digits, events_of, percent, share, span};
 use crate::times::Times;
 
 /// Quantiles of the first screen, the best supported first.
@@ -243,9 +243,17 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
             };
             reasons.push(checks.into());
         }
-        Validity::Imported => reasons.push(Reason::from(
-            "whether the measurement was valid is not known: another tool made it".to_owned(),
-        )),
+        Validity::Imported => {
+            let by = run.origin.as_ref().map_or_else(
+                || "another tool".to_owned(),
+                |origin| match &origin.version {
+                    Some(version) => format!("{} {version}", origin.tool),
+                    None => origin.tool.clone(),
+                },
+            );
+            let why = format!("whether the measurement was valid is not known: {by} made it");
+            reasons.push(clean(&why).into_owned().into());
+        }
         Validity::Invalid => {
             reasons.push(Reason::fault("no claim can be based on these figures"));
             let open = run.checks.iter().filter(|c| !c.passed());
