@@ -85,7 +85,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn name(root: &Path, path: &PathBuf) -> String {
+fn name(root: &Path, path: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)
         .display()

@@ -191,7 +191,7 @@ impl Engine<'_> {
         Ok(Ending::Completed)
     }
 
-    /// How many blocks are begun without a look between them. What disturbs nobody goes on beside each other as far as
+    /// How many blocks are begun without a look between them. What disturbs nobody runs at the same time as far as
     /// there are lanes; a rule that looks at results, or at the time, decides after each block whether there is another.
     fn together(&self) -> u32 {
         let stop = &self.experiment.stop;

@@ -116,7 +116,7 @@ pub fn trial(
     })
 }
 
-/// How many runs a group has, and how many wanted settings could not be had in them.
+/// How many runs a group has, and how many wanted settings were unavailable in them.
 fn facts(group: &GroupInput) -> (u64, u64) {
     let tuning = group
         .runs
