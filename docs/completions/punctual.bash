@@ -1119,7 +1119,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__resume)
-            opts="-q -h -V --metrics --metrics-token-file --quiet --home --help --version"
+            opts="-j -q -h -V --metrics --metrics-token-file --jobs --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1130,6 +1130,14 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1163,7 +1171,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__experiment__subcmd__run)
-            opts="-y -q -h -V --seed --parameter --replan --yes --metrics --metrics-token-file --quiet --home --help --version"
+            opts="-y -j -q -h -V --seed --parameter --replan --yes --metrics --metrics-token-file --jobs --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1182,6 +1190,14 @@ _punctual() {
                     return 0
                     ;;
                 --metrics-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2919,7 +2935,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__latency__subcmd__test)
-            opts="-i -j -o -q -h -V --baseline --model --load --idle --seeds --samples --interval --append --tolerance --fail-on --jobs --time-limit --output --junit --json --quiet --home --help --version"
+            opts="-i -j -o -q -h -V --baseline --model --load --idle --seeds --samples --interval --append --tolerance --fail-on --jobs --time-limit --resume --output --junit --json --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2974,6 +2990,10 @@ _punctual() {
                     return 0
                     ;;
                 --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4553,7 +4573,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__wakeup)
-            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --deadline --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-t -p -i -d -D -n -c -q -h -V --threads --pin --priority --priority-spread --interval --distance --timer --clock --raw --duration --samples --warm-up --until --on-threshold --work --deadline --statistics --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4628,6 +4648,10 @@ _punctual() {
                     return 0
                     ;;
                 --on-threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --work)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5271,7 +5295,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__study__subcmd__run)
-            opts="-o -q -h -V --quick --paper --budget --target --kernels --parameter --new --output --force --json --quiet --home --help --version"
+            opts="-o -j -q -h -V --quick --paper --budget --target --kernels --parameter --new --output --force --json --jobs --quiet --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5298,6 +5322,14 @@ _punctual() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6065,7 +6097,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune__subcmd__trial)
-            opts="-c -D -q -h -V --isolate --cpus --set --only --skip --blocks --duration --effect --measure --load --ping-to --ping-rate --allow-console --seed --yes --json --quiet --state --root --home --help --version"
+            opts="-c -D -q -h -V --isolate --cpus --set --only --skip --blocks --duration --effect --measure --load --ping-to --ping-rate --allow-console --seed --resume --yes --json --quiet --state --root --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6128,6 +6160,10 @@ _punctual() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -116,6 +116,27 @@ impl GuestTarget {
         Ok(())
     }
 
+    /// Returns the words that it is read from: kernel, machine, arguments, model, time limit.
+    pub fn words(&self) -> String {
+        let sign = |text: &str| text.replace(',', ",,");
+        let machine = self.machine.map(|machine| match machine {
+            Machine::Virtual => ",virtual-time".to_owned(),
+            Machine::Kvm => ",machine=kvm".to_owned(),
+            Machine::Tcg => ",machine=tcg".to_owned(),
+        });
+        let append = self
+            .append
+            .iter()
+            .map(|text| format!(",append={}", sign(text)));
+        let model = self.model.map(|model| format!(",model={model}"));
+        let kernel = sign(&self.kernel.display().to_string());
+        let options: String = machine.into_iter().chain(append).chain(model).collect();
+        format!(
+            "{PREFIX}{kernel}{options},time-limit={}ns",
+            self.time_limit.get()
+        )
+    }
+
     fn set(&mut self, option: &str) -> Result<(), String> {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
         let number = || format!("{option}: must be a number");

@@ -48,6 +48,8 @@ pub struct Experiment {
     pub metrics: Vec<String>,
     /// What becomes of a level or a measurement that a machine cannot have.
     pub missing: Missing,
+    /// The command that made it, and alone can carry it out; missing, `experiment` can.
+    pub command: Option<String>,
 }
 
 /// What becomes of a level or a measurement that a machine cannot have.
@@ -159,6 +161,7 @@ pub struct Sequential {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct FileText {
     name: Spanned<String>,
+    command: Option<String>,
     seed: Option<u64>,
     #[serde(default)]
     design: Option<Design>,
@@ -344,6 +347,7 @@ impl Reader<'_> {
             repeat_invalid: parsed.repeat_invalid.unwrap_or(1),
             metrics: parsed.compare.into_inner(),
             missing: parsed.missing,
+            command: parsed.command,
         })
     }
 

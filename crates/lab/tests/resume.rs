@@ -4,13 +4,15 @@
 //! An experiment that is cut off anywhere and resumed equals one that was not.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use punctual_lab::engine::{
-    Ending, Follower, Look, Outcome, Runner, Standing, carry_out, slot_is_done,
+    Ended, Ending, Follower, Look, Runner, Standing, carry_out, slot_is_done,
 };
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Invocation, Plan, Slot};
@@ -48,18 +50,19 @@ enum Cut {
 
 /// Runs that end at once. What they measured is a function of what was asked, as for a machine
 /// without noise.
-struct Fake<'a> {
-    store: &'a mut BTreeMap<Uuid, (RunEnd, String)>,
+#[derive(Default)]
+struct Fake {
+    store: Mutex<BTreeMap<Uuid, (RunEnd, String)>>,
     cut: Option<(u32, Cut)>,
-    done: u32,
-    stop: &'a Cell<bool>,
-    rested: u32,
+    done: AtomicU32,
+    stop: bool,
+    rested: AtomicU32,
 }
 
-impl Runner for Fake<'_> {
-    fn run(&mut self, run: Uuid, what: &Invocation) -> (RunEnd, Option<String>) {
-        let cut = self.cut.filter(|(after, _)| *after == self.done);
-        self.done += 1;
+impl Fake {
+    fn one(&self, run: Uuid, what: &Invocation) -> Ended {
+        let done = self.done.fetch_add(1, Ordering::Relaxed);
+        let cut = self.cut.filter(|(after, _)| *after == done);
         if matches!(cut, Some((_, Cut::BeforeItIsStored))) {
             panic!("cut off");
         }
@@ -70,24 +73,33 @@ impl Runner for Fake<'_> {
         } else {
             RunEnd::Valid
         };
-        self.store.insert(run, (end, line));
+        self.store.lock().unwrap().insert(run, (end, line));
         if matches!(cut, Some((_, Cut::AfterItWasStored))) {
             panic!("cut off");
         }
         (end, None)
     }
+}
 
-    fn find(&mut self, run: Uuid) -> Option<(RunEnd, Option<String>)> {
-        self.store.get(&run).map(|(end, _)| (*end, None))
+impl Runner for Fake {
+    fn run(&self, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        runs.iter()
+            .map(|(run, what)| self.one(*run, what))
+            .collect()
     }
 
-    fn rest(&mut self, time: Nanos) {
+    fn find(&self, run: Uuid) -> Option<Ended> {
+        let store = self.store.lock().unwrap();
+        store.get(&run).map(|(end, _)| (*end, None))
+    }
+
+    fn rest(&self, time: Nanos) {
         assert_eq!(time, Nanos::from_secs(1));
-        self.rested += 1;
+        self.rested.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.get()
+        self.stop
     }
 }
 
@@ -114,21 +126,14 @@ fn experiment(home: &Path, cuts: &[(u32, Cut)]) -> Done {
     let dir = home.join("x");
     let plan = Plan::of("x", &experiment, 3).unwrap();
     drop(State::create(&dir, &plan, TEXT).unwrap());
-    let mut store = BTreeMap::new();
-    let stop = Cell::new(false);
+    let mut fake = Fake::default();
     let mut cuts = cuts.iter().copied();
     loop {
-        let cut = cuts.next();
+        fake.cut = cuts.next();
+        fake.done = AtomicU32::new(0);
         let mut state = State::open(&dir).unwrap();
-        let mut fake = Fake {
-            store: &mut store,
-            cut,
-            done: 0,
-            stop: &stop,
-            rested: 0,
-        };
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap()
+            carry_out(&experiment, &mut state, &fake, &mut Nobody).unwrap()
         }));
         if let Ok(ending) = ended {
             assert_eq!(ending, Ending::Completed);
@@ -144,6 +149,7 @@ fn experiment(home: &Path, cuts: &[(u32, Cut)]) -> Done {
                 .iter()
                 .filter(|a| a.end != Some(RunEnd::Interrupted));
             // What counts is in the store, once, and nothing else is.
+            let store = fake.store.lock().unwrap();
             let done: Done = recorded
                 .map(|a| {
                     let (end, line) = store.get(&a.run).unwrap();
@@ -179,15 +185,11 @@ fn a_stopped_experiment_goes_on_where_it_was() {
     let dir = home();
     let plan = Plan::of("x", &experiment, 3).unwrap();
     let mut state = State::create(&dir.path().join("x"), &plan, TEXT).unwrap();
-    let (mut store, stop) = (BTreeMap::new(), Cell::new(true));
-    let mut fake = Fake {
-        store: &mut store,
-        cut: None,
-        done: 0,
-        stop: &stop,
-        rested: 0,
+    let fake = Fake {
+        stop: true,
+        ..Fake::default()
     };
-    let ending = carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap();
+    let ending = carry_out(&experiment, &mut state, &fake, &mut Nobody).unwrap();
     assert_eq!(ending, Ending::Stopped);
     assert!(state.attempts().is_empty() && state.finished().is_none());
 }
@@ -198,16 +200,9 @@ fn carried_out(text: &str) -> (Ending, usize, u32, Option<String>) {
     let dir = home();
     let plan = Plan::of("x", &experiment, 3).unwrap();
     let mut state = State::create(&dir.path().join("x"), &plan, text).unwrap();
-    let (mut store, stop) = (BTreeMap::new(), Cell::new(false));
-    let mut fake = Fake {
-        store: &mut store,
-        cut: None,
-        done: 0,
-        stop: &stop,
-        rested: 0,
-    };
-    let ending = carry_out(&experiment, &mut state, &mut fake, &mut Nobody).unwrap();
-    let rested = fake.rested;
+    let fake = Fake::default();
+    let ending = carry_out(&experiment, &mut state, &fake, &mut Nobody).unwrap();
+    let rested = fake.rested.into_inner();
     let finished = state.finished().map(ToOwned::to_owned);
     (ending, state.attempts().len(), rested, finished)
 }
@@ -228,66 +223,98 @@ fn a_block_that_does_not_fit_into_the_time_is_not_begun_and_each_run_is_rested_f
     assert_eq!((ending, all), (Ending::Completed, 52));
 }
 
-/// Notes how many runs went on at once.
-struct Wide(Vec<usize>);
+/// Notes how many pieces of work went on at once, and what was in each.
+#[derive(Default)]
+struct Wide {
+    boots: bool,
+    fails: bool,
+    going: AtomicU32,
+    most: AtomicU32,
+    work: Mutex<Vec<usize>>,
+}
 
 impl Runner for Wide {
-    fn run(&mut self, _: Uuid, _: &Invocation) -> (RunEnd, Option<String>) {
-        (RunEnd::Valid, None)
+    fn run(&self, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        let going = self.going.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(going, Ordering::SeqCst);
+        // As many as are to come have come after this, or a machine is very busy.
+        std::thread::sleep(Duration::from_millis(50));
+        self.going.fetch_sub(1, Ordering::SeqCst);
+        self.work.lock().unwrap().push(runs.len());
+        let end = match self.fails {
+            true => RunEnd::Failed,
+            false => RunEnd::Valid,
+        };
+        vec![(end, None); runs.len()]
     }
 
     fn lanes(&self) -> usize {
         4
     }
 
-    fn run_together(&mut self, runs: &[(Uuid, Invocation)]) -> Vec<Outcome> {
-        self.0.push(runs.len());
-        let one = Outcome {
-            end: RunEnd::Valid,
-            detail: None,
-            seconds: 1.0,
-        };
-        vec![one; runs.len()]
+    fn boots(&self) -> bool {
+        self.boots
     }
 
-    fn find(&mut self, _: Uuid) -> Option<(RunEnd, Option<String>)> {
+    fn find(&self, _: Uuid) -> Option<Ended> {
         None
     }
 
-    fn rest(&mut self, _: Nanos) {}
+    fn rest(&self, _: Nanos) {}
 
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
+/// Carries out five blocks of two kernels; returns what the runner saw, and the tries.
+fn kernels(levels: &str, more: &str, wide: Wide) -> (Wide, Vec<Attempt>) {
+    let text = format!(
+        "name = \"x\"\ncompare = [\"p99\"]\n[[measure]]\ninstrument = \"wakeup\"\n[[factor]]\nname = \"kernel\"\n\
+         target = true\nlevels = {levels}\n{more}"
+    );
+    let experiment = Experiment::parse("x", &text).unwrap();
+    let plan = Plan::of("x", &experiment, 3).unwrap();
+    let dir = home();
+    let mut state = State::create(&dir.path().join("x"), &plan, &text).unwrap();
+    let ending = carry_out(&experiment, &mut state, &wide, &mut Nobody).unwrap();
+    assert_eq!(ending, Ending::Completed);
+    let attempts = state.attempts().to_vec();
+    (wide, attempts)
+}
+
+const VIRTUAL: &str = "{ a = \"guest:a,virtual-time\", b = \"guest:b,virtual-time\" }";
+
 #[test]
 fn guests_in_virtual_time_run_several_at_once_and_everything_else_alone() {
-    let batches = |levels: &str, sequential: &str| {
-        let text = format!(
-            "name = \"x\"\ncompare = [\"p99\"]\n[[measure]]\ninstrument = \"wakeup\"\n[[factor]]\nname = \"kernel\"\n\
-             target = true\nlevels = {levels}\n[stop]\nblocks = 5\n{sequential}"
-        );
-        let experiment = Experiment::parse("x", &text).unwrap();
-        let plan = Plan::of("x", &experiment, 3).unwrap();
-        let dir = home();
-        let mut state = State::create(&dir.path().join("x"), &plan, &text).unwrap();
-        let mut wide = Wide(Vec::new());
-        let ending = carry_out(&experiment, &mut state, &mut wide, &mut Nobody).unwrap();
-        assert_eq!(ending, Ending::Completed);
+    let most = |levels: &str, stop: &str| {
+        let stop = format!("[stop]\nblocks = 5\n{stop}");
+        let (wide, attempts) = kernels(levels, &stop, Wide::default());
         // Each slot once, whatever ran at once.
-        let slots: std::collections::BTreeSet<Slot> = state
-            .attempts()
-            .iter()
-            .map(|attempt| attempt.slot)
-            .collect();
-        assert_eq!((slots.len(), state.attempts().len()), (10, 10));
-        wide.0
+        let slots: BTreeSet<Slot> = attempts.iter().map(|attempt| attempt.slot).collect();
+        assert_eq!((slots.len(), attempts.len()), (10, 10));
+        wide.most.into_inner()
     };
-    let two = "{ a = \"guest:a,virtual-time\", b = \"guest:b,virtual-time\" }";
-    assert_eq!(batches(two, ""), [4, 4, 2], "two blocks of two at once");
+    assert_eq!(most(VIRTUAL, ""), 4, "two blocks of two at once");
+    assert_eq!(most(VIRTUAL, "time = \"1h\""), 4);
     let rule = "sequential = { first = 2 }";
-    assert_eq!(batches(two, rule), [2; 5], "a look comes after each block");
+    assert_eq!(most(VIRTUAL, rule), 2, "a look comes after each block");
     let real = "{ here = \"here\", b = \"guest:b\" }";
-    assert_eq!(batches(real, ""), [1; 10]);
+    assert_eq!(most(real, ""), 1);
+}
+
+#[test]
+fn a_machine_that_is_booted_does_all_measurements_of_its_cell_once() {
+    let second = "[[measure]]\nname = \"second\"\ninstrument = \"wakeup\"\n[stop]\nblocks = 5\n";
+    let boots = |fails| Wide {
+        boots: true,
+        fails,
+        ..Wide::default()
+    };
+    for fails in [false, true] {
+        // All of them fail, and the next is booted all the same.
+        let (wide, attempts) = kernels(VIRTUAL, second, boots(fails));
+        assert_eq!(wide.work.into_inner().unwrap(), [2; 10]);
+        assert_eq!(attempts.len(), 20);
+    }
 }

@@ -22,6 +22,7 @@ pub mod release;
 mod standing;
 pub mod stream;
 pub mod wakeup;
+pub mod work;
 
 mod budget;
 mod checks;

@@ -50,7 +50,7 @@ pub struct LatencyTest {
 }
 
 /// A kernel with a model beside a load.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyCell {
     /// Name of the kernel.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Experiments as the verbs carry them out: `experiment`, `study`, `kernel once` and `report`.
+//! Experiments as the verbs carry them out: `experiment`, `study`, `tune trial`, `kernel latency-test`, `kernel once` and
+//! `report`.
 
 mod aside;
+pub(crate) mod boots;
 mod left_out;
 pub(crate) mod plan;
 pub(crate) mod results;
-mod runner;
+pub(crate) mod runner;
 pub(crate) mod status;
 pub(crate) mod tuned;
 mod view;
@@ -24,9 +26,10 @@ use punctual_lab::parameters;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::State;
 use punctual_store::Store;
+use uuid::Uuid;
 
 pub(crate) use self::left_out::lack_of;
-use self::runner::Child;
+use self::runner::{Child, Way};
 use self::view::{Teller, Watchers};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -83,12 +86,22 @@ pub(crate) fn experiment_of(text: &str, plan: &Plan) -> Result<Experiment, CliEr
     Ok(Experiment::parse("experiment.toml", text)?.only(&plan.measurements))
 }
 
+/// How an experiment is carried out, and who sees it.
+#[derive(Clone, Default)]
+pub(crate) struct Manner<'a> {
+    pub(crate) quiet: bool,
+    pub(crate) metrics: Option<Arc<Metrics>>,
+    /// Guests in virtual time that run at once; one a CPU where nothing is said.
+    pub(crate) jobs: Option<usize>,
+    /// How runs are done, if not each as a process.
+    pub(crate) way: Option<Way<'a>>,
+}
+
 /// Goes on with the experiment `name`.
 pub(crate) fn resume(
     home: Option<&Path>,
     name: &str,
-    quiet: bool,
-    metrics: Option<Arc<Metrics>>,
+    manner: Manner<'_>,
 ) -> Result<Exit, CliError> {
     let store = Store::open(home::find(home)?)?;
     let dir = dir_of(store.home(), name);
@@ -96,7 +109,7 @@ pub(crate) fn resume(
     let mut state = State::open(&dir)?;
     let experiment = experiment_of(state.text(), state.plan())?;
     tuned::require(&experiment, state.plan())?;
-    finish(&store, &experiment, &mut state, quiet, metrics)
+    finish(&store, &experiment, &mut state, manner)
 }
 
 /// Carries an experiment out to its end, and says how far it is.
@@ -104,25 +117,68 @@ pub(crate) fn finish(
     store: &Store,
     experiment: &Experiment,
     state: &mut State,
-    quiet: bool,
-    metrics: Option<Arc<Metrics>>,
+    manner: Manner<'_>,
 ) -> Result<Exit, CliError> {
     let stop = StopRequest::on_signals()?;
-    let name = state.plan().name.clone();
-    match go_on(store, experiment, state, stop, quiet, metrics)? {
+    match go_on(store, experiment, state, stop, manner)? {
         Ending::Stopped => {
-            remark(&format!(
-                "Stopped. Continue with `punctual experiment resume {name}`."
-            ));
+            remark(&format!("Stopped. {}", how_to_resume(experiment)));
             return Ok(Exit::Failed);
         }
         Ending::Time => remark("The next block does not fit into the time left."),
         Ending::Resolved => remark("Every comparison is resolved."),
         Ending::Completed => {}
     }
+    let name = &experiment.name;
     print(&status::text(&status::summary(state.dir())?))?;
     print(&format!(" results: `punctual experiment results {name}`\n"))?;
     Ok(Exit::Fine)
+}
+
+/// Says how an experiment is gone on with.
+pub(crate) fn how_to_resume(experiment: &Experiment) -> String {
+    let name = &experiment.name;
+    match &experiment.command {
+        None => format!("Continue with `punctual experiment resume {name}`."),
+        Some(command) => {
+            format!("Continue with `punctual {command} --resume {name}` and the same options.")
+        }
+    }
+}
+
+/// Begins the experiment that `command` makes, or goes on with the one that it began as `resumed`. Its text, made by
+/// `text` of its name, must be the same then.
+pub(crate) fn of_command(
+    store: &Store,
+    command: &str,
+    resumed: Option<&str>,
+    seed: u64,
+    text: impl Fn(&str) -> Result<String, CliError>,
+) -> Result<(Experiment, State), CliError> {
+    if let Some(name) = resumed {
+        status::must_exist(store.home(), name)?;
+        let state = State::open(&dir_of(store.home(), name))?;
+        if state.text() != text(name)? {
+            return Err(CliError::usage(format!(
+                "--resume {name}: it was started with other options, or the machine has changed"
+            ))
+            .hint("give the same options as before; experiment.toml in its directory shows what they meant"));
+        }
+        return Ok((experiment_of(state.text(), state.plan())?, state));
+    }
+    let id = Uuid::now_v7().as_u64_pair();
+    let verb = command.rsplit(' ').next().unwrap_or(command);
+    // The time comes first, so that names are in their order, and chance after it, for those of one moment.
+    let name = format!("{verb}-{:012x}-{:04x}", id.0 >> 16, id.1 & 0xffff);
+    let text = text(&name)?;
+    let read = Read {
+        experiment: Experiment::parse(&name, &text)?,
+        file: name.clone(),
+        text,
+    };
+    let plan = plan::of(&read, Some(seed))?;
+    let state = State::create(&dir_of(store.home(), &name), &plan, &read.text)?;
+    Ok((read.experiment, state))
 }
 
 /// Carries an experiment out from where it is.
@@ -131,23 +187,26 @@ pub(crate) fn go_on(
     experiment: &Experiment,
     state: &mut State,
     stop: StopRequest,
-    quiet: bool,
-    metrics: Option<Arc<Metrics>>,
+    manner: Manner<'_>,
 ) -> Result<Ending, CliError> {
     let name = state.plan().name.clone();
+    let quiet = manner.quiet;
     let mut view = View::pick(quiet, &stop);
-    view.title(&format!("experiment {name}"));
-    let screen = view.feed();
-    let watchers = Watchers { screen, metrics };
-    let mut child = Child::new(store, &name, stop, watchers.clone());
+    let title = experiment.command.clone();
+    view.title(&title.unwrap_or_else(|| format!("experiment {name}")));
+    let watchers = Watchers {
+        screen: view.feed(),
+        metrics: manner.metrics.clone(),
+    };
+    let runner = Child::new(store, &name, stop, watchers.clone(), &manner);
     let mut teller = Teller::new(store, experiment, state.plan().clone(), quiet, watchers);
-    let ending = carry_out(experiment, state, &mut child, &mut teller);
+    let ending = carry_out(experiment, state, &runner, &mut teller);
     view.clear();
     ending.map_err(|err| {
-        let hint = format!(
-            "finished runs are kept; once the cause is fixed: `punctual experiment resume {name}`"
-        );
-        CliError::from(err).hint(hint)
+        CliError::from(err).hint(format!(
+            "finished runs are kept; once the cause is fixed: {}",
+            how_to_resume(experiment)
+        ))
     })
 }
 

@@ -4,6 +4,7 @@
 //! Guests as the commands have them: designed from options, given a job, and answered by.
 
 mod agent;
+mod record;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
 use punctual_model::{GuestAgent, Nanos};
 
 pub(crate) use self::agent::Agent;
+pub(crate) use self::record::{keep, record};
 use crate::error::CliError;
 use crate::exit::Exit;
 

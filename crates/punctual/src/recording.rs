@@ -16,10 +16,10 @@ use jiff::Timestamp;
 use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
-use punctual_measure::{MeasureError, Sink, SinkError, wakeup};
+use punctual_measure::{MeasureError, Sink, SinkError, wakeup, work};
 use punctual_model::{
-    Check, Event, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, Progress, RUN_FORMAT, RequirementResult,
-    RunRecord, RunSpec, Sample, Setup,
+    Better, Check, Event, Figure, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, Progress, RUN_FORMAT,
+    RequirementResult, RunRecord, RunSpec, Sample, Setup,
 };
 use punctual_stats::requirement::Requirement;
 use punctual_stats::{LatencyHistogram, TaggedHistogram, write_hlog};
@@ -99,6 +99,8 @@ pub(crate) struct Job {
     pub(crate) insist_on_dma_latency: bool,
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
+    /// How long ordinary work is done afterwards.
+    pub(crate) work: Option<Nanos>,
 }
 
 impl Job {
@@ -117,6 +119,7 @@ impl Job {
             insist_on_mlock: false,
             insist_on_dma_latency: false,
             psquare: false,
+            work: None,
         }
     }
 
@@ -303,12 +306,20 @@ fn record_for<'a>(
     let histograms = outcome.found.histograms.iter();
     let all = merged(histograms.map(|(_, histogram)| histogram));
     let mut record = to_record(id, job, host, started, outcome);
+    record.figures.extend(work_after(job, stop));
     if let Some(spec) = &mut record.spec {
         spec.raw = keep_samples;
     }
     record.requirements = judged(&job.requirements, &record, all.as_ref());
     let stored = keep(listener.writer, &log, &record);
     Ok(Recorded { record, stored })
+}
+
+/// Does ordinary work as `job` says, where nothing else goes on any more.
+fn work_after(job: &Job, stop: &StopRequest) -> Option<Figure> {
+    let span = job.work.filter(|_| !stop.is_set())?;
+    let rate = work::rate(&job.setup.cpus, span.into())?;
+    Some(Figure::single("work", "MB/s", Better::Higher, rate / 1e6))
 }
 
 /// All samples in one histogram.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assessment;
+pub mod bands;
 pub mod bursts;
 pub mod claims;
 pub mod comparison;
@@ -18,4 +19,5 @@ pub mod requirement;
 #[cfg(feature = "select")]
 pub mod select;
 pub mod study;
+pub mod trial;
 pub mod words;

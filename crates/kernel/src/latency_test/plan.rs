@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::kernel::Kernel;
 use crate::GuestTarget;
 use crate::boot::{Image, Machine};
-use crate::guest::{Job, JobRun, Model};
+use crate::guest::Model;
 
 /// Why kernels cannot be tested.
 #[derive(Debug, Error)]
@@ -74,71 +74,29 @@ impl Row {
     }
 }
 
-/// A load, as the command line has it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Load {
-    /// Its name in the results.
-    pub name: String,
-    /// The options of `measure` for it; none, when idle.
-    pub options: Vec<String>,
-}
-
-/// What every boot does.
+/// What all kernels of a test have in common.
 #[derive(Clone, Debug)]
-pub struct Test {
-    /// The loads, one after the other.
-    pub loads: Vec<Load>,
-    /// Samples beside each.
-    pub samples: u64,
-    /// Time between the deadlines.
-    pub interval: Nanos,
+pub struct Common {
     /// Further kernel arguments.
     pub append: Vec<String>,
     /// How long a boot may take, by the host's clock.
     pub time_limit: Nanos,
 }
 
-impl Test {
-    /// Returns the guest of `row` with `seed`.
-    pub fn target(&self, row: &Row, seed: u64) -> GuestTarget {
-        let asked = Model::asked_by(row.append.iter().map(String::as_str)).is_some();
-        let model = row.model.filter(|_| row.dynamic && !asked);
+impl Row {
+    /// Returns the guest that it is.
+    pub fn target(&self, common: &Common) -> GuestTarget {
+        let asked = Model::asked_by(self.append.iter().map(String::as_str)).is_some();
+        let model = self.model.filter(|_| self.dynamic && !asked);
         let model = model.and_then(Model::argument);
-        let own = row.append.iter().cloned();
+        let all = common.append.iter().chain(&self.append).cloned();
         GuestTarget {
             machine: Some(Machine::Virtual),
-            append: self
-                .append
-                .iter()
-                .cloned()
-                .chain(own)
-                .chain(model)
-                .collect(),
-            model: row.model,
-            seed,
-            time_limit: self.time_limit,
-            ..GuestTarget::of(&row.image)
+            append: all.chain(model).collect(),
+            model: self.model,
+            time_limit: common.time_limit,
+            ..GuestTarget::of(&self.image)
         }
-    }
-
-    /// Returns what each boot does. It is the same for all of them: a guest that reads another job
-    /// counts other instructions.
-    pub fn job(&self) -> Job {
-        let fixed = [
-            "measure".to_owned(),
-            "wakeup".to_owned(),
-            "--quiet".to_owned(),
-            "--priority=f:80".to_owned(),
-            "--mlock=on".to_owned(),
-            format!("--samples={}", self.samples),
-            format!("--interval={}ns", self.interval.get()),
-        ];
-        let runs = self.loads.iter().enumerate().map(|(number, load)| JobRun {
-            arguments: fixed.iter().chain(&load.options).cloned().collect(),
-            // Not of this time and not random, for the same reason.
-            id: format!("00000000-0000-7000-8000-{number:012x}"),
-        });
-        Job::of(runs.collect())
     }
 }
 
@@ -299,41 +257,27 @@ mod tests {
     }
 
     #[test]
-    fn boots_differ_by_kernel_model_and_seed_alone() {
-        let test = Test {
-            loads: vec![
-                Load {
-                    name: "fork".to_owned(),
-                    options: vec!["--load=fork".to_owned()],
-                },
-                Load {
-                    name: "idle".to_owned(),
-                    options: Vec::new(),
-                },
-            ],
-            samples: 1_000,
-            interval: Nanos::from_millis(1),
+    fn boots_differ_by_kernel_and_model_alone() {
+        let common = Common {
             append: vec!["debug".to_owned()],
             time_limit: Nanos::from_secs(9),
         };
-        let target = test.target(&some()[1], 3);
+        let target = some()[1].target(&common);
         assert_eq!(target.append, ["debug", "preempt=full"]);
-        assert_eq!((target.seed, target.asked_model()), (3, Some(Model::Full)));
-        assert_eq!(test.target(&some()[2], 3).append, ["debug"]);
+        assert_eq!(target.asked_model(), Some(Model::Full));
+        let words = target.words();
+        assert_eq!(words.parse(), Ok(target), "{words}");
+        assert_eq!(some()[2].target(&common).append, ["debug"]);
         // What a kernel has of its own comes behind what all have, and a model of its own is not asked for twice.
         let own = |append: &str| Row {
             append: vec![append.to_owned()],
             ..some()[1].clone()
         };
-        let target = test.target(&own("nohz=off"), 3);
-        assert_eq!(target.append, ["debug", "nohz=off", "preempt=full"]);
-        let target = test.target(&own("preempt=full"), 3);
+        let target = own("isolcpus=1,2").target(&common);
+        assert_eq!(target.append, ["debug", "isolcpus=1,2", "preempt=full"]);
+        assert_eq!(target.words().parse(), Ok(target));
+        let target = own("preempt=full").target(&common);
         assert_eq!(target.append, ["debug", "preempt=full"]);
-        let job = test.job();
-        assert_eq!(job, test.job());
-        assert_eq!(job.runs.len(), 2);
-        assert!(job.runs[0].arguments.contains(&"--load=fork".to_owned()));
-        assert_ne!(job.runs[0].id, job.runs[1].id);
     }
 
     #[test]

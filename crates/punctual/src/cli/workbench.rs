@@ -25,8 +25,8 @@ pub use self::experiment::{
     ExperimentRmArgs, ExperimentRunArgs, ExperimentStatusArgs, ExperimentSweepArgs,
 };
 pub use self::kernel::{
-    GuestOptions, InitramfsArgs, KernelAction, KernelBootArgs, LatencyFailOn, LatencyTestArgs,
-    MachineArg,
+    GuestOptions, InitramfsArgs, JobsArgs, KernelAction, KernelBootArgs, LatencyFailOn,
+    LatencyTestArgs, MachineArg,
 };
 pub use self::kernel_once::{InstallOnceArgs, KernelStatusArgs, LoaderArg, OncePlace, WatchdogArg};
 pub use self::kernel_source::{

@@ -21,7 +21,7 @@ use crate::cli::{ExperimentAction, ExperimentResumeArgs, ExperimentRunArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::plan::{self as plans, Cost};
-use crate::experiments::{dir_of, finish, read, tuned};
+use crate::experiments::{Manner, dir_of, finish, read, tuned};
 use crate::metrics::Metrics;
 use crate::output::remark;
 use crate::{experiments, home};
@@ -65,7 +65,13 @@ fn begin(home: Option<&Path>, args: &ExperimentRunArgs) -> Result<Exit, CliError
         false => State::create(&dir, &plan, &read.text)?,
     };
     let experiment = read.experiment.only(&plan.measurements);
-    finish(&store, &experiment, &mut state, args.quiet, metrics)
+    let manner = Manner {
+        quiet: args.quiet,
+        metrics,
+        jobs: args.jobs.jobs,
+        ..Manner::default()
+    };
+    finish(&store, &experiment, &mut state, manner)
 }
 
 /// Says what is left out before anything is measured.
@@ -76,8 +82,13 @@ fn remark_on_skipped(plan: &Plan) {
 }
 
 fn resume(home: Option<&Path>, args: &ExperimentResumeArgs) -> Result<Exit, CliError> {
-    let metrics = Metrics::of(&args.metrics, "experiment", Some(&args.name))?;
-    experiments::resume(home, &args.name, args.quiet, metrics)
+    let manner = Manner {
+        quiet: args.quiet,
+        metrics: Metrics::of(&args.metrics, "experiment", Some(&args.name))?,
+        jobs: args.jobs.jobs,
+        ..Manner::default()
+    };
+    experiments::resume(home, &args.name, manner)
 }
 
 /// Asks whether to begin something that takes very long.

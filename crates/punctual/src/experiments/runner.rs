@@ -14,17 +14,17 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punctual_lab::engine::{Outcome, Runner};
+use punctual_lab::engine::{Ended, Runner};
 use punctual_lab::plan::Invocation;
 use punctual_lab::state::RunEnd;
-use punctual_model::{Ended, Nanos};
+use punctual_model::{Nanos, RunRecord};
 use punctual_store::{Store, StoredRun};
 use punctual_verdict::words::failed_checks;
 use uuid::Uuid;
 
 use super::aside::Aside;
-use super::tuned;
 use super::view::Watchers;
+use super::{Manner, tuned};
 use crate::recording::{PARENT, RUN_ID};
 use crate::signals::StopRequest;
 use crate::view::{TELL, told};
@@ -35,25 +35,45 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a run may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Runs as processes.
-#[derive(Clone, Debug)]
-pub(super) struct Child {
+/// A way to do runs that is not just a process for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    /// As [`Runner::boots`].
+    pub(crate) boots: bool,
+    pub(crate) run: &'a Run<'a>,
+}
+
+/// As [`Runner::run`].
+type Run<'a> = dyn Fn(&Child<'_>, &[(Uuid, Invocation)]) -> Vec<Ended> + Sync + 'a;
+
+/// Runs as processes, unless there is another way.
+pub(crate) struct Child<'a> {
     home: PathBuf,
     runs: PathBuf,
     name: String,
     stop: StopRequest,
     watchers: Watchers,
+    jobs: Option<usize>,
+    way: Option<Way<'a>>,
 }
 
-impl Child {
+impl<'a> Child<'a> {
     /// Runs for experiment `name`, into `store`, until `stop`; `watchers` get to know how each goes.
-    pub(super) fn new(store: &Store, name: &str, stop: StopRequest, watchers: Watchers) -> Self {
+    pub(super) fn new(
+        store: &Store,
+        name: &str,
+        stop: StopRequest,
+        watchers: Watchers,
+        manner: &Manner<'a>,
+    ) -> Self {
         Self {
             home: store.home().to_owned(),
             runs: store.runs_dir().to_owned(),
             name: name.to_owned(),
             stop,
             watchers,
+            jobs: manner.jobs,
+            way: manner.way,
         }
     }
 
@@ -117,79 +137,73 @@ impl Child {
     }
 }
 
-impl Runner for Child {
-    fn run(&mut self, run: Uuid, what: &Invocation) -> (RunEnd, Option<String>) {
-        if let Err(why) = tuned::settle(&|| self.stop.is_set()) {
-            let end = if self.stop.is_set() {
-                RunEnd::Interrupted
-            } else {
-                RunEnd::Failed
-            };
-            return (end, Some(why));
+impl Child<'_> {
+    /// Does runs as processes.
+    pub(crate) fn processes(&self, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        runs.iter()
+            .map(|(run, what)| self.one(*run, what))
+            .collect()
+    }
+
+    /// How a run that makes no record ended.
+    pub(crate) fn unrecorded(&self, why: String) -> Ended {
+        match self.stop.is_set() {
+            true => (RunEnd::Interrupted, Some(why)),
+            false => (RunEnd::Failed, Some(why)),
+        }
+    }
+
+    fn one(&self, run: Uuid, what: &Invocation) -> Ended {
+        if let Err(why) = tuned::settle("measure", &|| self.stop.is_set()) {
+            return self.unrecorded(why);
         }
         let error = match self.command(run, what).spawn() {
             Ok(child) => self.wait(child),
             Err(err) => return (RunEnd::Failed, Some(format!("start the run: {err}"))),
         };
-        let stopped = self.stop.is_set();
         self.find(run).unwrap_or_else(|| {
-            let end = if stopped {
-                RunEnd::Interrupted
-            } else {
-                RunEnd::Failed
-            };
-            let why = error.unwrap_or_else(|| "it ended without a record or an error".to_owned());
-            (end, Some(why))
+            let silent = || "it ended without a record or an error".to_owned();
+            self.unrecorded(error.unwrap_or_else(silent))
         })
     }
+}
 
-    /// One a CPU, as a latency test has them.
+/// Says what a record is to an experiment.
+pub(crate) fn end_of(record: &RunRecord) -> Ended {
+    match (record.ended, record.valid) {
+        (Some(punctual_model::Ended::Interrupted), _) => {
+            let why = "ended early by a signal; kept in the store";
+            (RunEnd::Interrupted, Some(why.to_owned()))
+        }
+        (_, true) => (RunEnd::Valid, None),
+        (_, false) => (RunEnd::Invalid, Some(failed_checks(record))),
+    }
+}
+
+impl Runner for Child<'_> {
+    fn run(&self, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        match self.way {
+            Some(way) => (way.run)(self, runs),
+            None => self.processes(runs),
+        }
+    }
+
+    fn boots(&self) -> bool {
+        self.way.is_some_and(|way| way.boots)
+    }
+
+    /// One a CPU, unless the user says how many.
     fn lanes(&self) -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
+        let cpus = || thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.unwrap_or_else(cpus)
     }
 
-    fn run_together(&mut self, runs: &[(Uuid, Invocation)]) -> Vec<Outcome> {
-        thread::scope(|scope| {
-            let started: Vec<_> = runs
-                .iter()
-                .map(|(run, what)| {
-                    let mut own = self.clone();
-                    scope.spawn(move || {
-                        let began = Instant::now();
-                        let (end, detail) = own.run(*run, what);
-                        Outcome {
-                            end,
-                            detail,
-                            seconds: began.elapsed().as_secs_f64(),
-                        }
-                    })
-                })
-                .collect();
-            let ends = started.into_iter().map(|run| {
-                run.join().unwrap_or_else(|_| Outcome {
-                    end: RunEnd::Failed,
-                    detail: Some("the thread that watched it panicked".to_owned()),
-                    seconds: 0.0,
-                })
-            });
-            ends.collect()
-        })
-    }
-
-    fn find(&mut self, run: Uuid) -> Option<(RunEnd, Option<String>)> {
+    fn find(&self, run: Uuid) -> Option<Ended> {
         let stored = StoredRun::open(self.runs.join(run.to_string())).ok()?;
-        let record = stored.record();
-        Some(match (record.ended, record.valid) {
-            (Some(Ended::Interrupted), _) => {
-                let why = "ended early by a signal; kept in the store";
-                (RunEnd::Interrupted, Some(why.to_owned()))
-            }
-            (_, true) => (RunEnd::Valid, None),
-            (_, false) => (RunEnd::Invalid, Some(failed_checks(record))),
-        })
+        Some(end_of(stored.record()))
     }
 
-    fn rest(&mut self, span: Nanos) {
+    fn rest(&self, span: Nanos) {
         let end = Instant::now() + Duration::from(span);
         while Instant::now() < end && !self.stop.is_set() {
             thread::sleep(LOOK_EVERY.min(end.saturating_duration_since(Instant::now())));

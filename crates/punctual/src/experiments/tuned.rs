@@ -12,6 +12,7 @@ use punctual_host::session::Left;
 use punctual_lab::file::{Experiment, Sets};
 use punctual_lab::plan::{Invocation, Plan, invocation};
 
+use super::how_to_resume;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::tuning::{self, Place, Wish, is_alive};
@@ -49,8 +50,12 @@ pub(crate) fn known(setting: &str) -> Result<(), CliError> {
     .map(drop)
 }
 
-/// Fails where cells change the machine and that may not be done.
+/// Fails where cells change the machine and that may not be done, or where another command sets what they differ in.
 pub(crate) fn require(experiment: &Experiment, plan: &Plan) -> Result<(), CliError> {
+    if let Some(command) = &experiment.command {
+        let why = format!("{}: only `punctual {command}` can carry it out", plan.name);
+        return Err(CliError::usage(why).hint(how_to_resume(experiment)));
+    }
     let factor = |sets: &Sets| matches!(sets, Sets::Knob(_) | Sets::Profile);
     if !experiment.factors.iter().any(|f| factor(&f.sets)) {
         return Ok(());
@@ -72,8 +77,8 @@ fn tunes(what: &Invocation) -> bool {
     what.arguments.iter().any(option)
 }
 
-/// Waits until what an earlier run has left is taken back. Fails where it stays.
-pub(super) fn settle(stop: &dyn Fn() -> bool) -> Result<(), String> {
+/// Waits until what an earlier run has changed for `purpose` is taken back. Fails where it stays.
+pub(crate) fn settle(purpose: &str, stop: &dyn Fn() -> bool) -> Result<(), String> {
     let Ok(tuner) = Place::here().tuner() else {
         return Ok(());
     };
@@ -85,7 +90,7 @@ pub(super) fn settle(stop: &dyn Fn() -> bool) -> Result<(), String> {
         };
         let session = journal.session();
         // Whoever applied a profile meant it, and each run says that it is there.
-        if session.purpose != "measure" {
+        if session.purpose != purpose {
             return Ok(());
         }
         let kept = journal.keeper();

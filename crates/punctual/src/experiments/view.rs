@@ -4,13 +4,15 @@
 //! What an experiment says while it goes on: a line a run, on standard error, and on a terminal the
 //! run that goes on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_lab::engine::{Follower, Look, Standing};
 use punctual_lab::file::Experiment;
 use punctual_lab::plan::{Plan, Slot};
 use punctual_lab::state::{Attempt, RunEnd, State};
-use punctual_model::Event;
+use punctual_model::{Better, Event, Figure, Progress};
+use punctual_stats::float;
 use punctual_store::Store;
 
 use super::plan::clock;
@@ -52,6 +54,9 @@ pub(super) struct Teller<'a> {
     quiet: bool,
     several: bool,
     watchers: Watchers,
+    /// The largest latency of each cell and measurement up to now, and of how many runs: what guests in virtual time
+    /// show, which tell nothing while they run.
+    largest: BTreeMap<BTreeMap<String, String>, (u64, u64)>,
 }
 
 impl<'a> Teller<'a> {
@@ -70,7 +75,42 @@ impl<'a> Teller<'a> {
             quiet,
             several: experiment.measurements.len() > 1,
             watchers,
+            largest: BTreeMap::new(),
         }
+    }
+
+    /// Shows what a guest in virtual time has come to, which no other sees before it ends.
+    fn reached(&mut self, attempt: &Attempt) {
+        let Some(screen) = &self.watchers.screen else {
+            return;
+        };
+        let Ok(run) = self.store.entry(attempt.run).run else {
+            return;
+        };
+        let record = run.record();
+        let Some(max) = record.total.max_ns.filter(|_| record.is_virtual()) else {
+            return;
+        };
+        let mut labels = self.plan.tags(attempt.slot);
+        for apart in ["experiment", "block"] {
+            labels.remove(apart);
+        }
+        let (largest, runs) = self.largest.entry(labels).or_default();
+        *largest = max.max(*largest);
+        *runs += 1;
+        let figure = |(labels, (largest, runs)): (&BTreeMap<_, _>, &(u64, u64))| Figure {
+            name: "largest latency".to_owned(),
+            labels: labels.clone(),
+            unit: "µs of virtual time".to_owned(),
+            better: Better::Lower,
+            value: Some(float(*largest) / 1e3),
+            count: *runs,
+            ..Figure::default()
+        };
+        screen.event(Event::Progress(Progress {
+            figures: self.largest.iter().map(figure).collect(),
+            ..Progress::default()
+        }));
     }
 
     /// Says a line where it is seen.
@@ -118,6 +158,7 @@ impl Follower for Teller<'_> {
     }
 
     fn end(&mut self, attempt: &Attempt, standing: &Standing) {
+        self.reached(attempt);
         if self.quiet {
             return;
         }

@@ -122,6 +122,11 @@ pub struct WakeupArgs {
     )]
     pub on_threshold: Option<Nanos>,
 
+    /// Then fill and add up fresh memory on each measured CPU for this time, without the loads, and record how much:
+    /// what settings cost ordinary work
+    #[arg(long, value_name = "TIME", help_heading = "End")]
+    pub work: Option<Nanos>,
+
     /// Count the samples later than TIME exactly, and exit 3 if there are any (can be repeated)
     #[arg(
         long,
@@ -153,6 +158,7 @@ pub(super) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliErr
     let common = &args.common;
     let job = Job {
         psquare: args.statistics.psquare(),
+        work: args.work,
         ..asked::job(common, Job::wakeup(spec))?
     };
     let mut view = View::pick(common.quiet, &stop);
@@ -322,7 +328,7 @@ mod tests {
             ("--duration 0", "at least 1ns"),
             ("--duration 1us", "no sample"),
             ("--timer sundial", "possible values"),
-            ("--timer futex --clock tai", "does not know --clock tai"),
+            ("--timer futex --clock tai", "does not support --clock tai"),
             ("--samples 0", "0 is not in 1.."),
             ("--threads 0", "0 is not in 1.."),
             ("--until p200:1%", "p200"),

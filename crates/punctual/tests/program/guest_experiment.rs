@@ -137,3 +137,47 @@ fn guest_experiments_that_cannot_be_are_refused_with_the_line() {
         .error(5, &["kernel=none: kernel /none/stock does not exist"]);
     assert!(!home.store().join("experiments").exists());
 }
+
+#[test]
+fn guest_experiment_gives_the_same_samples_with_one_and_with_two_guests_at_a_time() {
+    let Some(images) = images() else { return };
+    let measured = |jobs: &str| {
+        let home = Home::new();
+        let path = home.dir().join("kernels.toml");
+        let raw = file(&images).replace("samples = 50", "samples = 50, raw = true");
+        fs::write(&path, raw).unwrap();
+        let path = path.to_str().unwrap();
+        let begun = std::time::Instant::now();
+        run(&home, &["experiment", "run", path, "--jobs", jobs]).fine();
+        eprintln!("{jobs} at a time: {:.1} s", begun.elapsed().as_secs_f64());
+        let mut found = Vec::new();
+        for run in runs(&home) {
+            assert_eq!(run["end"], "valid", "{run}");
+            let id = run["run"].as_str().unwrap();
+            let dir = home.store().join("runs").join(id);
+            let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
+            let mut files: Vec<_> = files
+                .filter(|path| !path.ends_with("run.json"))
+                .map(|path| {
+                    (
+                        path.file_name().unwrap().to_owned(),
+                        fs::read(&path).unwrap(),
+                    )
+                })
+                .collect();
+            files.sort();
+            let names = files.iter().map(|(name, _)| name.to_string_lossy());
+            assert!(
+                names.into_iter().any(|name| name.starts_with("samples")),
+                "{id}"
+            );
+            let place = ["block", "cell"].map(|key| run[key].as_u64().unwrap());
+            found.push((place, files));
+        }
+        found.sort();
+        found
+    };
+    let (one, two) = (measured("1"), measured("2"));
+    assert_eq!(one.len(), 4);
+    assert!(one == two, "the stored samples differ");
+}

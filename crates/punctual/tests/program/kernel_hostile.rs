@@ -165,7 +165,7 @@ fn a_patch_stays_in_its_tree_and_none_is_lost() {
     );
     bench
         .run("patch linux s")
-        .error(1, &["patch 2.patch names no file that it changes"]);
+        .error(1, &["patch 2.patch names no file or no change"]);
     assert_eq!(fs::read(bench.at("linux/f")).unwrap(), b"1\n2\n3\n");
     // Names that a terminal would obey are shown without that.
     bench.write("s/series", b"\x1b]0;title\x07.patch\n");

@@ -33,7 +33,7 @@ fn with_memory(home: &Home, megabytes: u32, args: &str) -> Answer {
 fn a_load_that_is_refused_memory_says_so_at_once() {
     let home = Home::new();
     let args = format!("{MEASURE} --duration {LONGER} --load cpu,memory:400M");
-    with_memory(&home, 300, &args).error(1, &["memory:400M: thread 0 was refused 400 MB"]);
+    with_memory(&home, 300, &args).error(1, &["memory:400M: thread 0 could not get 400 MB"]);
     assert!(home.list().is_empty());
     // One block fits, two do not.
     let args = format!("load memory:200M --cpus 2 --duration {LONGER}");
@@ -359,7 +359,7 @@ fn another_host_is_pinged_at_the_rate_that_was_asked_for() {
 fn only_who_allows_it_gets_lines_on_the_consoles() {
     let home = Home::new();
     home.run(["load", "cpu,printk"])
-        .error(2, &["printk: it writes to", "--allow-console"]);
+        .error(2, &["printk: writes to", "--allow-console"]);
     let args = format!("{MEASURE} --samples 5 --load printk:5");
     home.run(args.split_whitespace())
         .error(2, &["printk:5: writes to", "--allow-console"]);

@@ -193,6 +193,7 @@ fn one_shot_boot_is_planned_installed_confirmed_and_taken_back() {
         .fine()
         .stdout
         .clone();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "the machine's default stays",
         "next_entry=punctual-once",
@@ -294,7 +295,7 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
         b"21 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw\n",
     );
     machine.write("sys/dev/block/253:0/dm/uuid", b"LVM-abc");
-    refused(&["lies on LVM (/dev/mapper/vg-root)"]);
+    refused(&["is on LVM (/dev/mapper/vg-root)"]);
     fs::remove_dir_all(machine.root().join("boot/grub")).unwrap();
     refused(&["neither GRUB nor systemd-boot starts this machine"]);
     machine.run("install-once").error(2, &["KERNEL"]);

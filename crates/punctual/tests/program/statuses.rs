@@ -16,7 +16,7 @@ fn a_measure_without_an_instrument_names_one() {
             .error(
                 2,
                 &[
-                    "--duration is an option of an instrument",
+                    "--duration belongs to an instrument",
                     &format!("`punctual measure wakeup {}`", line[1..].join(" ")),
                     "wakeup, irq, ipc",
                 ],

@@ -156,7 +156,7 @@ fn openblas_solves_the_same_systems() {
 fn what_linpack_cannot_do_is_one_error() {
     let home = Home::new();
     for (args, code, part) in [
-        ("--order 1000000", 2, "--order 1000000: takes"),
+        ("--order 1000000", 2, "--order 1000000: needs"),
         ("--order 0", 2, "--order"),
         ("--engine blas", 2, "not one of: own, openblas"),
         ("--engine openblas:/no/such.so", 5, ""),
@@ -235,7 +235,7 @@ fn memory_is_measured_for_every_pair_of_nodes() {
     );
     assert!(figure(&one, "copy")["interval"].is_null());
     for (args, part) in [
-        ("--size 15T", "--size 15T: takes"),
+        ("--size 15T", "--size 15T: needs"),
         ("--size 1", "--size 1: must be from 64K"),
         ("--size much", "is not a size"),
         ("--kernels memset", "memset"),

@@ -29,7 +29,7 @@ fn a_plan_of_kernel_arguments_changes_nothing_and_says_what_this_kernel_heeds() 
     for part in [
         "isolcpus=managed_irq,domain,3",
         "irqaffinity=0-2",
-        "does not heed nohz_full=3 ",
+        "ignores nohz_full=3 ",
         "given",
         "/etc/default/grub.d/99-punctual.cfg would be made:",
         "Then      update-grub",

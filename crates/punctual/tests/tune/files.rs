@@ -74,7 +74,7 @@ fn changes_are_applied_shown_and_taken_back() {
     assert_eq!(status["session"]["profile"], "set");
     // A second one would not know what was before the first.
     tree.tune("apply latency")
-        .error(1, &["before its changes were reverted"])
+        .error(1, &["are not reverted"])
         .hinted();
     let reverted = tree.tune("revert --json").fine().json();
     assert_valid("tuning.schema.json", &reverted);

@@ -140,7 +140,7 @@ fn a_revert_in_time_lets_the_keeper_go() {
     assert_eq!(tree.read(SWAPPINESS), "10");
     assert_eq!(keepers(&tree), 1);
     let status = tree.tune("status").fine().stdout.clone();
-    assert!(status.contains(", until "), "{status}");
+    assert!(status.contains(", until"), "{status}");
     tree.tune("revert").fine();
     assert!(wait_until(|| keepers(&tree) == 0));
     assert_eq!(tree.dump(), before);

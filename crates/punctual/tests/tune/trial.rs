@@ -11,7 +11,7 @@ use crate::tree::Tree;
 const TRIED: &str =
     "trial --set vm.swappiness=11 --set vm.stat_interval=2 --duration 100ms --quiet";
 
-/// The runs of a trial: their names, and the settings that each was made with.
+/// The runs of a trial: what was tried, and the settings that each was made with.
 fn runs(live: &Live) -> Vec<(String, Vec<String>)> {
     let list = finish(live.program(["runs", "list", "--json"]))
         .fine()
@@ -27,7 +27,8 @@ fn runs(live: &Live) -> Vec<(String, Vec<String>)> {
         let settings = run["host"]["tuning"]["settings"].as_array();
         let names = settings.into_iter().flatten();
         let names = names.map(|setting| setting["knob"].as_str().unwrap().to_owned());
-        (run["name"].as_str().unwrap().to_owned(), names.collect())
+        let tried = run["tags"]["knob"].as_str().unwrap();
+        (tried.to_owned(), names.collect())
     };
     ids.iter().map(show).collect()
 }
@@ -60,10 +61,10 @@ fn a_trial_measures_each_knob_alone_and_all_together_and_nothing_stays() {
     assert_eq!(runs.len(), 8, "{runs:?}");
     for (name, settings) in &runs {
         let expected: &[&str] = match name.as_str() {
-            "trial nothing" => &[],
-            "trial vm.swappiness" => &["vm.swappiness"],
-            "trial vm.stat_interval" => &["vm.stat_interval"],
-            "trial all together" => &["vm.swappiness", "vm.stat_interval"],
+            "nothing" => &[],
+            "vm.swappiness" => &["vm.swappiness"],
+            "vm.stat_interval" => &["vm.stat_interval"],
+            "all together" => &["vm.swappiness", "vm.stat_interval"],
             other => panic!("{other}"),
         };
         assert_eq!(settings, expected, "{name}");
@@ -91,6 +92,7 @@ fn a_trial_that_is_ended_shows_its_whole_blocks_and_one_that_is_killed_is_revert
             assert_valid("trial.schema.json", &report);
             assert_eq!(report["complete"], false);
             assert!(report["blocks"].as_u64().unwrap() < 1000);
+            assert!(answer.stderr.contains("--resume trial-"), "{answer:?}");
         } else {
             drop(running);
         }
@@ -98,6 +100,43 @@ fn a_trial_that_is_ended_shows_its_whole_blocks_and_one_that_is_killed_is_revert
         assert!(wait_until(idle), "{signal}");
         assert_same(&live.dump(), &before, signal);
     }
+}
+
+#[test]
+fn a_trial_that_is_killed_goes_on_where_it_was() {
+    let Some(live) = Live::new() else { return };
+    let before = live.dump();
+    let args = format!("{TRIED} --blocks 2 --seed 7");
+    let running = Running::start(live.command(args.split_whitespace()));
+    let ended = || {
+        let status = finish(live.program(["experiment", "status", "--json"])).json();
+        let runs = status["experiments"][0]["runs"].as_array().cloned();
+        let runs = runs.unwrap_or_default().into_iter();
+        let done = runs.filter(|run| run["end"] == "valid" || run["end"] == "invalid");
+        let ids = done.map(|run| run["run"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<String>>()
+    };
+    assert!(wait_until(|| ended().len() >= 2));
+    running.signal("KILL");
+    drop(running);
+    let kept = ended();
+    assert!(kept.len() < 8, "{kept:?}");
+    let status = finish(live.program(["experiment", "status", "--json"])).json();
+    let name = status["experiments"][0]["plan"]["name"].as_str().unwrap();
+    // A trial that is carried out without its knobs is none.
+    finish(live.program(["experiment", "resume", name]))
+        .error(2, &["only `punctual tune trial` can carry it out"]);
+    let resume = |args: &str| live.tune(&format!("{args} --quiet --json --resume {name}"));
+    resume("trial --set vm.swappiness=11 --blocks 2").error(2, &["other options"]);
+    let report = resume(&format!("{} --blocks 2", TRIED.replace(" --quiet", "")));
+    let report = report.fine().json();
+    assert_valid("trial.schema.json", &report);
+    assert_eq!(report["complete"], true);
+    assert_eq!((&report["blocks"], &report["seed"]), (&2.into(), &7.into()));
+    let all = ended();
+    assert_eq!(all.len(), 8);
+    assert!(kept.iter().all(|run| all.contains(run)), "done once");
+    assert_same(&live.dump(), &before, "after the trial");
 }
 
 #[test]

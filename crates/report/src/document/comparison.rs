@@ -61,7 +61,10 @@ fn answer(comparison: &Comparison, group: &ComparedGroup) -> Answer {
         let mut of = comparison.requirements.iter();
         of.any(|r| r.group == group.name && r.result.ruling == ruling)
     };
+    let baseline = comparison.groups.first().unwrap_or(group);
+    let empty = |group: &ComparedGroup| group.runs.is_empty() && group.published.is_none();
     let (tone, verdict) = match overall {
+        _ if empty(baseline) || empty(group) => (Tone::Doubtful, "nothing was compared"),
         _ if required(RequirementRuling::Fail) => (Tone::Bad, "requirement not met"),
         _ if required(RequirementRuling::Unclaimed) => (Tone::Doubtful, "requirement not shown"),
         Overall::Worse => (Tone::Bad, overall.word()),

@@ -11,7 +11,7 @@ use punctual_lab::sweep::parse_knob;
 use punctual_model::Nanos;
 use punctual_stats::requirement::Requirement;
 
-use super::{FailOn, Metrics, MetricsArgs, Percent};
+use super::{FailOn, JobsArgs, Metrics, MetricsArgs, Percent};
 
 /// What to do with experiments
 #[derive(Debug, Subcommand)]
@@ -83,6 +83,10 @@ pub struct ExperimentRunArgs {
     #[command(flatten)]
     pub metrics: MetricsArgs,
 
+    /// Guests that run at once
+    #[command(flatten)]
+    pub jobs: JobsArgs,
+
     /// Show no progress
     #[arg(long, short = 'q')]
     pub quiet: bool,
@@ -97,6 +101,10 @@ pub struct ExperimentResumeArgs {
     /// Metrics for Prometheus during the runs
     #[command(flatten)]
     pub metrics: MetricsArgs,
+
+    /// Guests that run at once
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Show no progress
     #[arg(long, short = 'q')]

@@ -181,13 +181,17 @@ pub struct LatencyTestArgs {
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub fail_on: Option<LatencyFailOn>,
 
-    /// Number of guests at a time [default: one per CPU]
-    #[arg(long, short = 'j', value_name = "N", value_parser = jobs)]
-    pub jobs: Option<usize>,
+    /// Guests that run at once
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Give a boot up after this time, by this machine's clock
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub time_limit: Nanos,
+
+    /// Continue the test of this name, which was stopped or killed; give the same options as before
+    #[arg(long, value_name = "NAME")]
+    pub resume: Option<String>,
 
     /// File for the result as JSON: the same bytes every time
     #[arg(long, short = 'o', value_name = "FILE",
@@ -205,6 +209,14 @@ pub struct LatencyTestArgs {
     /// Show no progress, only the result
     #[arg(long, short = 'q')]
     pub quiet: bool,
+}
+
+/// Guests that run at once
+#[derive(Args, Clone, Debug, Default)]
+pub struct JobsArgs {
+    /// Number of guests in virtual time at a time, which does not change any result [default: one per CPU]
+    #[arg(long, short = 'j', value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
 }
 
 /// Reads a number of guests.

@@ -88,6 +88,10 @@ pub struct StudyRunArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Guests that run at once
+    #[command(flatten)]
+    pub jobs: super::JobsArgs,
+
     /// Show no progress
     #[arg(long, short = 'q')]
     pub quiet: bool,

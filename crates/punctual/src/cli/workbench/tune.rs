@@ -173,6 +173,15 @@ pub struct TrialArgs {
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub seed: Option<u64>,
 
+    /// Continue the trial of this name, which was stopped or killed; give the same options as before
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "seed",
+        help_heading = "Measuring"
+    )]
+    pub resume: Option<String>,
+
     /// Do what is refused for safety
     #[arg(long, help_heading = "Safety")]
     pub yes: bool,

@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! `punctual kernel latency-test`.
+//! `punctual kernel latency-test`: an experiment of kernels, each booted once a seed in virtual time.
 
-mod boots;
 mod configured;
-mod view;
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use punctual_kernel::boot::SHIFT;
-use punctual_kernel::latency_test::{
-    Baseline, CellInput, Kernel, Load, PlanError, Row, Test, chance, conclude, rows,
-};
+use punctual_kernel::guest::Model;
+use punctual_kernel::latency_test::{Baseline, Common, Kernel, PlanError, Row, rows};
+use punctual_lab::engine::Ending;
+use punctual_lab::state::{RunEnd, State};
 use punctual_measure::loads::{LoadList, LoadSpec};
-use punctual_model::{BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyTest, Nanos};
+use punctual_model::{
+    BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyCell, LatencyTest, Nanos,
+};
 use punctual_report::{export, text};
+use punctual_store::Store;
+use punctual_verdict::bands::{chance, compare_rows, with_runs};
+use punctual_verdict::comparison::GroupInput;
+use punctual_verdict::select::Chosen;
+use serde_json::json;
 
 use super::stock;
 use crate::cli::{LatencyFailOn, LatencyTestArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::boots::Boots;
+use crate::experiments::runner::Way;
+use crate::experiments::{Manner, go_on, how_to_resume, of_command, results};
 use crate::guests::Host;
+use crate::home;
 use crate::output::{self, print};
 use crate::signals::StopRequest;
 
@@ -44,21 +55,43 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
             "--fail-on: nothing can be worse without --baseline",
         ));
     }
-    let test = test(args)?;
+    let loads = loads(args)?;
     // Before the boots: minutes of work must not end at a file that cannot be written.
     let outputs = Outputs::open(args)?;
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;
     let qemu = host.version()?;
-    let measured = boots::carry_out(&host, &rows, &test, args, &stop)?;
-    let result = result(
-        args,
-        &test,
-        &rows,
-        measured,
-        baseline.as_ref(),
-        (qemu, host.agent()),
-    );
+    let store = Store::open(home::find(home)?)?;
+    let resumed = args.resume.as_deref();
+    let (experiment, mut state) = of_command(&store, "kernel latency-test", resumed, 0, |name| {
+        text_of(name, args, &rows, &loads)
+    })?;
+    let boots = Boots {
+        host: &host,
+        store: &store,
+        stop: stop.clone(),
+        failures: Mutex::default(),
+    };
+    let manner = Manner {
+        quiet: args.quiet,
+        jobs: args.jobs.jobs,
+        way: Some(Way {
+            boots: true,
+            run: &|child, runs| boots.run(child, runs),
+        }),
+        ..Manner::default()
+    };
+    let ending = go_on(&store, &experiment, &mut state, stop, manner)?;
+    let failures = boots.failures.into_inner();
+    for failure in failures.unwrap_or_else(PoisonError::into_inner) {
+        failure.print();
+    }
+    if ending == Ending::Stopped {
+        let error = CliError::failed_to("finish the test: interrupted");
+        return Err(error.hint(how_to_resume(&experiment)));
+    }
+    let cells = cells(&store, &state, &rows, &loads)?;
+    let result = result(args, cells, &rows, baseline.as_ref(), (qemu, host.agent()));
     outputs.write(&result)?;
     if args.json {
         output::write(|out| json(&result, out))?;
@@ -68,16 +101,123 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     Ok(exit(args, &result))
 }
 
+/// Writes the test as an experiment's file: a level a row, a measurement a load, a block a seed.
+fn text_of(
+    name: &str,
+    args: &LatencyTestArgs,
+    rows: &[Row],
+    loads: &[Load],
+) -> Result<String, CliError> {
+    let common = Common {
+        append: args.append.clone(),
+        time_limit: args.time_limit,
+    };
+    let target = |row: &Row| row.target(&common).words();
+    let measure = loads.iter().map(|load| {
+        let mut options = json!({
+            "interval": format!("{}ns", args.interval.get()),
+            "mlock": "on",
+            "priority": "f:80",
+            "samples": args.samples,
+        });
+        if load.as_ref().is_some_and(LoadSpec::reaches_consoles) {
+            // It is the guest's console.
+            options["allow-console"] = true.into();
+        }
+        if let [only] = rows {
+            options["target"] = target(only).into();
+        }
+        let given: Vec<String> = load.iter().map(ToString::to_string).collect();
+        json!({ "name": name_of(load), "instrument": "wakeup", "options": options, "load": given })
+    });
+    let level = |row: &Row| {
+        let name = format!("{}:{}", row.kernel, row.model_name());
+        (name, target(row).into())
+    };
+    let mut file = json!({
+        "name": name,
+        "command": "kernel latency-test",
+        "compare": ["mean", "max"],
+        "measure": measure.collect::<Vec<_>>(),
+        "stop": { "blocks": args.seeds },
+    });
+    if rows.len() > 1 {
+        let levels: serde_json::Map<_, _> = rows.iter().map(level).collect();
+        file["factor"] = json!([{ "name": "kernel", "target": true, "levels": levels }]);
+    }
+    let text = toml::to_string(&file);
+    text.map_err(|err| CliError::failed_to("plan the test").because(err))
+}
+
+/// Makes cells of what was measured, row by row.
+fn cells(
+    store: &Store,
+    state: &State,
+    rows: &[Row],
+    loads: &[Load],
+) -> Result<Vec<Vec<LatencyCell>>, CliError> {
+    let chosen = Chosen {
+        // What is invalid says which model ran.
+        allow_invalid: true,
+        ..Chosen::default()
+    };
+    let measurements = results::gather(store, state.plan(), state.attempts(), &chosen)?;
+    let cell = |(at, row): (usize, &Row)| {
+        let of_load = loads.iter().zip(&measurements).enumerate();
+        let cells = of_load.filter_map(|(measurement, (load, of))| {
+            let faults = faults(state, at, measurement);
+            let empty = LatencyCell {
+                kernel: row.kernel.clone(),
+                image: row.image.display().to_string(),
+                append: row.append.clone(),
+                config: row.config.clone(),
+                load: name_of(load),
+                faults,
+                ..LatencyCell::default()
+            };
+            Some(filled(empty, row, of.groups.get(at)?))
+        });
+        cells.collect()
+    };
+    Ok(rows.iter().enumerate().map(cell).collect())
+}
+
+fn filled(cell: LatencyCell, row: &Row, group: &GroupInput) -> LatencyCell {
+    let records = || group.runs.iter().map(|run| &run.record);
+    let running = |record: &punctual_model::RunRecord| Model::running(&record.host, None).ok();
+    let model = records().find_map(running).map(|(model, _)| model.name());
+    let cell = LatencyCell {
+        model: model.unwrap_or_else(|| row.model_name()).to_owned(),
+        ..cell
+    };
+    with_runs(cell, records().filter(|record| record.valid))
+}
+
+/// Why runs of a cell are missing, or support no claim.
+fn faults(state: &State, cell: usize, measurement: usize) -> Vec<String> {
+    let mut faults: Vec<_> = state
+        .attempts()
+        .iter()
+        .filter(|a| (a.slot.cell as usize, a.slot.measurement as usize) == (cell, measurement))
+        .filter(|a| matches!(a.end, Some(RunEnd::Failed | RunEnd::Invalid)))
+        .map(|a| (a.slot.block + 1, a.detail.as_deref().unwrap_or_default()))
+        .collect();
+    faults.sort_unstable();
+    let say = |(seed, why): (u32, &str)| format!("seed {seed}: {why}");
+    faults.into_iter().map(say).collect()
+}
+
 fn result(
     args: &LatencyTestArgs,
-    test: &Test,
+    cells: Vec<Vec<LatencyCell>>,
     rows: &[Row],
-    measured: Vec<Vec<CellInput>>,
     baseline: Option<&Baseline>,
     (qemu, agent): (String, GuestAgent),
 ) -> LatencyTest {
     let tolerance = args.tolerance.as_ref().map_or(0.0, |percent| percent.0);
-    let (cells, comparisons) = conclude(rows, measured, baseline, tolerance);
+    let base = |place: usize| baseline?.of(place, rows);
+    let comparisons = compare_rows(&cells, base, tolerance);
+    let cells: Vec<LatencyCell> = cells.into_iter().flatten().collect();
     LatencyTest {
         format: LATENCY_TEST_FORMAT.to_owned(),
         time: "virtual-time".to_owned(),
@@ -86,8 +226,8 @@ fn result(
         qemu,
         agent: Some(agent),
         seeds: args.seeds,
-        samples: test.samples,
-        interval_ns: test.interval,
+        samples: args.samples,
+        interval_ns: args.interval,
         tolerance,
         chance: chance(args.seeds),
         valid: cells.iter().all(|cell| cell.faults.is_empty()),
@@ -137,7 +277,16 @@ fn refused(err: PlanError) -> CliError {
     }
 }
 
-fn test(args: &LatencyTestArgs) -> Result<Test, CliError> {
+/// A load, or none.
+type Load = Option<LoadSpec>;
+
+fn name_of(load: &Load) -> String {
+    load.as_ref()
+        .map_or_else(|| "idle".to_owned(), ToString::to_string)
+}
+
+/// The loads, one after the other.
+fn loads(args: &LatencyTestArgs) -> Result<Vec<Load>, CliError> {
     let default = [LOADS
         .parse::<LoadList>()
         .map_err(|err| CliError::usage(err.to_string()))?];
@@ -145,19 +294,14 @@ fn test(args: &LatencyTestArgs) -> Result<Test, CliError> {
         true => &default[..],
         false => &args.load,
     };
-    let mut loads: Vec<Load> = LoadList::join(lists).iter().map(load).collect();
+    let mut loads: Vec<Load> = LoadList::join(lists).into_iter().map(Some).collect();
     if args.idle {
-        loads.push(Load {
-            name: "idle".to_owned(),
-            options: Vec::new(),
-        });
+        loads.push(None);
     }
     for (at, load) in loads.iter().enumerate() {
-        if loads.iter().take(at).any(|other| other.name == load.name) {
-            return Err(CliError::usage(format!(
-                "--load {}: given twice",
-                load.name
-            )));
+        if loads.iter().take(at).any(|other| other == load) {
+            let why = format!("--load {}: given twice", name_of(load));
+            return Err(CliError::usage(why));
         }
     }
     if args.interval < Nanos::from_micros(100) {
@@ -166,23 +310,7 @@ fn test(args: &LatencyTestArgs) -> Result<Test, CliError> {
             args.interval
         )));
     }
-    Ok(Test {
-        loads,
-        samples: args.samples,
-        interval: args.interval,
-        append: args.append.clone(),
-        time_limit: args.time_limit,
-    })
-}
-
-fn load(load: &LoadSpec) -> Load {
-    let name = load.to_string();
-    let mut options = vec![format!("--load={name}")];
-    if load.reaches_consoles() {
-        // It is the guest's console.
-        options.push("--allow-console".to_owned());
-    }
-    Load { name, options }
+    Ok(loads)
 }
 
 /// The files of the result, opened before the work.

@@ -19,7 +19,7 @@ use super::stock::{self, failed, now, show};
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::experiments::status;
+use crate::experiments::{Manner, status};
 use crate::output::{confirm, print, remark};
 use crate::tuning::Place;
 use crate::{experiments, home};
@@ -251,7 +251,13 @@ pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exi
     };
     show(&status, args.json, text::one_shot_status)?;
     match resumed(&status).filter(|_| args.confirm) {
-        Some(name) => experiments::resume(home, name, true, None),
+        Some(name) => {
+            let manner = Manner {
+                quiet: true,
+                ..Manner::default()
+            };
+            experiments::resume(home, name, manner)
+        }
         None if status.state.is_fine() => Ok(Exit::Fine),
         None => Ok(Exit::Failed),
     }

@@ -8,12 +8,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::SystemTime;
 
-use jiff::Timestamp;
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::{Design, Machine, SHIFT, tail};
-use punctual_kernel::guest::{Job, JobRun, RunAnswer, run_checks};
-use punctual_model::{Check, GUEST_RUN_FORMAT, Guest, GuestAgent, GuestTime, Nanos, RunRecord};
-use punctual_store::{Raw, Store};
+use punctual_kernel::boot::{Machine, tail};
+use punctual_kernel::guest::{Job, JobRun, RunAnswer};
+use punctual_store::Store;
 
 use super::watched::Shown;
 use crate::commands::kernel::stock;
@@ -25,12 +23,6 @@ use crate::instruments::{Instrument, finish};
 use crate::metrics::Metrics;
 use crate::recording::{self, Recorded};
 use crate::signals::StopRequest;
-
-/// The record of a run.
-const RECORD: &str = "run.json";
-
-/// The kernel's log, kept with the run.
-const CONSOLE: &str = "console.log";
 
 /// The id that a run in virtual time has inside of the guest.
 const UNVARIED_ID: &str = "00000000-0000-7000-8000-000000000000";
@@ -84,13 +76,12 @@ pub(super) fn run(
     let Some(answer) = visit.answer.runs.first() else {
         return Err(CliError::failed_to("measure in the guest"));
     };
-    let mut record = record((target, &design, host.agent()), &visit, answer, started)?;
+    let guest = (target, &design, host.agent());
+    let record = guests::record(guest, &visit, answer, started)
+        .map_err(|err| CliError::failed_to("read the run of the guest").because(err))?;
+    let mut record = record.ok_or_else(|| without_run(&visit, answer))?;
     record.id = id.to_string();
-    let files = answer.files.iter();
-    let files = files.map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
-    let log = (CONSOLE, visit.booted.console.as_slice());
-    let writer = store.begin(id, Raw::Drop)?;
-    let stored = writer.adopt(files.chain([log]), &record);
+    let stored = guests::keep(&store, id, &visit, answer, &record);
     let recorded = Recorded::elsewhere(record, stored);
     finish(&recorded, json, quiet)
 }
@@ -136,55 +127,6 @@ fn for_guest(given: &[OsString]) -> Result<Vec<String>, CliError> {
         }
     }
     Ok(kept)
-}
-
-/// Makes the record of a run in a guest of what the guest recorded.
-fn record(
-    (target, design, agent): (&GuestTarget, &Design, GuestAgent),
-    visit: &Visit,
-    answer: &RunAnswer,
-    started: SystemTime,
-) -> Result<RunRecord, CliError> {
-    let Some(bytes) = answer.files.get(RECORD) else {
-        return Err(without_run(visit, answer));
-    };
-    let mut record: RunRecord = serde_json::from_slice(bytes)
-        .map_err(|err| CliError::failed_to("read the run of the guest").because(err))?;
-    GUEST_RUN_FORMAT.clone_into(&mut record.format);
-    // The guest's calendar begins anew each time.
-    record.started = Timestamp::try_from(started).ok().map(|t| t.to_string());
-    record.checks.extend(run_checks(
-        &visit.answer,
-        answer,
-        design,
-        target.asked_model(),
-    ));
-    record.valid = record.checks.iter().all(Check::passed);
-    record.guest = Some(guest(target, design, agent));
-    if record.is_virtual() {
-        // Lists show tags; the figures of an export must not lose it either.
-        record.tags.insert("time".to_owned(), "virtual".to_owned());
-    }
-    Ok(record)
-}
-
-/// Describes the guest for the record.
-fn guest(target: &GuestTarget, design: &Design, agent: GuestAgent) -> Guest {
-    let time = match design.machine {
-        Machine::Kvm => GuestTime::Real,
-        Machine::Tcg => GuestTime::Emulated,
-        Machine::Virtual => GuestTime::Virtual,
-    };
-    Guest {
-        kernel: target.kernel.display().to_string(),
-        time,
-        instruction_ns: (time == GuestTime::Virtual).then(|| Nanos::new(1 << SHIFT)),
-        command_line: design.command_line(),
-        cpus: design.cpus,
-        memory_bytes: design.memory.get(),
-        seed: design.seed,
-        agent: Some(agent),
-    }
 }
 
 /// Says why a measurement in a guest made no run: in its own words, which are an error's already.

@@ -17,7 +17,7 @@ use super::{ALL, chosen, kernels, report, scale};
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::experiments::{dir_of, experiment_of, go_on, plan, tuned};
+use crate::experiments::{Manner, dir_of, experiment_of, go_on, plan, tuned};
 use crate::home;
 use crate::output::{Target, print, remark};
 use crate::pages::put;
@@ -134,14 +134,12 @@ fn carry_out(
             ));
         }
         let experiment = experiment_of(state.text(), state.plan())?;
-        let ending = go_on(
-            store,
-            &experiment,
-            &mut state,
-            stop.clone(),
-            args.quiet,
-            None,
-        )?;
+        let manner = Manner {
+            quiet: args.quiet,
+            jobs: args.jobs.jobs,
+            ..Manner::default()
+        };
+        let ending = go_on(store, &experiment, &mut state, stop.clone(), manner)?;
         if ending == Ending::Stopped {
             return Ok(Carried::Stopped);
         }

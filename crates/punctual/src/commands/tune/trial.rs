@@ -3,35 +3,44 @@
 
 //! `punctual tune trial`: what each knob of a profile buys on this machine.
 //!
-//! In each block every knob is tried once, alone, and all of them together, and nothing, in an order
-//! drawn for the block: what drifts, or disturbs for a while, hits all of them alike. A run is one
-//! value; runs are compared inside their block.
-
-mod conclude;
-mod work;
+//! An experiment whose cells are nothing, every knob alone, and all of them together. The runner tunes the machine for
+//! each run: a level is a part of a profile, which no option of `measure` names.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use punctual_host::profile::Profile;
-use punctual_model::{LeftOut, Nanos, Plan, Policy, RunSpec, TrialReport};
+use punctual_lab::engine::{Ended, Ending, slot_is_done};
+use punctual_lab::file::Experiment;
+use punctual_lab::plan::Invocation;
+use punctual_lab::state::State;
+use punctual_measure::loads::LoadSpec;
+use punctual_model::{CpuSet, LeftOut, Nanos, Plan, TrialReport};
 use punctual_report::text;
-use punctual_stats::Source;
 use punctual_store::Store;
+use punctual_sys::SysRoot;
+use punctual_verdict::select::Chosen;
+use punctual_verdict::trial::{self, Tried};
+use serde_json::json;
+use uuid::Uuid;
 
-use self::conclude::{Cell, Figures};
 use super::show;
 use crate::cli::TrialArgs;
-use crate::cpus::{cpus, on_each, usable};
+use crate::cpus::{cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::experiments::runner::{Child, Way};
+use crate::experiments::{Manner, go_on, how_to_resume, of_command, results, tuned};
 use crate::home;
 use crate::output::remark;
-use crate::recording::{self, Job};
 use crate::signals::StopRequest;
-use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
-use crate::view::View;
+use crate::tuning::{self, Begun, Care, Place, STATE_VARIABLE, Tuned, Wish};
 
+/// The factor that the knobs are levels of.
+const FACTOR: &str = "knob";
+/// The level without any.
+const NOTHING: &str = "nothing";
 /// The name of all knobs as one treatment.
 const TOGETHER: &str = "all together";
 /// Knobs that only go together: the kernel ties their values to each other.
@@ -46,7 +55,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// Something to try.
 #[derive(Debug)]
-pub(super) struct Trying {
+struct Trying {
     name: String,
     profile: Profile,
     settings: u64,
@@ -67,6 +76,10 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         )));
     }
     let stop = StopRequest::on_signals()?;
+    // Of a trial that was killed a moment ago: what is changed is no part of the machine that is tried.
+    if let Err(why) = tuned::settle("trial", &|| stop.is_set()) {
+        return Err(CliError::failed_to("try anything").because(why));
+    }
     let wish = Wish::from(&args.wish);
     let whole = tuning::prepare(place, &wish)?;
     tuning::refuse(&whole.plan, args.yes)?;
@@ -75,36 +88,54 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         remark("There is nothing to try: `punctual tune plan` says why.");
         return Ok(Exit::Unsupported);
     }
-    let spec = spec(args, &whole.plan)?;
-    let trial = Trial {
-        place,
-        store: Store::open(home::find(home)?)?,
-        args,
-        wish,
-        spec,
-        stop,
-        tried,
-    };
-    trial.announce();
+    let measured = measured(args, &whole.plan)?;
+    let loads = args.loads.chosen()?;
+    let store = Store::open(home::find(home)?)?;
+    let resumed = args.resume.as_deref();
     let seed = args.seed.unwrap_or_else(seed_of_the_moment);
-    let (cells, blocks) = trial.blocks(seed)?;
+    let (experiment, mut state) = of_command(&store, "tune trial", resumed, seed, |name| {
+        text_of(name, args, &wish, (&measured, &loads), &tried)
+    })?;
+    announce(args, &tried);
+    let tuner = Tuner {
+        place,
+        wish: &wish,
+        tried: &tried,
+        yes: args.yes,
+        stop: stop.clone(),
+        failure: Mutex::default(),
+    };
+    let manner = Manner {
+        quiet: args.quiet,
+        way: Some(Way {
+            boots: false,
+            run: &|child, runs| tuner.run(child, runs),
+        }),
+        ..Manner::default()
+    };
+    let ending = go_on(&store, &experiment, &mut state, stop, manner)?;
+    let failure = tuner.failure.into_inner();
+    if let Some(err) = failure.unwrap_or_else(PoisonError::into_inner) {
+        return Err(err);
+    }
+    let complete = ending != Ending::Stopped;
     let facts = tuning::host_facts(&place.sys);
     let report = TrialReport {
         profile: whole.plan.profile.clone(),
         hostname: facts.hostname,
         kernel_release: facts.kernel_release,
-        cpus: trial.spec.cpus.clone(),
+        cpus: measured,
         cell_ns: args.duration,
         left_out,
-        complete: blocks == args.blocks,
-        ..conclude::report(&trial.tried, &cells, blocks, (seed, args.effect))
+        complete,
+        ..found(&store, &experiment, &state, &tried, args.effect.0)?
     };
     show(&report, args.json, text::trial)?;
-    Ok(if report.complete {
-        Exit::Fine
-    } else {
-        Exit::Failed
-    })
+    if complete {
+        return Ok(Exit::Fine);
+    }
+    remark(&how_to_resume(&experiment));
+    Ok(Exit::Failed)
 }
 
 fn seed_of_the_moment() -> u64 {
@@ -174,150 +205,168 @@ fn why_empty(plan: &Plan) -> String {
     }
 }
 
-/// What is measured: what the profile does to idle states must not be done by the measurement.
-fn spec(args: &TrialArgs, plan: &Plan) -> Result<RunSpec, CliError> {
-    let sys = punctual_sys::SysRoot::live();
-    let cpus = cpus(&sys)?;
-    let measured = match &args.measure {
-        Some(list) => usable("--measure", list, &cpus)?,
-        None if plan.cpus_rt.is_empty() => cpus.allowed.clone(),
-        None => plan.cpus_rt.clone(),
+/// The CPUs that are measured.
+fn measured(args: &TrialArgs, plan: &Plan) -> Result<CpuSet, CliError> {
+    let cpus = cpus(&SysRoot::live())?;
+    match &args.measure {
+        Some(list) => usable("--measure", list, &cpus),
+        None if plan.cpus_rt.is_empty() => Ok(cpus.allowed),
+        None => Ok(plan.cpus_rt.clone()),
+    }
+}
+
+/// Writes the trial as an experiment's file. The runner sets the levels; what they come from stands in a remark, so that
+/// the text is another one where that is.
+fn text_of(
+    name: &str,
+    args: &TrialArgs,
+    wish: &Wish,
+    (measured, loads): (&CpuSet, &[LoadSpec]),
+    tried: &[Trying],
+) -> Result<String, CliError> {
+    let mut options = json!({
+        "cpus": measured.to_string(),
+        // What the profile does to idle states must not be done by the measurement.
+        "dma-latency": "off",
+        "duration": format!("{}ns", args.duration.get()),
+        "priority": "f:80",
+        "work": format!("{}ns", args.duration.get() / 2),
+    });
+    if loads.iter().any(LoadSpec::reaches_consoles) {
+        options["allow-console"] = true.into();
+    }
+    let names = [NOTHING].into_iter().chain(tried.iter().map(|t| &*t.name));
+    let levels: serde_json::Map<_, _> = names.map(|name| (name.to_owned(), json!({}))).collect();
+    let loads: Vec<String> = loads.iter().map(ToString::to_string).collect();
+    let file = json!({
+        "name": name,
+        "command": "tune trial",
+        "repeat-invalid": 0,
+        "compare": trial::FIGURES,
+        "measure": [{ "instrument": "wakeup", "options": options, "load": loads }],
+        "factor": [{ "name": FACTOR, "levels": levels }],
+        "stop": { "blocks": args.blocks },
+    });
+    let text = toml::to_string(&file);
+    let text = text.map_err(|err| CliError::failed_to("plan the trial").because(err))?;
+    Ok(format!("# {wish:?}\n{text}"))
+}
+
+fn announce(args: &TrialArgs, tried: &[Trying]) {
+    let cells = (tried.len() as u64 + 1) * args.blocks;
+    // Half as long again for the work beside the latency, and what a change and a process take.
+    let span = Nanos::new(args.duration.get() * 3 / 2) + Nanos::from_millis(300);
+    remark(&format!(
+        "Trying {} knobs in {} blocks: {cells} runs, about {}. Ctrl-C ends it with what there is.",
+        tried.len() - usize::from(tried.len() > 1),
+        args.blocks,
+        span.times(cells)
+    ));
+}
+
+/// Says what the blocks that were measured whole show.
+fn found(
+    store: &Store,
+    experiment: &Experiment,
+    state: &State,
+    tried: &[Trying],
+    effect: f64,
+) -> Result<TrialReport, CliError> {
+    let plan = state.plan();
+    let is_whole = |block: &u32| {
+        let slots = plan.block(*block);
+        let mut slots = slots.iter();
+        slots.all(|slot| slot_is_done(experiment, state.attempts(), *slot))
     };
-    Ok(RunSpec {
-        duration_ns: Some(args.duration),
-        loads: args.loads.words()?,
-        ..on_each(measured, &cpus, Policy::Fifo { priority: 80 })
+    let whole = (0..plan.blocks).take_while(is_whole).count();
+    let attempts = state.attempts().iter();
+    let attempts: Vec<_> = attempts
+        .filter(|attempt| (attempt.slot.block as usize) < whole)
+        .cloned()
+        .collect();
+    let metrics = trial::metrics();
+    let chosen = Chosen {
+        metrics: &metrics,
+        ..Chosen::default()
+    };
+    let measurements = results::gather(store, plan, &attempts, &chosen)?;
+    let groups = measurements.into_iter().flat_map(|of| of.groups).collect();
+    let tried: Vec<Tried> = tried
+        .iter()
+        .map(|trying| Tried {
+            name: trying.name.clone(),
+            settings: trying.settings,
+        })
+        .collect();
+    let report = trial::trial(&tried, groups, effect)
+        .map_err(|err| CliError::failed_to("compare the runs").because(err))?;
+    Ok(TrialReport {
+        blocks: whole as u64,
+        seed: plan.seed,
+        ..report
     })
 }
 
-struct Trial<'a> {
+/// Runs in a machine that is tuned for each of them, and put back after it.
+struct Tuner<'a> {
     place: &'a Place,
-    store: Store,
-    args: &'a TrialArgs,
-    wish: Wish,
-    spec: RunSpec,
+    wish: &'a Wish,
+    tried: &'a [Trying],
+    yes: bool,
     stop: StopRequest,
-    tried: Vec<Trying>,
+    /// Why the trial cannot go on.
+    failure: Mutex<Option<CliError>>,
 }
 
-impl Trial<'_> {
-    fn announce(&self) {
-        let cells = (self.tried.len() as u64 + 1) * self.args.blocks;
-        // Half as long again for the work beside the latency, and what a change takes.
-        let span = Nanos::new(self.args.duration.get() * 3 / 2) + Nanos::from_millis(300);
-        remark(&format!(
-            "Trying {} knobs in {} blocks: {cells} runs, about {}. Ctrl-C ends it with what there is.",
-            self.tried.len() - usize::from(self.tried.len() > 1),
-            self.args.blocks,
-            span.times(cells)
-        ));
-    }
-
-    /// Measures block after block. Returns the cells of whole blocks, and how many those are.
-    fn blocks(&self, seed: u64) -> Result<(Vec<Cell>, u64), CliError> {
-        let mut source = Source::new(seed);
-        let mut cells = Vec::new();
-        let started = Instant::now();
-        for block in 0..self.args.blocks {
-            let mut order: Vec<Option<usize>> =
-                (0..self.tried.len()).map(Some).chain([None]).collect();
-            let all = order.len();
-            source.shuffle_first(&mut order, all);
-            let mut found = Vec::new();
-            for treatment in order {
-                if self.stop.is_set() {
-                    return Ok((cells, block));
-                }
-                found.push(self.cell(block, treatment)?);
-            }
-            if self.stop.is_set() {
-                return Ok((cells, block));
-            }
-            cells.extend(found);
-            if !self.args.quiet {
-                let done = block + 1;
-                let mean = started.elapsed().as_secs_f64() / done as f64;
-                let left = mean * (self.args.blocks - done) as f64;
-                remark(&format!(
-                    "Block {done} of {} measured, about {left:.0} s left",
-                    self.args.blocks
-                ));
-            }
-        }
-        Ok((cells, self.args.blocks))
-    }
-
-    /// Measures one treatment, or none, once.
-    fn cell(&self, block: u64, treatment: Option<usize>) -> Result<Cell, CliError> {
-        let Some(trying) = treatment.and_then(|at| self.tried.get(at)) else {
-            let figures = self.measure(block, "nothing")?;
-            return Ok(Cell {
-                block,
-                treatment,
-                figures,
-                failed: 0,
-            });
-        };
-        let prepared = tuning::prepare_profile(self.place, trying.profile.clone(), &self.wish)?;
-        let care = Care {
-            yes: self.args.yes,
-            atomic: false,
-        };
-        let begun = Tuned::begin(self.place, prepared, "trial", care, &|| false)?;
-        let (tuned, report) = match begun {
-            Begun::Applied(tuned, report) => (tuned, report),
-            Begun::TakenBack(_) => {
-                return Err(CliError::failed_to(format!("try {}", trying.name)));
-            }
-        };
-        let figures = self.measure(block, &trying.name);
-        let back = tuned.end()?;
-        if !back.complete {
-            remark(text::tuning(&back).trim_end());
-            return Err(CliError::failed_to(format!(
-                "put everything back after {}: the trial ends here",
-                trying.name
-            ))
-            .exiting(Exit::NotRestored));
-        }
-        let failed = report.steps.iter().filter(|step| step.is_failure());
-        Ok(Cell {
-            block,
-            treatment,
-            figures: figures?,
-            failed: failed.count() as u64,
+impl Tuner<'_> {
+    fn run(&self, child: &Child<'_>, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        self.tuned(child, runs).unwrap_or_else(|err| {
+            self.stop.ask();
+            let end = child.unrecorded(err.what().to_owned());
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(err);
+            vec![end; runs.len()]
         })
     }
 
-    /// Measures the machine as it is: latency, then work. None if the run is invalid.
-    fn measure(&self, block: u64, name: &str) -> Result<Option<Figures>, CliError> {
-        std::thread::sleep(SETTLE);
-        let job = Job {
-            name: Some(format!("trial {name}")),
-            note: Some(format!("block {block}")),
-            loads: self.args.loads.chosen()?,
-            ..Job::wakeup(self.spec.clone())
-        };
-        let sys = &self.place.sys;
-        let recorded =
-            recording::record_wakeup(sys, &self.store, &job, &self.stop, &mut View::Quiet)?;
-        recorded.kept()?;
-        let record = &recorded.record;
-        if !record.valid {
-            return Ok(None);
+    fn tuned(
+        &self,
+        child: &Child<'_>,
+        runs: &[(Uuid, Invocation)],
+    ) -> Result<Vec<Ended>, CliError> {
+        let level = runs.first().and_then(|(_, what)| what.tags.get(FACTOR));
+        let level = level.map_or("", String::as_str);
+        if level == NOTHING {
+            return Ok(self.settled(child, runs));
         }
-        let quantile = |name: &str| {
-            let value = record.total.quantiles_ns.get(name).copied().flatten();
-            value.map(conclude::exact)
+        let trying = self.tried.iter().find(|trying| trying.name == level);
+        let trying = trying.ok_or_else(|| CliError::failed_to(format!("try {level}")))?;
+        let prepared = tuning::prepare_profile(self.place, trying.profile.clone(), self.wish)?;
+        let care = Care {
+            yes: self.yes,
+            atomic: false,
         };
-        let span = Duration::from(Nanos::new(self.args.duration.get() / 2));
-        let Some(work) = work::rate(&self.spec.cpus, span) else {
-            return Ok(None);
+        let begun = Tuned::begin(self.place, prepared, "trial", care, &|| false)?;
+        let Begun::Applied(tuned, _) = begun else {
+            return Err(CliError::failed_to(format!("try {level}")));
         };
-        Ok(Some(Figures {
-            p50: quantile("p50"),
-            p99: quantile("p99"),
-            work: Some(work),
-        }))
+        let ends = self.settled(child, runs);
+        let back = tuned.end()?;
+        if back.complete {
+            return Ok(ends);
+        }
+        remark(text::tuning(&back).trim_end());
+        let what = format!("put everything back after {level}: the trial ends here");
+        Err(CliError::failed_to(what).exiting(Exit::NotRestored))
+    }
+
+    fn settled(&self, child: &Child<'_>, runs: &[(Uuid, Invocation)]) -> Vec<Ended> {
+        std::thread::sleep(SETTLE);
+        let mut runs = runs.to_vec();
+        for (_, what) in &mut runs {
+            // Where the run finds what it is made under.
+            let state = self.place.state.display().to_string();
+            what.env.insert(STATE_VARIABLE.to_owned(), state);
+        }
+        child.processes(&runs)
     }
 }

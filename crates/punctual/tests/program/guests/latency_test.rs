@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{guests_of, images};
-use crate::common::{HANG, Home, Running, finish};
+use crate::common::{HANG, Home, Running, finish, wait_until};
 use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
@@ -19,23 +19,24 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
     let Some(images) = images() else { return };
     let home = Home::new();
     let args = format!(
-        "kernel latency-test a={} --model=none --idle --seeds=2 --samples=50 --jobs=1",
+        "kernel latency-test a={} --model=none,full --idle --seeds=2 --samples=50 --jobs=1",
         images.dynamic.display()
     );
     let Some(mut pty) = Pty::start(&home, &args, (110, 30)) else {
         return;
     };
-    pty.shows("latency test  00:");
-    pty.shows("0 of 2 boots done, now a none, seed 1");
-    let screen = pty.shows("largest latency[kernel=a,load=idle,model=none]");
+    pty.shows("kernel latency-test");
+    pty.shows("0 of 4 runs done; now block 0  kernel=a:");
+    let screen = pty.shows("largest latency[kernel=a:");
     assert!(screen.contains("µs of virtual time (n = 1)"), "{screen}");
-    assert!(screen.contains("1 of 2: a "), "{screen}");
+    assert!(screen.contains("1 of 4  block 0  kernel=a:"), "{screen}");
     pty.press("q");
     assert_eq!(pty.status(), 1);
     pty.assert_given_back();
     let after = pty.screen().contents();
     assert!(after.contains("finish the test: interrupted"), "{after}");
-    assert!(after.contains("1 of 2: a "), "{after}");
+    assert!(after.contains("--resume latency-test-"), "{after}");
+    assert!(after.contains("1 of 4  block 0"), "{after}");
 }
 
 #[test]
@@ -115,6 +116,120 @@ fn latency_test_orders_the_models() {
     }
     let xml = String::from_utf8(fs::read(&junit).unwrap()).unwrap();
     assert!(xml.contains("<failure message=\"worse than rt rt"), "{xml}");
+}
+
+/// What a run has of the guest: its samples and their histogram, to the byte.
+fn samples(home: &Home, id: &str) -> Vec<(String, Vec<u8>)> {
+    let dir = home.store().join("runs").join(id);
+    let files = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path());
+    let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut files: Vec<_> = files
+        .filter(|path| name(path) != "run.json")
+        .map(|path| (name(&path), fs::read(&path).unwrap()))
+        .collect();
+    files.sort();
+    assert!(files.iter().any(|(name, _)| name == "latency.hlog"));
+    files
+}
+
+/// The runs of the only experiment of a store, by block, cell and measurement.
+fn runs_of(home: &Home) -> Vec<([u64; 3], String)> {
+    let status = home.run(["experiment", "status", "--json"]).json();
+    let runs = status["experiments"][0]["runs"].as_array().unwrap().clone();
+    let place = |run: &Value| {
+        assert_eq!(run["end"], "valid", "{run}");
+        let at = ["block", "cell", "measurement"].map(|key| run[key].as_u64().unwrap());
+        (at, run["run"].as_str().unwrap().to_owned())
+    };
+    let mut runs: Vec<_> = runs.iter().map(place).collect();
+    runs.sort();
+    runs
+}
+
+#[test]
+fn guests_side_by_side_give_the_same_bytes_as_one_after_the_other() {
+    let Some(images) = images() else { return };
+    let measured = |jobs: &str| {
+        let home = Home::new();
+        let file = home.dir().join("result");
+        let [a, b] = [&images.dynamic, &images.rt].map(|image| image.display().to_string());
+        let args = [
+            "kernel".to_owned(),
+            "latency-test".to_owned(),
+            format!("dyn={a},model=none"),
+            format!("rt={b}"),
+            "--load=fork".to_owned(),
+            "--idle".to_owned(),
+            "--seeds=2".to_owned(),
+            "--samples=100".to_owned(),
+            format!("--jobs={jobs}"),
+            format!("--output={}", file.display()),
+        ];
+        let begun = Instant::now();
+        finish(home.command(args)).fine();
+        eprintln!("{jobs} at a time: {:.1} s", begun.elapsed().as_secs_f64());
+        (home, fs::read(file).unwrap())
+    };
+    let (one, two) = (measured("1"), measured("2"));
+    assert!(one.1 == two.1, "the results differ");
+    let (runs, same) = (runs_of(&one.0), runs_of(&two.0));
+    assert_eq!((runs.len(), same.len()), (8, 8));
+    for ((place, id), (other_place, other)) in runs.iter().zip(&same) {
+        assert_eq!(place, other_place);
+        let files = samples(&one.0, id);
+        assert!(files == samples(&two.0, other), "{place:?}: samples differ");
+        let record = |home: &Home, id: &str| {
+            let run = home.run(["runs", "show", id, "--json"]).json();
+            let kept = ["total", "series", "loads", "checks", "guest", "duration_ns"];
+            kept.map(|key| run[key].clone())
+        };
+        assert_eq!(record(&one.0, id), record(&two.0, other), "{place:?}");
+    }
+}
+
+#[test]
+fn a_latency_test_that_is_killed_goes_on_where_it_was_to_the_same_bytes() {
+    let Some(images) = images() else { return };
+    let args = |home: &Home, more: &[&str]| {
+        let fixed = [
+            "kernel",
+            "latency-test",
+            "--idle",
+            "--seeds=3",
+            "--samples=50",
+            "--jobs=1",
+        ];
+        let all = fixed.into_iter().chain(more.iter().copied());
+        let own = [
+            format!("rt={}", images.rt.display()),
+            format!("--output={}", home.dir().join("result").display()),
+        ];
+        all.map(ToOwned::to_owned).chain(own).collect::<Vec<_>>()
+    };
+    let result = |home: &Home| fs::read(home.dir().join("result")).unwrap();
+    let (whole, cut) = (Home::new(), Home::new());
+    finish(whole.command(args(&whole, &["--quiet"]))).fine();
+    let running = Running::start(cut.command(args(&cut, &["--quiet"])));
+    let done = || {
+        let status = cut.run(["experiment", "status", "--json"]).json();
+        let runs = status["experiments"][0]["runs"].as_array().cloned();
+        let runs = runs.unwrap_or_default();
+        runs.iter().filter(|run| run["end"] == "valid").count()
+    };
+    assert!(wait_until(|| done() >= 1));
+    running.signal("KILL");
+    drop(running);
+    let before = done();
+    assert!(before < 3, "{before}");
+    let status = cut.run(["experiment", "status", "--json"]).json();
+    let name = status["experiments"][0]["plan"]["name"].as_str().unwrap();
+    cut.run(["experiment", "resume", name])
+        .error(2, &["only `punctual kernel latency-test`"]);
+    let resume = format!("--resume={name}");
+    finish(cut.command(args(&cut, &["--load=fork", &resume]))).error(2, &["other options"]);
+    finish(cut.command(args(&cut, &["--quiet", &resume]))).fine();
+    assert_eq!(done(), 3);
+    assert!(result(&whole) == result(&cut), "the results differ");
 }
 
 /// The signals that QEMU takes note of, and does nothing about, wake its main thread up.

@@ -17,7 +17,7 @@ const NUMBERS: usize = 2 << 20;
 
 /// Returns the bytes that all threads together get through in a second. None where a thread could
 /// not run on its CPU.
-pub(super) fn rate(cpus: &CpuSet, span: Duration) -> Option<f64> {
+pub fn rate(cpus: &CpuSet, span: Duration) -> Option<f64> {
     let cpus: Vec<u32> = cpus.iter().collect();
     let start = Barrier::new(cpus.len());
     let rates: Option<Vec<f64>> = thread::scope(|scope| {
