@@ -185,7 +185,7 @@ fn throttling(case: &Case<'_>) -> Answer {
         looked_at.push(config.evidence("RT_GROUP_SCHED"));
     }
     let says = format!(
-        "real-time threads may use {} of each {} µs",
+        "they may use {} of each {} µs",
         runtime.value, period.value
     );
     found(says, looked_at)
@@ -328,7 +328,7 @@ fn other_real_time(case: &Case<'_>) -> Answer {
         evidence(format!("/proc/{}/stat", process.pid), what)
     };
     let highest = all.first().map_or(0, |process| process.priority);
-    let says = format!("{}, with priorities up to {highest}", all.len());
+    let says = format!("found {}, with priorities up to {highest}", all.len());
     found_if(
         all.iter().map(cite).collect(),
         says,
