@@ -24,6 +24,9 @@ use super::{REPORT_EVERY, ping};
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
 
+/// For so long at most a thread that was started is waited for before the next one is.
+const ONE_AFTER_THE_OTHER: Duration = Duration::from_secs(2);
+
 /// Runs `loads`, sized for `cpus` CPUs, and tells `say` how it goes, until `stop` is set or `say`
 /// fails.
 ///
@@ -83,6 +86,8 @@ struct LoadThread {
     place: usize,
     tally: Arc<Tally>,
     handle: JoinHandle<()>,
+    /// Closed when it has begun.
+    begun: Receiver<()>,
 }
 
 /// Why a thread of the load at `place` has ended before its shift was over.
@@ -141,6 +146,7 @@ impl LoadRun {
             });
             crews.push(crew);
         }
+        let begun = Instant::now();
         let (programs, threads): (Vec<_>, Vec<_>) = loads
             .iter()
             .zip(crews)
@@ -156,6 +162,10 @@ impl LoadRun {
                         let what = format!("thread {number} cannot be started: {err}");
                         of(load, &io::Error::new(err.kind(), what))
                     })?;
+                    // It takes memory of its own when it begins. If the next one took the last of that, the standard
+                    // library would abort the process.
+                    let rest = ONE_AFTER_THE_OTHER.saturating_sub(begun.elapsed());
+                    let _closed = thread.begun.recv_timeout(rest);
                     run.threads.push(thread);
                 }
             }
@@ -182,9 +192,11 @@ impl LoadRun {
         let (stop, counted) = (Arc::clone(&self.stop), Arc::clone(&tally));
         let (gate, end) = (Arc::clone(&self.gate), self.end.clone());
         let settings = load.settings.clone();
+        let (begin, begun) = channel();
         let handle = Builder::new()
             .name(format!("load/{}", load.name()))
             .spawn(move || {
+                drop(begin);
                 let ended = enter(&settings).and_then(|()| {
                     drop(gate.read());
                     task(&mut Shift::begin(&stop, &counted, settings.intensity))
@@ -201,6 +213,7 @@ impl LoadRun {
             place,
             tally,
             handle,
+            begun,
         })
     }
 
