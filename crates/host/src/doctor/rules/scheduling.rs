@@ -184,10 +184,7 @@ fn throttling(case: &Case<'_>) -> Answer {
         }
         looked_at.push(config.evidence("RT_GROUP_SCHED"));
     }
-    let says = format!(
-        "they may use {} of each {} µs",
-        runtime.value, period.value
-    );
+    let says = format!("they may use {} of each {} µs", runtime.value, period.value);
     found(says, looked_at)
 }
 

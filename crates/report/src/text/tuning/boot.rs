@@ -112,7 +112,7 @@ mod tests {
         };
         let text = boot(&plan);
         for part in [
-            "1 for real-time work, 0 for all else",
+            "1 for real-time work, 0 for everything else",
             "missing; no such option",
             "given as isolcpus=1",
             "File      /etc/x would be made:\n          a\n          b\n",
