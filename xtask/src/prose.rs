@@ -7,7 +7,7 @@
 //! words nobody is shown, and no files that are generated or kept as examples.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
