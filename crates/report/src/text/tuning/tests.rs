@@ -76,7 +76,7 @@ REFUSED   cpu.online: no (--yes does it anyway)
  Unavailable here  Which  Why
  smt                        the kernel says notsupported
 
-Counted   3 writes, 1 held, 4 as wanted already
+Counted   3 writes, 1 held, 4 already as wanted
 Note      irqbalance is running
 ";
     assert_eq!(text, expected);
@@ -145,11 +145,11 @@ fn a_revert_lists_only_what_is_not_back() {
     ));
     assert!(text.contains("\nNOT RESTORED some settings"), "{text}");
     assert!(
-        text.contains("5: someone else set it, left alone"),
+        text.contains("5: another program set it, left alone"),
         "{text}"
     );
     assert!(
-        text.contains("1 put back, 1 set by someone else and left alone"),
+        text.contains("1 restored, 1 changed by another program and left alone"),
         "{text}"
     );
     assert_eq!(text.matches("vm.x").count(), 1);
