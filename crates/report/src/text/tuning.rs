@@ -175,7 +175,7 @@ pub fn tuning(report: &TuningReport) -> String {
         text += &paragraph("Session", &said);
     }
     if report.action == TuningAction::Revert && !report.complete {
-        text += &paragraph("NOT RESTORED", "some settings could not be restored");
+        text += &paragraph("NOT RESTORED:", "some settings could not be restored");
     }
     text += &told(report);
     if report.session.is_some() {

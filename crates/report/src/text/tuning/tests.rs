@@ -143,7 +143,7 @@ fn a_revert_lists_only_what_is_not_back() {
             (StepOutcome::Applied, Some(conflict)),
         ],
     ));
-    assert!(text.contains("\nNOT RESTORED some settings"), "{text}");
+    assert!(text.contains("\nNOT RESTORED: some settings"), "{text}");
     assert!(
         text.contains("5: another program set it, left alone"),
         "{text}"
