@@ -12,7 +12,7 @@ pub fn boot(plan: &BootPlan) -> String {
     let mut text = paragraph("Profile", &clean(&plan.profile));
     if !plan.cpus_rt.is_empty() {
         let said = format!(
-            "{} for real-time work, {} for all else",
+            "{} for real-time work, {} for everything else",
             plan.cpus_rt, plan.cpus_housekeeping
         );
         text += &paragraph("CPUs", &said);

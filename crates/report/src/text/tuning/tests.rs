@@ -74,7 +74,7 @@ REFUSED   cpu.online: no (--yes does it anyway)
    that it did meanwhile
 
  Unavailable here  Which  Why
- smt                        the kernel says notsupported
+ smt                      the kernel says notsupported
 
 Counted   3 writes, 1 held, 4 already as wanted
 Note      irqbalance is running
