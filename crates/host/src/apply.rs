@@ -248,7 +248,7 @@ pub(crate) fn deviations(journal: &Journal, access: &dyn Access, online: &CpuSet
         let now = value(access, &entry.target, entry.codec).ok()?;
         let same = agree(&entry.target, entry.codec, &now, &given, online);
         let name = entry.full_name();
-        (!same).then(|| format!("{name} reads {now} now, not {given}: someone else set it"))
+        (!same).then(|| format!("{name} reads {now} now, not {given}: another program set it"))
     });
     differing.collect()
 }

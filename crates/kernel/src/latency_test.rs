@@ -3,8 +3,8 @@
 
 //! Kernels compared in virtual time: which boots that takes.
 //!
-//! A row is a kernel with a preemption model; a cell is a row beside a load. Every row is booted once
-//! a seed, and each boot measures beside one load after the other. What the seeds give is a band from
+//! A row is a kernel with a preemption model; a cell is a row under a load. Every row is booted once
+//! a seed, and each boot measures under one load after the other. What the seeds give is a band from
 //! the smallest value to the largest.
 
 mod kernel;

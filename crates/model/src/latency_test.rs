@@ -49,7 +49,7 @@ pub struct LatencyTest {
     pub comparisons: Vec<BandComparison>,
 }
 
-/// A kernel with a model beside a load.
+/// A kernel with a model under a load.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyCell {
@@ -57,7 +57,7 @@ pub struct LatencyCell {
     pub kernel: String,
     /// Its image.
     pub image: String,
-    /// Kernel arguments of its own, beside those of all. Absent without any.
+    /// Kernel arguments of its own, in addition to those of all. Absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub append: Vec<String>,
     /// Fragments whose options its configuration was found to have. Absent without any.
@@ -77,7 +77,7 @@ pub struct LatencyCell {
     pub max_ns: Option<Band>,
 }
 
-/// One boot's measurement beside one load.
+/// One boot's measurement under one load.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyRun {

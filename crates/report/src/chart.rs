@@ -30,7 +30,7 @@ pub enum Validity {
 }
 
 impl Validity {
-    /// Returns the mark beside a name; nothing for what is valid.
+    /// Returns the mark next to a name; nothing for what is valid.
     pub const fn mark(self) -> &'static str {
         match self {
             Self::Valid => "",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A report as one HTML file that needs nothing else: no server, no network, no file beside it.
+//! A report as one HTML file that needs nothing else: no server, no network, no other file.
 //!
 //! The page holds the values of its charts as JSON and a script of ours that draws them. It draws the SVG that
 //! [`crate::chart::svg`] writes, with zoom, read-out and switches; so a picture for a paper, the page and its print

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Whether times were read from a clock or are counts of instructions: what says so beside every unit, heading and verdict.
+//! Whether times were read from a clock or are counts of instructions: the words for it at every unit, heading and verdict.
 
 use std::borrow::Cow;
 

@@ -154,7 +154,7 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line.trim_end(),
-            "toy     20.50 us  20.00 us  1.025 (1.000..1.050)  <= 1.02 x  over"
+            "toy     20.50 us  20.00 us   1.025 (1.000..1.050)  <= 1.02 x  over"
         );
     }
 

@@ -32,8 +32,8 @@ pub(super) const CMD: Kind = Kind {
     name: "cmd",
     usage: "cmd:COMMAND",
     help: &[
-        "any program, run by the shell: work is what it reports in lines `work",
-        "TOTAL [UNIT]`, or else the CPU time of all its processes; takes the rest of the list",
+        "any program, run by the shell: work is reported in lines `work TOTAL [UNIT]`,",
+        "or else the CPU time of all its processes; takes the rest of the list",
     ],
     parse: |command, _| {
         let command = command

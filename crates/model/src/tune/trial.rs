@@ -84,7 +84,7 @@ pub struct Treatment {
     pub name: String,
     /// Settings that it changed.
     pub settings: u64,
-    /// Wanted settings that could not be had when it was tried.
+    /// Wanted settings that were unavailable when it was tried.
     pub failed: u64,
     /// Valid runs.
     pub runs: u64,
@@ -110,7 +110,7 @@ pub struct TrialEffect {
     pub p: Option<f64>,
     /// The same after Holm's correction for every treatment and quantity of the trial.
     pub adjusted_p: Option<f64>,
-    /// The smallest change, as a share, that so many blocks would have found. Null where it cannot
+    /// The smallest change, as a share, that this number of blocks would have found. Null where it cannot
     /// be told.
     pub smallest_detectable: Option<f64>,
     /// What follows.

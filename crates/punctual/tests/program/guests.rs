@@ -468,7 +468,7 @@ fn guests_that_cannot_be_are_refused_before_anything_starts() {
     test(&["--fail-on=worse"]).error(2, &["--baseline"]);
     let one = |kernel: &str| home.run(["kernel", "latency-test", kernel]);
     one(&format!("a={image},apend=x")).error(2, &["`apend=x` is not an option of a kernel"]);
-    one(&format!("a={image},config=timerlat")).error(1, &["its configuration is not beside it"]);
+    one(&format!("a={image},config=timerlat")).error(1, &["its configuration is not next to it"]);
     fs::write(home.dir().join("config"), "CONFIG_HZ=250\n").unwrap();
     one(&format!("a={image},config=timerlat")).error(3, &["TIMERLAT_TRACER is n, not y"]);
     let twice = [image, &format!("{image},append=nohz=off")];

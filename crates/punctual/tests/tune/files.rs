@@ -32,7 +32,7 @@ fn a_plan_changes_nothing_and_says_what_it_would() {
     let before = tree.dump();
     let text = tree.tune("plan --isolate 3").fine().stdout.clone();
     assert!(
-        text.contains("3 for real-time work, 0-2 for all else"),
+        text.contains("3 for real-time work, 0-2 for everything else"),
         "{text}"
     );
     assert!(text.contains("irq.affinity"), "{text}");
@@ -124,7 +124,7 @@ fn a_value_that_someone_else_set_is_left_alone_and_told() {
     assert!(
         answer
             .stdout
-            .contains("33: someone else set it, left alone"),
+            .contains("33: another program set it, left alone"),
         "{answer:?}"
     );
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "33");

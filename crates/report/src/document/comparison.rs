@@ -40,7 +40,7 @@ pub(super) fn add(
     });
 }
 
-/// What each group is, beside the first.
+/// What each group is, compared with the first.
 pub(super) fn answers(comparison: &Comparison) -> Vec<Answer> {
     let groups = comparison.groups.iter().skip(1);
     groups.map(|group| answer(comparison, group)).collect()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Deadline misses against the load beside them, as in table 1 of Raju and Govindarajulu (2015).
+//! Deadline misses against the load, as in table 1 of Raju and Govindarajulu (2015).
 
 use punctual_model::{Figure, RunRecord};
 
@@ -23,7 +23,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         &[
             "<Run",
             "<Valid",
-            "<Load beside it",
+            "<Load",
             "Threads",
             "Thread",
             "Deadline ms",
@@ -81,7 +81,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
         return Vec::new();
     }
     table.notes.push(
-        "The layout of Raju and Govindarajulu (2015): real-time threads, what runs beside them, failures a second. Low, High: 95 % interval. -: the iterations allow none.".to_owned(),
+        "The layout of Raju and Govindarajulu (2015): real-time threads, the load, failures a second. Low, High: 95 % interval. -: the iterations allow none.".to_owned(),
     );
     if points.len() < 2 {
         return vec![Block::Table(table)];

@@ -79,7 +79,7 @@ fn findings(diagnosis: &Diagnosis) -> Vec<Block> {
     }
     let count = |outcome| diagnosis.with(outcome).count();
     table.notes.push(format!(
-        "{} rules found something, {} are fine, {} could not be read, {} have no meaning on this machine ({}).",
+        "{} rules found something, {} are fine, {} could not be read, {} are not applicable ({}).",
         count(RuleOutcome::Found),
         count(RuleOutcome::Fine),
         count(RuleOutcome::Unknown),

@@ -53,7 +53,7 @@ pub(crate) fn groups(runs: &[RunItem]) -> Vec<String> {
     }
 }
 
-/// Whether a run may be believed. A record that calls itself valid beside a check that did not pass is not.
+/// Whether a run may be believed. A record that calls itself valid although a check did not pass is not.
 pub(crate) fn validity(run: &RunRecord) -> Validity {
     match (&run.origin, run.is_valid()) {
         (Some(_), _) => Validity::Imported,

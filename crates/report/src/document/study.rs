@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! A published study as it was carried out here: a section each, with the published figures beside the measured ones.
+//! A published study as it was carried out here: a section each, with the published figures next to the measured ones.
 
 use punctual_model::{
     ComparisonVerdict, GuestTime, StudyAnswer, StudyBin, StudyFacts, StudyFinding, StudyJoint,
@@ -17,7 +17,7 @@ use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
 use crate::text::{self, compared_unit};
 
-/// Fewer levels are told by their table.
+/// Fewer levels are in their table.
 const SWEEP: usize = 3;
 
 /// Adds a study.
@@ -147,7 +147,7 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
     blocks
 }
 
-/// A figure against levels that are numbers, the published values beside; and how narrow its intervals are.
+/// A figure against levels that are numbers, with the published values; and how narrow its intervals are.
 fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<[Block; 2]> {
     let rows = answer.rows.iter().filter(|row| row.figure == figure);
     let rows: Vec<&StudyRow> = rows

@@ -15,7 +15,7 @@ const ID: usize = 22;
 /// Files that a finding cites; the others are counted.
 const CITED: usize = 2;
 
-/// Says what was found, the worst first; in full, also what is fine and what has no meaning here.
+/// Says what was found, the worst first; in full, also what is fine and what is not applicable.
 pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
     let mut sections = vec![words::host(&diagnosis.host) + &judged(diagnosis)];
     for severity in Severity::ALL {
@@ -42,7 +42,7 @@ pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
         sections.extend(short(
             diagnosis,
             RuleOutcome::NotApplicable,
-            "Without meaning here",
+            "Not applicable here",
             detail,
         ));
     }
@@ -130,7 +130,7 @@ fn judged(diagnosis: &Diagnosis) -> String {
     let count = |outcome| diagnosis.with(outcome).count();
     let all = diagnosis.verdicts.len();
     let text = format!(
-        "{}; {all} rule{}: {} found, {} fine, {} not known, {} without meaning here",
+        "{}; {all} rule{}: {} found, {} fine, {} unknown, {} not applicable",
         chosen(diagnosis),
         plural(all),
         count(RuleOutcome::Found),
@@ -260,7 +260,7 @@ fn short(
 
 fn closing(detail: Detail) -> String {
     let all = match detail {
-        Detail::Summary => "; what is fine and what has no meaning here: --all",
+        Detail::Summary => "; what is fine and what is not applicable: --all",
         Detail::Full => "",
     };
     let text = format!(
@@ -270,7 +270,7 @@ fn closing(detail: Detail) -> String {
     wrapped("", 0, &text)
 }
 
-/// Writes the name of a rule and, beside it, text.
+/// Writes the name of a rule and, next to it, text.
 fn entry(id: &str, text: &str) -> String {
     wrapped(&format!(" {id:<width$} ", width = ID - 2), ID, text)
 }
@@ -308,7 +308,7 @@ pub(crate) const fn meaning(severity: Severity) -> &'static str {
         }
         Severity::Medium => "can delay one by 10 to 100 µs, or by more but seldom",
         Severity::Low => "can delay one by less than 10 µs, or rarely, or only some programs",
-        Severity::Info => "costs nothing by itself, but bounds what can be had or seen",
+        Severity::Info => "costs nothing by itself, but limits what is available or visible",
     }
 }
 

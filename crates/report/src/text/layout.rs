@@ -15,7 +15,7 @@ const LABEL: usize = 10;
 /// Columns that words in a table need at least.
 const WORDS: usize = 16;
 
-/// Writes `label`, and `text` beside it, broken between words.
+/// Writes `label`, and `text` next to it, broken between words.
 pub(crate) fn paragraph(label: &str, text: &str) -> String {
     labelled(WIDTH, LABEL, label, text)
 }

@@ -36,12 +36,12 @@ pub fn plan(plan: &Plan, detail: Detail) -> String {
         let (rt, rest) = (cpus(&plan.cpus_rt), cpus(&plan.cpus_housekeeping));
         text += &paragraph(
             "CPUs",
-            &format!("{rt} for real-time work, {rest} for all else"),
+            &format!("{rt} for real-time work, {rest} for everything else"),
         );
     }
     for refusal in &plan.refusals {
         let way = if refusal.yes_overrides {
-            " (--yes does it all the same)"
+            " (--yes does it anyway)"
         } else {
             ""
         };
@@ -132,7 +132,7 @@ fn skipped(skipped: &[Skipped]) -> String {
         ]
     });
     let header = [
-        ("Not to be had here", Column::Left),
+        ("Unavailable here", Column::Left),
         ("Which", Column::Text),
         ("Why", Column::Text),
     ];
@@ -153,14 +153,14 @@ fn counted(plan: &Plan) -> String {
         ),
     };
     let said = format!(
-        "{writes} write{}{held}{guards}, {} as wanted already",
+        "{writes} write{}{held}{guards}, {} already as wanted",
         plural(writes),
         plan.satisfied
     );
     format!("\n{}", paragraph("Counted", &said))
 }
 
-/// Says what was done, first what is not as it was meant to be.
+/// Says what was done, first what differs from the plan.
 pub fn tuning(report: &TuningReport) -> String {
     let mut text = String::new();
     if let Some(session) = &report.session {
@@ -175,7 +175,7 @@ pub fn tuning(report: &TuningReport) -> String {
         text += &paragraph("Session", &said);
     }
     if report.action == TuningAction::Revert && !report.complete {
-        text += &paragraph("NOT BACK", "not everything is as it was before");
+        text += &paragraph("NOT RESTORED:", "some settings could not be restored");
     }
     text += &told(report);
     if report.session.is_some() {
@@ -244,15 +244,15 @@ fn tally(report: &TuningReport) -> String {
     let parts: Vec<(usize, &str)> = if report.action == TuningAction::Revert {
         let is = |kind: fn(&Undone) -> bool| count(&|s| s.undone.as_ref().is_some_and(kind));
         vec![
-            (is(|u| *u == Undone::Restored), "put back"),
-            (is(|u| *u == Undone::AlreadyBack), "back already"),
+            (is(|u| *u == Undone::Restored), "restored"),
+            (is(|u| *u == Undone::AlreadyBack), "already restored"),
             (
                 is(|u| *u == Undone::Gone),
                 "gone, and their settings with them",
             ),
             (
                 is(|u| matches!(u, Undone::Conflict { .. })),
-                "set by someone else and left alone",
+                "changed by another program and left alone",
             ),
             (
                 is(|u| {
@@ -261,7 +261,7 @@ fn tally(report: &TuningReport) -> String {
                         Undone::Refused { .. } | Undone::NotRestored { .. } | Undone::Hung
                     )
                 }),
-                "NOT put back",
+                "NOT restored",
             ),
         ]
     } else {
@@ -272,10 +272,10 @@ fn tally(report: &TuningReport) -> String {
             (step(|o| *o == StepOutcome::Applied), "applied"),
             (
                 step(|o| matches!(o, StepOutcome::Normalised { .. })),
-                "taken with another value",
+                "accepted with another value",
             ),
             (step(|o| *o == StepOutcome::AlreadySo), "so already"),
-            (step(|o| !o.is_fine()), "not to be had"),
+            (step(|o| !o.is_fine()), "unavailable"),
             (
                 count(&|s| s.new.is_some() && s.outcome.is_none()),
                 "not tried",
@@ -297,28 +297,30 @@ fn tally(report: &TuningReport) -> String {
 fn outcome(outcome: &StepOutcome) -> String {
     match outcome {
         StepOutcome::Applied => "as wanted".to_owned(),
-        StepOutcome::Normalised { value } => format!("{value}: the kernel's reading of it"),
+        StepOutcome::Normalised { value } => format!("{value}: as the kernel understood it"),
         StepOutcome::Invalid { value } => format!("not in effect: {value}"),
         StepOutcome::AlreadySo => "so already".to_owned(),
         StepOutcome::Refused { reason } => format!("refused: {reason}"),
         StepOutcome::Ignored => "unchanged: the kernel took it and did nothing".to_owned(),
         StepOutcome::Vanished => "gone".to_owned(),
         StepOutcome::ChangedMeanwhile { value } => {
-            format!("{value}: someone else set it meanwhile, so it was left alone")
+            format!("{value}: another program set it since, so it was left alone")
         }
         StepOutcome::Hung => "no answer from the kernel".to_owned(),
-        StepOutcome::Unreadable { reason } => format!("not to be read: {reason}"),
+        StepOutcome::Unreadable { reason } => format!("unreadable: {reason}"),
     }
 }
 
 fn undone(undone: &Undone) -> String {
     match undone {
-        Undone::Restored => "put back".to_owned(),
-        Undone::AlreadyBack => "back already".to_owned(),
+        Undone::Restored => "restored".to_owned(),
+        Undone::AlreadyBack => "already restored".to_owned(),
         Undone::Gone => "gone".to_owned(),
-        Undone::Conflict { value } => format!("{value}: someone else set it, left alone"),
+        Undone::Conflict { value } => format!("{value}: another program set it, left alone"),
         Undone::Refused { reason } => format!("refused: {reason}"),
-        Undone::NotRestored { value } => format!("{value}: the old value was written, this reads"),
+        Undone::NotRestored { value } => {
+            format!("{value} is read back after writing the old value")
+        }
         Undone::Hung => "no answer from the kernel".to_owned(),
     }
 }

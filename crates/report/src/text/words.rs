@@ -210,7 +210,7 @@ pub(crate) fn spec(spec: &RunSpec) -> String {
         locked(spec.mlock).to_owned(),
     ];
     if !spec.loads.is_empty() {
-        parts.push(format!("beside load {}", spec.loads.join(" ")));
+        parts.push(format!("under load: {}", spec.loads.join(" ")));
     }
     clean(&parts.join(", ")).into_owned()
 }
@@ -245,7 +245,7 @@ fn setup(setup: &Setup) -> String {
     parts.push(idle_bound(setup.dma_latency_ns));
     parts.push(locked(setup.mlock).to_owned());
     if !setup.loads.is_empty() {
-        parts.push(format!("beside load {}", setup.loads.join(" ")));
+        parts.push(format!("under load: {}", setup.loads.join(" ")));
     }
     clean(&parts.join(", ")).into_owned()
 }

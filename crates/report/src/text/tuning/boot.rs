@@ -12,7 +12,7 @@ pub fn boot(plan: &BootPlan) -> String {
     let mut text = paragraph("Profile", &clean(&plan.profile));
     if !plan.cpus_rt.is_empty() {
         let said = format!(
-            "{} for real-time work, {} for all else",
+            "{} for real-time work, {} for everything else",
             plan.cpus_rt, plan.cpus_housekeeping
         );
         text += &paragraph("CPUs", &said);
@@ -112,7 +112,7 @@ mod tests {
         };
         let text = boot(&plan);
         for part in [
-            "1 for real-time work, 0 for all else",
+            "1 for real-time work, 0 for everything else",
             "missing; no such option",
             "given as isolcpus=1",
             "File      /etc/x would be made:\n          a\n          b\n",

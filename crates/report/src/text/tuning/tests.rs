@@ -62,8 +62,8 @@ fn a_plan_says_what_changes_what_not_and_what_it_costs() {
     let expected = "\
 Profile   mine
 Machine   box, 6.12, CPUs 0-3 online
-CPUs      3 for real-time work, 0-2 for all else
-REFUSED   cpu.online: no (--yes does it all the same)
+CPUs      3 for real-time work, 0-2 for everything else
+REFUSED   cpu.online: no (--yes does it anyway)
 
  Setting        Which  Now  Then
  irq.affinity   24-25  0-3  0-2
@@ -73,10 +73,10 @@ REFUSED   cpu.online: no (--yes does it all the same)
  vm.swappiness: how readily; less cache; revert brings the value back, not all
    that it did meanwhile
 
- Not to be had here  Which  Why
- smt                        the kernel says notsupported
+ Unavailable here  Which  Why
+ smt                      the kernel says notsupported
 
-Counted   3 writes, 1 held, 4 as wanted already
+Counted   3 writes, 1 held, 4 already as wanted
 Note      irqbalance is running
 ";
     assert_eq!(text, expected);
@@ -125,7 +125,7 @@ fn what_was_applied_is_listed_and_counted() {
     assert!(text.contains("as wanted"), "{text}");
     assert!(text.contains("refused: Operation not permitted"), "{text}");
     assert!(
-        text.contains("Counted   1 applied, 1 not to be had"),
+        text.contains("Counted   1 applied, 1 unavailable"),
         "{text}"
     );
     assert!(text.ends_with("Note      remark\n"), "{text}");
@@ -143,13 +143,13 @@ fn a_revert_lists_only_what_is_not_back() {
             (StepOutcome::Applied, Some(conflict)),
         ],
     ));
-    assert!(text.contains("\nNOT BACK  not everything"), "{text}");
+    assert!(text.contains("\nNOT RESTORED: some settings"), "{text}");
     assert!(
-        text.contains("5: someone else set it, left alone"),
+        text.contains("5: another program set it, left alone"),
         "{text}"
     );
     assert!(
-        text.contains("1 put back, 1 set by someone else and left alone"),
+        text.contains("1 restored, 1 changed by another program and left alone"),
         "{text}"
     );
     assert_eq!(text.matches("vm.x").count(), 1);

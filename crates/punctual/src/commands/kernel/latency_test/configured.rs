@@ -3,7 +3,7 @@
 
 //! Whether a kernel was built as its fragment says, before it boots.
 //!
-//! The configuration of an image lies beside it: `config-RELEASE`, as distributions have it, or `config` in the directory
+//! The configuration of an image lies next to it: `config-RELEASE`, as distributions have it, or `config` in the directory
 //! of a build. Without one nothing is known, and that is no yes.
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) fn require(image: &Path, fragment: &str) -> Result<(), CliError> {
     let what = || CliError::failed_to(format!("find config={fragment} in {}", image.display()));
     let Some(path) = beside(image) else {
         return Err(what()
-            .because("its configuration is not beside it")
+            .because("its configuration is not next to it")
             .hint("put it there as config-RELEASE, or as `config` in the image's directory"));
     };
     let values = config::read_file(&path).map_err(|err| what().because(err))?;
