@@ -320,7 +320,7 @@ fn the_budget_of_real_time_threads_is_set_with_its_control_group() {
         assert!(
             answer
                 .stdout
-                .contains("cgroup.rt_runtime_us could not be had"),
+                .contains("cgroup.rt_runtime_us could not be set"),
             "{answer:?}"
         );
         assert_same(&live.dump(), &before, "reverted");
