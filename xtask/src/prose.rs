@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use crate::files;
 
@@ -48,6 +48,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
     let list = root.join(PHRASES);
     let text = files::read(&list).with_context(|| format!("failed to read {}", list.display()))?;
     let rules = parse(&text)?;
+    ensure!(!rules.phrases.is_empty(), "{PHRASES} names no phrase");
     let (mut found, mut count) = (String::new(), 0);
     for path in files::files(root, &["md", "rs"])? {
         let name = name(root, &path);

@@ -24,7 +24,7 @@ use super::{REPORT_EVERY, ping};
 /// A load that has done nothing after this does not work.
 const START_WITHIN: Duration = Duration::from_secs(12);
 
-/// For so long at most a thread that was started is waited for before the next one is.
+/// Longest total wait for threads to begin before the next one is started.
 const ONE_AFTER_THE_OTHER: Duration = Duration::from_secs(2);
 
 /// Runs `loads`, sized for `cpus` CPUs, and tells `say` how it goes, until `stop` is set or `say`

@@ -7,9 +7,11 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
+mod front;
+
 use punctual_model::{
     ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
-    MeasurementResults, ParetoCell,
+    MeasurementResults,
 };
 
 use super::comparison;
@@ -55,7 +57,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, results: &ExperimentRe
         });
     }
     // What the effects are comes first: the front is a choice among cells that rests on them.
-    if let Some(front) = front(ids, results) {
+    if let Some(front) = front::front(ids, results) {
         document.sections.push(Section {
             id: ids.make(&format!("{}-trade-offs", results.name)),
             title: format!("Trade-offs of {}", results.name),
@@ -517,113 +519,4 @@ fn side<'a>(results: &'a [ComparedFigure], figure: &str, group: &str) -> Option<
         g if r.candidate.group == g => Some(&r.candidate),
         _ => None,
     })
-}
-
-/// The cells by their first two figures, and which of them no other beats.
-fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {
-    let cells = results.pareto.as_ref()?;
-    let first = cells.first()?;
-    let times = Times::of_experiment(results);
-    let heading: Vec<String> = first
-        .values
-        .iter()
-        .map(|v| {
-            let (unit, _) = times.unit(&v.unit);
-            match results.measurements.len() {
-                1 => format!("{} {unit}", v.figure),
-                _ => format!("{} {} {unit}", v.measurement, v.figure),
-            }
-            .trim_end()
-            .to_owned()
-        })
-        .collect();
-    let mut columns: Vec<&str> = vec!["<Cell", "<Best"];
-    columns.extend(heading.iter().map(String::as_str));
-    let best = cells.iter().filter(|cell| cell.undominated).count();
-    let caption = format!("Best trade-offs (Pareto front): {best} of {}", cells.len());
-    let mut table = Table::new(times.heading(caption), &columns);
-    let mut order: Vec<&ParetoCell> = cells.iter().collect();
-    order.sort_by_key(|cell| !cell.undominated);
-    for cell in order {
-        let mut row = vec![
-            cell.cell.clone(),
-            if cell.undominated { "yes" } else { "no" }.to_owned(),
-        ];
-        row.extend(cell.values.iter().map(|v| {
-            let (_, scale) = times.unit(&v.unit);
-            v.estimate
-                .map_or_else(|| "-".to_owned(), |x| digits(x / scale))
-        }));
-        table.rows.push(row);
-    }
-    table.notes.push("By the estimates as they are: cells that cannot be told apart may both be on the front, or one by chance.".to_owned());
-    let [x, y, ..] = first.values.as_slice() else {
-        return Some(Block::Table(table));
-    };
-    let labels = (heading.first()?.clone(), heading.get(1)?.clone());
-    let point = |cell: &ParetoCell| {
-        let at = |n: usize| {
-            let value = cell.values.get(n)?;
-            Some(value.estimate? / times.unit(&value.unit).1)
-        };
-        let mut point = Point::at(at(0)?, at(1)?);
-        point.label = Some(cell.cell.clone());
-        Some(point)
-    };
-    let valid = results.measurements.iter().all(|m| believed(m).is_valid());
-    let series = |name: &str, on: bool| {
-        let points: Vec<Point> = cells
-            .iter()
-            .filter(|c| c.undominated == on)
-            .filter_map(point)
-            .collect();
-        chart::Series {
-            name: name.to_owned(),
-            counted: counted(points.len() as u64, "cell"),
-            shape: Shape::Points,
-            points,
-            validity: times.validity(valid),
-            shown: true,
-            look: None,
-        }
-    };
-    let series = vec![
-        series("on the front", true),
-        series("beaten by another", false),
-    ];
-    let values = |pick: fn(&Point) -> f64| -> Vec<f64> {
-        series.iter().flat_map(|s| &s.points).map(pick).collect()
-    };
-    let better = |b| match b {
-        punctual_model::Better::Lower => "less is better",
-        punctual_model::Better::Higher => "more is better",
-        punctual_model::Better::Neither => "no direction is good",
-    };
-    use punctual_model::Better::Lower;
-    let mut note = match (x.better, y.better) {
-        (Lower, Lower) => "One dot per cell; lower left is better.".to_owned(),
-        (x, y) => format!(
-            "One dot per cell; {} across, {} upwards.",
-            better(x),
-            better(y)
-        ),
-    };
-    if let Some(others @ [_, ..]) = heading.get(2..) {
-        let others = others.join(", ");
-        note +=
-            &format!(" A cell may be on the front for {others}, which the chart does not show.");
-    }
-    let chart = Chart {
-        id: ids.make(&format!("{}-front", results.name)),
-        title: "Best trade-offs".to_owned(),
-        note,
-        x: Axis::fitting(labels.0, values(|p| p.x).into_iter()),
-        y: Axis::fitting(labels.1, values(|p| p.y).into_iter()),
-        series: series
-            .into_iter()
-            .filter(|s| !s.points.is_empty())
-            .collect(),
-        marks: Vec::new(),
-    };
-    Some(Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table)))
 }

@@ -8,7 +8,7 @@ use super::named;
 use super::{Block, Document, Ids, Material, Section, Table};
 use crate::text;
 
-/// So many ways to measure are shown at once.
+/// Ways to measure that are shown at once, at most.
 const FEW: usize = 4;
 
 /// Adds the facts of each machine.

@@ -3,15 +3,18 @@
 
 //! Latencies of threads: distributions, the table of threads, deadlines that were missed.
 
+mod distribution;
+
 use punctual_model::{RunRecord, Series};
 use punctual_stats::ThreadHistogram;
 use punctual_verdict::bursts;
 
-use super::named::{counted, micros};
+pub(super) use self::distribution::{marks, split};
+use super::named::micros;
 use super::runs::Named;
 use super::{Block, Ids, RunItem, Table};
-use crate::chart::distribution::{self, bins};
-use crate::chart::{Distribution, DistributionSeries, Drawing, Look};
+use crate::chart::distribution::bins;
+use crate::chart::{DistributionSeries, Drawing, Look};
 use crate::text::{Missing, events_of, percent, policy, quantity_of, span, too_short};
 use crate::times::Times;
 
@@ -22,7 +25,7 @@ pub(super) const FINE: usize = 24;
 pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     let mut blocks: Vec<Block> = threads(runs).map(Block::Table).into_iter().collect();
     let quantiles = quantiles(runs, false);
-    match distribution(ids, runs) {
+    match distribution::distribution(ids, runs) {
         Some(distribution) => {
             let drawing = Box::new(Drawing::Distribution(distribution));
             blocks.push(Block::Drawing(drawing, quantiles));
@@ -250,133 +253,6 @@ pub(super) fn one(
         group: run.group.unwrap_or_default().to_owned(),
         look,
     }
-}
-
-fn distribution(ids: &mut Ids, runs: &[Named<'_>]) -> Option<Distribution> {
-    let many: usize = runs.iter().map(|r| r.item.parts.len() + 1).sum();
-    let bins_a_decade = if many > FINE { 40 } else { 100 };
-    let mut series = Vec::new();
-    for run in runs {
-        let item = run.item;
-        let Some(all) = whole(item, None) else {
-            continue;
-        };
-        if all.count() == 0 {
-            continue;
-        }
-        let threads: Vec<&ThreadHistogram> =
-            item.parts.iter().filter(|p| p.thread.is_some()).collect();
-        let name = match threads.as_slice() {
-            [only] => thread(of(run, only), only.thread),
-            _ => "all threads".to_owned(),
-        };
-        let look = run.look.unwrap_or_default();
-        series.push(one(
-            run,
-            name,
-            true,
-            (None, None),
-            &all,
-            bins_a_decade,
-            look,
-        ));
-        if threads.len() > 1 {
-            let parts = threads.iter().filter(|part| part.histogram.count() > 0);
-            series.extend(parts.enumerate().map(|(number, part)| {
-                let name = thread(of(run, part), part.thread);
-                let look = match run.look {
-                    Some(look) => look.part(number),
-                    None => Look::of(number + 1),
-                };
-                one(
-                    run,
-                    name,
-                    false,
-                    (None, part.thread),
-                    &part.histogram,
-                    bins_a_decade,
-                    look,
-                )
-            }));
-        }
-    }
-    if series.is_empty() {
-        return None;
-    }
-    let first = runs.first()?;
-    let quantity = quantity_of(first.record());
-    let samples: u64 = series.iter().filter(|s| s.whole).map(|s| s.count).sum();
-    let marks = marks(runs);
-    Some(Distribution {
-        id: ids.make(&format!("{}-distribution", first.record().instrument)),
-        title: quantity.clone(),
-        note: format!(
-            "{} of {}, {bins_a_decade} bins per decade ({} % wide). Each step is a bin; the tables have the exact figures.{}{}",
-            counted(samples, "sample"),
-            counted(series.iter().filter(|s| s.whole).count() as u64, "run"),
-            if bins_a_decade == 100 { "2.3" } else { "5.9" },
-            match runs.iter().any(|run| run.record().origin.is_some()) {
-                true =>
-                    " Samples of an imported run are drawn at the upper end of the bucket that its source put them in.",
-                false => "",
-            },
-            distribution::zeros(series.iter())
-        ),
-        quantity,
-        unit: micros_of(runs),
-        bins_a_decade,
-        split_ns: split(&series),
-        series,
-        marks,
-    })
-}
-
-/// The deadlines and thresholds of runs, in ns.
-pub(super) fn marks(runs: &[Named<'_>]) -> Vec<(String, u64)> {
-    let mut marks: Vec<(String, u64)> = Vec::new();
-    for run in runs {
-        let record = run.record();
-        let series = record.series.iter().chain([&record.total]);
-        for misses in series.flat_map(|s| &s.misses) {
-            let mark = (
-                format!("deadline {}", span(misses.deadline_ns)),
-                misses.deadline_ns.get(),
-            );
-            if !marks.contains(&mark) && marks.len() < 6 {
-                marks.push(mark);
-            }
-        }
-        if let Some(hit) = &record.threshold {
-            let mark = (
-                format!("threshold {}", span(hit.threshold_ns)),
-                hit.threshold_ns.get(),
-            );
-            if !marks.contains(&mark) {
-                marks.push(mark);
-            }
-        }
-    }
-    marks
-}
-
-fn of<'a>(run: &Named<'a>, part: &ThreadHistogram) -> Option<&'a Series> {
-    run.record()
-        .series
-        .iter()
-        .find(|s| s.thread == part.thread && s.context == part.context)
-}
-
-/// Where the head ends: where 99 % of the samples of every run lie below.
-pub(super) fn split(series: &[DistributionSeries]) -> u64 {
-    let quantile = |series: &DistributionSeries| {
-        let mut below = 0_u64;
-        let found = series.bins.iter().find(|bin| {
-            below += bin.count;
-            below.saturating_mul(100) >= series.count.saturating_mul(99)
-        });
-        found.map(|bin| bin.to_ns)
-    };
-    series.iter().filter_map(quantile).max().unwrap_or(1_000)
 }
 
 /// The quantiles with their intervals: of all threads together, or of each.

@@ -59,7 +59,7 @@ pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> 
     out
 }
 
-/// Headings of so many columns are not broken.
+/// Longest heading that is never broken between its words, in characters.
 const SHORT: usize = 8;
 
 /// How the cells of a column are set.

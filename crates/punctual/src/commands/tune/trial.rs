@@ -257,7 +257,7 @@ fn announce(args: &TrialArgs, tried: &[Trying]) {
     // Half as long again for the work beside the latency, and what a change and a process take.
     let span = Nanos::new(args.duration.get() * 3 / 2) + Nanos::from_millis(300);
     remark(&format!(
-        "Trying {} knobs in {} blocks: {cells} runs, about {}. Ctrl-C ends it with what there is.",
+        "Trying {} knobs in {} blocks: {cells} runs, about {}. Ctrl-C stops early and reports what was measured.",
         tried.len() - usize::from(tried.len() > 1),
         args.blocks,
         span.times(cells)
