@@ -318,7 +318,7 @@ fn record_for<'a>(
 /// Does ordinary work as `job` says, where nothing else goes on any more.
 fn work_after(job: &Job, stop: &StopRequest) -> Option<Figure> {
     let span = job.work.filter(|_| !stop.is_set())?;
-    let rate = work::rate(&job.setup.cpus, span.into())?;
+    let rate = work::rate(&job.setup.cpus, span.into(), &stop.flag())?;
     Some(Figure::single("work", "MB/s", Better::Higher, rate / 1e6))
 }
 

@@ -114,7 +114,7 @@ fn guest_says_which_model_runs_and_another_one_is_refused() {
 }
 
 /// By a real clock a guest is up before its kernel has the clock source that it keeps. How well such a guest keeps
-/// time is up to the host: only what was looked at too early is told from the rest.
+/// time is up to the host, so this test only requires that the clock source was not read too early.
 #[test]
 fn guest_is_ready_when_its_kernel_has_the_clock_source_that_it_keeps() {
     let Some(images) = images() else { return };
