@@ -86,7 +86,16 @@ impl Boots<'_> {
                 Err(err) => (RunEnd::Failed, Some(format!("keep the run: {err}"))),
             }
         };
-        Ok(runs.iter().zip(&visit.answer.runs).map(kept).collect())
+        let mut ends: Vec<Ended> = runs.iter().zip(&visit.answer.runs).map(kept).collect();
+        // A run without an end would be neither done nor done again.
+        let missing = || {
+            (
+                RunEnd::Failed,
+                Some("the guest sent nothing for it".to_owned()),
+            )
+        };
+        ends.resize_with(runs.len(), missing);
+        Ok(ends)
     }
 }
 
