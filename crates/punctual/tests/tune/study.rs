@@ -251,7 +251,9 @@ fn all_studies_quick_end_well_with_five_sections_and_leave_the_machine_as_it_was
             answered += 1;
             let rows = answer["rows"].as_array().unwrap().iter();
             for row in rows.clone() {
-                assert!(row["estimate"].is_number(), "{row:#} of {answer:#}");
+                // Short runs on a busy machine have too few samples for a high quantile: then no run has it, and says so.
+                let known = row["estimate"].is_number();
+                assert_eq!(known, row["runs"] != 0, "{row:#} of {answer:#}");
             }
             verdicts += rows.filter(|row| row["verdict"].is_string()).count();
         }
