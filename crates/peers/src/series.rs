@@ -104,13 +104,6 @@ impl Buckets {
         Some(self.sum(|bucket| self.number(bucket)) / float(n))
     }
 
-    /// Returns the least and the largest mean that the samples can have.
-    pub(crate) fn means(&self) -> Option<(f64, f64)> {
-        let n = float(self.counted().filter(|n| *n > 0 && self.complete())?);
-        let low = self.sum(|bucket| float(bucket.from_ns)) / n;
-        Some((low, self.sum(|bucket| float(bucket.to_ns)) / n))
-    }
-
     /// Returns the deviation of these numbers, unless it is smaller than `resolution`: then it
     /// says more about the buckets than about the samples.
     fn deviation(&self, resolution: u64) -> Option<f64> {

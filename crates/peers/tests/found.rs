@@ -84,6 +84,37 @@ fn the_extremes_of_osnoise_are_rows() {
 }
 
 #[test]
+fn the_mean_of_a_histogram_of_rtla_is_its_average_or_of_mid_points() {
+    const WIDE: &str = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n\
+        # Duration:   0 00:00:10\nIndex   IRQ-000   Thr-000\n0          9000      6000\n\
+        5          1000      3900\n10            0       100\nover:         0         0\n\
+        count:    10000     10000\nmin:          0         3\navg:          1         7\n\
+        max:          8        13\n";
+    let means = |text: &str| -> Vec<Option<f64>> {
+        let record = read(text).unwrap().record(Labels::default()).unwrap();
+        for s in &record.series {
+            let [low, high] = [s.min_ns, s.max_ns].map(|ns| ns.unwrap() as f64);
+            assert!(s.mean_ns.is_none_or(|mean| (low..=high).contains(&mean)));
+        }
+        record.series.iter().map(|s| s.mean_ns).collect()
+    };
+    assert_eq!(means(WIDE), [Some(1_000.0), Some(7_000.0)]);
+    let mid_points = [
+        Some(0.9 * 2_499.5 + 0.1 * 7_499.5),
+        Some(0.6 * 2_499.5 + 0.39 * 7_499.5 + 0.01 * 12_499.5),
+    ];
+    let average = "avg:          1         7\n";
+    assert_eq!(means(&WIDE.replace(average, "")), mid_points);
+    assert_eq!(means(&WIDE.replace(average, "avg: - -\n")), mid_points);
+    // Where rows are missing, so is a mean of mid-points.
+    let beyond = WIDE
+        .replace("10            0       100\n", "")
+        .replace("over:         0         0", "over: 0 100");
+    assert_eq!(means(&beyond), [Some(1_000.0), Some(7_000.0)]);
+    assert_eq!(means(&beyond.replace(average, "")), [mid_points[0], None]);
+}
+
+#[test]
 fn a_maximum_of_every_bit_is_no_latency() {
     let text =
         golden("oslat-2.4.json").replacen("\"max\": 36070", "\"max\": 18446744073709551615", 1);

@@ -5,8 +5,8 @@
 //!
 //! The width of the buckets is not stated: it divides the distance of all rows, and empty rows are
 //! left out. So the greatest common divisor of the rows is taken, which is the width or more. Where it
-//! is more than a unit, a mean is the one that `avg:` states. Up to some version that of osnoise lies
-//! below what its rows allow: then the mid-points of the rows count.
+//! is more than a unit, a mean is the one that `avg:` states, or else of the mid-points of the rows. The
+//! `avg:` of osnoise is of the lower ends of its rows, or less: there the mid-points come first.
 
 use std::io::BufRead;
 
@@ -121,11 +121,11 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         over: Some(over),
         count: Some(count),
         min: Some(min),
-        avg: Some(avg),
+        avg,
         max: Some(max),
     } = below
     else {
-        return Err(lines.ended("its totals `over:`, `count:`, `min:`, `avg:` and `max:`"));
+        return Err(lines.ended("its totals `over:`, `count:`, `min:` and `max:`"));
     };
     let unit_ns =
         unit_ns.ok_or_else(|| ImportError::at_line(end, "`# Time unit is` is missing"))?;
@@ -177,15 +177,14 @@ pub(crate) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Imported, ImportE
         check_extremes(&buckets, least, most, unit_ns, apart)
             .map_err(|()| wrong("its extremes do not agree with the rows"))?;
         let ns = |value: u64| nanos(end, value, unit_ns);
-        let stated = value(&avg).filter(|_| some).map(ns).transpose()?;
+        let stated = avg
+            .as_deref()
+            .and_then(value)
+            .filter(|_| some)
+            .map(ns)
+            .transpose()?;
         let timerlat = imported.instrument == "timerlat";
-        // It is cut, as each sample is.
-        let possible = |mean: &u64| {
-            let low = float(*mean) + float(unit_ns);
-            let within = |(least, most): (f64, f64)| least < low && float(*mean) <= most;
-            timerlat || buckets.means().is_none_or(within)
-        };
-        let mean = stated.filter(possible);
+        let mean = stated.filter(|_| timerlat || buckets.mean().is_none());
         let error = match timerlat && mean.is_some() {
             true => Some(2 * unit_ns),
             // That of osnoise is one of lower ends.
