@@ -29,7 +29,8 @@ pub struct MicroCounts {
 
 impl MicroCounts {
     fn counted(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        let counts = self.buckets.iter().map(|(_, count)| *count);
+        counts.fold(0, u64::saturating_add)
     }
 
     fn of(&self, us: u64) -> u64 {

@@ -248,9 +248,11 @@ impl State {
                     return Err(ImportError::content(at, "a second measurement")
                         .hinted("import a summary of one measurement"));
                 }
+                // Ours says so of a `cyclictest` that it is not.
+                let tool = attribute(tag, "tool", at)?.unwrap_or_else(|| name.clone());
                 self.measured.push(Measurement {
                     profile: self.inside("Profile"),
-                    instrument: match name.as_str() {
+                    instrument: match tool.as_str() {
                         "timerlat" => "timerlat",
                         _ => "cyclictest",
                     },

@@ -14,12 +14,25 @@ use punctual_peers::{Imported, Labels, NoSamples, detect, import};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
+/// The run of a file, and its counts.
+fn imported(name: &str) -> (RunRecord, Vec<MicroCounts>) {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let imported = read(&fs::read(golden.join(name)).unwrap());
+    let counts = |s: &punctual_peers::SourceSeries| {
+        let buckets = s.buckets.as_ref().unwrap();
+        let own = buckets.entries.iter().map(|b| (b.from_ns / 1_000, b.count));
+        MicroCounts {
+            buckets: own.collect(),
+            beyond: buckets.beyond.unwrap(),
+        }
+    };
+    let counts = imported.series.iter().map(counts).collect();
+    (imported.record(Labels::default()).unwrap(), counts)
+}
+
 /// The run of a file, with all that a measured one has.
 fn run() -> (RunRecord, Vec<MicroCounts>) {
-    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let bytes = fs::read(golden.join("cyclictest-2.4-histofall.json")).unwrap();
-    let imported = read(&bytes);
-    let mut record = imported.record(Labels::default()).unwrap();
+    let (mut record, counts) = imported("cyclictest-2.4-histofall.json");
     record.program = "punctual <1>".to_owned();
     record.duration_ns = Some(punctual_model::Nanos::from_secs(93_784));
     record.note = Some("a & b".to_owned());
@@ -35,15 +48,13 @@ fn run() -> (RunRecord, Vec<MicroCounts>) {
         load: "fork:2".to_owned(),
         ..LoadRecord::default()
     }];
-    let counts = |s: &punctual_peers::SourceSeries| {
-        let buckets = s.buckets.as_ref().unwrap();
-        let own = buckets.entries.iter().map(|b| (b.from_ns / 1_000, b.count));
-        MicroCounts {
-            buckets: own.collect(),
-            beyond: buckets.beyond.unwrap(),
-        }
-    };
-    (record, imported.series.iter().map(counts).collect())
+    (record, counts)
+}
+
+fn written(record: &RunRecord, counts: &[MicroCounts]) -> String {
+    let mut text = Vec::new();
+    export::rteval(record, counts, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 fn read(bytes: &[u8]) -> Imported {
@@ -118,9 +129,7 @@ const NAMES: [&str; 5] = [
 #[test]
 fn a_summary_has_what_the_style_sheets_of_both_layouts_look_for() {
     let (record, counts) = run();
-    let mut text = Vec::new();
-    export::rteval(&record, &counts, &mut text).unwrap();
-    let text = String::from_utf8(text).unwrap();
+    let text = written(&record, &counts);
     let found = found(&text);
     let one = |path: &str| -> &str {
         let all = found
@@ -203,4 +212,68 @@ fn a_summary_has_what_the_style_sheets_of_both_layouts_look_for() {
     let again = read(text.as_bytes());
     assert_eq!(again.series.len(), 2);
     assert_eq!(again.series[0].count, 500);
+}
+
+#[test]
+fn the_kinds_of_timerlat_are_one_histogram_a_core_that_all_style_sheets_print() {
+    let (record, counts) = imported("rtla-timerlat-hist.txt");
+    let text = written(&record, &counts);
+    let found = found(&text);
+    for place in ["rteval/Measurements", "rteval/Measurements/Profile"] {
+        let own = |path: &str| &found[&format!("{place}/cyclictest/{path}")];
+        assert_eq!(own("@tool"), &["timerlat"]);
+        assert_eq!(own("core/@id"), &["0", "1", "2", "3", "4"]);
+        assert_eq!(own("core/statistics/samples"), &["1200004"; 5]);
+        assert_eq!(
+            own("core/statistics/maximum"),
+            &["36", "58", "44", "46", "50"]
+        );
+        assert_eq!(own("system/statistics/samples"), &["6000020"]);
+        assert!(own("system/@description")[0].starts_with("(5 cores) "));
+    }
+    let again = read(text.as_bytes());
+    assert_eq!((again.instrument, again.series.len()), ("timerlat", 5));
+}
+
+#[test]
+fn a_mean_that_nobody_knows_is_left_out() {
+    let (mut record, mut counts) = imported("cyclictest-2.4-histofall.json");
+    for (s, c) in record.series.iter_mut().zip(&mut counts) {
+        s.mean_ns = None;
+        c.beyond += 1;
+    }
+    let text = written(&record, &counts);
+    assert!(
+        text.contains("<median ") && !text.contains("<mean "),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_text_of_a_record_ends_the_xml_or_commands_a_terminal() {
+    let (mut record, counts) = run();
+    let evil = "a\u{1b}]0;b\u{7}\u{0}\u{9b}31m]]></rteval><!--\u{fffe}\"'&";
+    record.program = evil.to_owned();
+    record.note = Some(evil.to_owned());
+    record.loads[0].load = evil.to_owned();
+    record.series[0].policy = Some(format!("f:{evil}"));
+    let host = &mut record.host;
+    for text in [
+        &mut host.hostname,
+        &mut host.kernel_release,
+        &mut host.architecture,
+        &mut host.cmdline,
+        &mut host.clocksource,
+        &mut host.cpu_model,
+    ] {
+        *text = Some(evil.to_owned());
+    }
+    let text = written(&record, &counts);
+    assert!(
+        !text.contains(|c: char| c.is_control() && c != '\n'),
+        "{text:?}"
+    );
+    let safe = "a\u{fffd}]0;b\u{fffd}\u{fffd}\u{fffd}31m]]></rteval><!--\u{fffd}\"'&";
+    assert_eq!(found(&text)["rteval/@version"], [safe]);
+    assert_eq!(read(text.as_bytes()).version.as_deref(), Some(safe));
 }

@@ -3,25 +3,34 @@
 
 //! `summary.xml` of rteval.
 //!
-//! Up to 3.7 its style sheets look for a measurement in a `Profile`, later ones directly below
-//! `Measurements`, and each overlooks the other's place: so it stands in both. Figures are of whole
-//! µs, as rteval computes them. What is not known is left out.
+//! Its older style sheets look for a measurement in a `Profile`, those of today directly below
+//! `Measurements`, and each overlooks the other's place: so it stands in both. All of them print a
+//! `cyclictest` whole, and none a `timerlat`: the old ones do not know it, the new ones leave out the figures
+//! of all cores unless they also say that tracing was stopped. So it is a `cyclictest` that says which `tool`
+//! measured. Figures are of whole µs, as rteval computes them. What is not known is left out.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use punctual_model::{Ended, RunRecord, Series};
 use punctual_stats::float;
-use quick_xml::escape::escape;
+use quick_xml::escape;
 
 use super::{MicroCounts, US, command, exact_mean, extremes};
+
+/// One core, or all of them.
+#[derive(Debug)]
+struct Part<'a> {
+    series: Vec<&'a Series>,
+    counts: MicroCounts,
+}
 
 /// What is written of a core, or of all.
 struct Figures {
     samples: u64,
     min: u64,
     max: u64,
-    mean: f64,
+    mean: Option<f64>,
     median: Option<u64>,
     mode: Option<u64>,
     /// Mean absolute, and standard with n - 1.
@@ -35,7 +44,7 @@ struct Figures {
 pub fn rteval(run: &RunRecord, counts: &[MicroCounts], out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<rteval version=\"{}\">", escape(run.program.as_str()))?;
+    writeln!(out, "<rteval version=\"{}\">", text(run.program.as_str()))?;
     run_info(run, &mut out)?;
     system_info(run, &mut out)?;
     loads(run, &mut out)?;
@@ -55,10 +64,19 @@ pub fn rteval(run: &RunRecord, counts: &[MicroCounts], out: &mut dyn Write) -> i
     out.flush()
 }
 
+/// Escapes a text. XML has no place for control characters, and a terminal would obey them.
+fn text(text: &str) -> String {
+    let plain = text.replace(
+        |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'),
+        "\u{fffd}",
+    );
+    escape::escape(plain.as_str()).into_owned()
+}
+
 /// Writes an element that is known.
 fn element(out: &mut impl Write, name: &str, value: Option<&str>) -> io::Result<()> {
     match value {
-        Some(value) => write!(out, "<{name}>{}</{name}>", escape(value)),
+        Some(value) => write!(out, "<{name}>{}</{name}>", text(value)),
         None => Ok(()),
     }
 }
@@ -96,7 +114,7 @@ fn system_info(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
         out,
         "<kernel is_RT=\"{}\">{}</kernel>",
         u8::from(host.preempt_rt == Some(true)),
-        escape(host.kernel_release.as_deref().unwrap_or_default())
+        text(host.kernel_release.as_deref().unwrap_or_default())
     )?;
     element(out, "arch", host.architecture.as_deref())?;
     writeln!(out, "</uname>")?;
@@ -121,7 +139,7 @@ fn system_info(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
             "    <Kernel><ClockSource><source current=\"1\">{}</source></ClockSource></Kernel>",
-            escape(source.as_str())
+            text(source.as_str())
         )?;
     }
     if host.cmdline.is_some() {
@@ -142,8 +160,8 @@ fn loads(run: &RunRecord, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
             "    <command_line name=\"{}\" run=\"1\">{}</command_line>",
-            escape(name),
-            escape(load.load.as_str())
+            text(name),
+            text(load.load.as_str())
         )?;
     }
     writeln!(out, "  </loads>")
@@ -157,16 +175,15 @@ fn measured(run: &RunRecord) -> Option<String> {
 }
 
 fn measurement(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) -> io::Result<()> {
-    // rteval has two modules that measure latencies.
-    let name = match run.instrument.as_str() {
-        "timerlat" => "timerlat",
-        _ => "cyclictest",
-    };
-    writeln!(
+    write!(
         out,
-        "    <{name} command_line=\"{}\">",
-        escape(command(run).as_str())
+        "    <cyclictest command_line=\"{}\"",
+        text(command(run).as_str())
     )?;
+    if run.instrument == "timerlat" {
+        write!(out, " tool=\"timerlat\"")?;
+    }
+    writeln!(out, ">")?;
     let said = |time: Option<(String, String)>| time.map(|(date, time)| format!("{date} {time}"));
     let lasted = run.duration_ns.map(std::time::Duration::from);
     let stopped = lasted.and_then(|lasted| said(at(run, lasted)));
@@ -187,57 +204,105 @@ fn measurement(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) ->
         }
         writeln!(out, "</abort_report>")?;
     }
+    let parts = parts(run, counts);
     let processor = run.host.cpu_model.as_deref().unwrap_or("unknown processor");
     writeln!(
         out,
         "      <system description=\"({} cores) {}\">",
-        run.series.len(),
-        escape(processor)
+        parts.len(),
+        text(processor)
     )?;
-    all(run, counts, out)?;
+    let mut all = Part {
+        series: Vec::new(),
+        counts: MicroCounts::default(),
+    };
+    parts.iter().for_each(|part| all.add(part));
+    all.write(out)?;
     writeln!(out, "      </system>")?;
-    for (number, (c, s)) in counts.iter().zip(&run.series).enumerate() {
-        let id = s
-            .cpu
+    for (number, part) in parts.iter().enumerate() {
+        let first = part.series.first();
+        let id = first
+            .and_then(|s| s.cpu)
             .map_or_else(|| number.to_string(), |cpu| cpu.to_string());
-        let priority = s.policy.as_deref().and_then(|p| p.split(':').nth(1));
+        let priority = first.and_then(|s| s.policy.as_deref()?.split(':').nth(1));
         writeln!(
             out,
             "      <core id=\"{id}\" priority=\"{}\">",
-            escape(priority.unwrap_or("0"))
+            text(priority.unwrap_or("0"))
         )?;
-        statistics(&Figures::of(c, s), out)?;
-        histogram(&c.buckets, out)?;
+        part.write(out)?;
         writeln!(out, "      </core>")?;
     }
-    writeln!(out, "    </{name}>")
+    writeln!(out, "    </cyclictest>")
 }
 
-/// Writes the figures and the histogram of all threads together.
-fn all(run: &RunRecord, counts: &[MicroCounts], out: &mut impl Write) -> io::Result<()> {
-    let mut merged = BTreeMap::<u64, u64>::new();
-    for (us, n) in counts.iter().flat_map(|c| &c.buckets) {
-        *merged.entry(*us).or_default() += n;
+/// Returns the cores. Of several kinds of latencies of a core rteval makes one histogram.
+fn parts<'a>(run: &'a RunRecord, counts: &[MicroCounts]) -> Vec<Part<'a>> {
+    let mut parts = Vec::<Part<'a>>::new();
+    for (counts, series) in counts.iter().zip(&run.series) {
+        let one = Part {
+            series: vec![series],
+            counts: counts.clone(),
+        };
+        let kinds = |part: &&mut Part<'a>| {
+            let first = part.series.first();
+            first.is_some_and(|s| s.cpu == series.cpu && s.context != series.context)
+        };
+        match parts.last_mut().filter(kinds) {
+            Some(part) => part.add(&one),
+            None => parts.push(one),
+        }
     }
-    let merged = MicroCounts {
-        buckets: merged.into_iter().collect(),
-        beyond: counts.iter().map(|c| c.beyond).sum(),
-    };
-    statistics(&Figures::of(&merged, &run.total), out)?;
-    histogram(&merged.buckets, out)
+    parts
+}
+
+impl Part<'_> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        statistics(&Figures::of(self), out)?;
+        histogram(&self.counts.buckets, out)
+    }
+}
+
+impl<'a> Part<'a> {
+    fn add(&mut self, other: &Self) {
+        let mut merged: BTreeMap<u64, u64> = self.counts.buckets.drain(..).collect();
+        for (us, n) in &other.counts.buckets {
+            let sum = merged.entry(*us).or_default();
+            *sum = sum.saturating_add(*n);
+        }
+        self.counts.buckets = merged.into_iter().collect();
+        self.counts.beyond = self.counts.beyond.saturating_add(other.counts.beyond);
+        self.series.extend(&other.series);
+    }
+
+    /// Returns what its series say together, which counts where the buckets do not have every sample.
+    fn stated(&self) -> Series {
+        let counts = self.series.iter().map(|s| s.count);
+        let count = counts.fold(0, u64::saturating_add);
+        let sums = self.series.iter().filter(|s| s.count > 0);
+        let sum: Option<f64> = sums.map(|s| Some(s.mean_ns? * float(s.count))).sum();
+        Series {
+            count,
+            min_ns: self.series.iter().filter_map(|s| s.min_ns).min(),
+            max_ns: self.series.iter().filter_map(|s| s.max_ns).max(),
+            mean_ns: sum.filter(|_| count > 0).map(|sum| sum / float(count)),
+            ..Series::default()
+        }
+    }
 }
 
 impl Figures {
-    fn of(counts: &MicroCounts, series: &Series) -> Self {
-        let (min, max) = extremes(counts, series);
-        let mean = exact_mean(counts, series);
+    fn of(part: &Part<'_>) -> Self {
+        let (counts, series) = (&part.counts, part.stated());
+        let (min, max) = extremes(counts, &series);
         let n = counts.counted();
+        // Of all samples, or of none.
+        let whole = counts.beyond == 0 && n > 0;
+        let mean = exact_mean(counts, &series);
         let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
             let each = counts.buckets.iter();
             each.map(|(us, n)| of(float(*us) - mean) * float(*n)).sum()
         };
-        // Of all samples, or of none.
-        let whole = counts.beyond == 0 && n > 0;
         let deviations = whole.then(|| {
             let absolute = sum(&f64::abs) / float(n);
             let squares = sum(&|apart| apart * apart);
@@ -248,10 +313,10 @@ impl Figures {
         });
         let mode = counts.buckets.iter().rev().max_by_key(|(_, n)| *n);
         Self {
-            samples: n + counts.beyond,
+            samples: n.saturating_add(counts.beyond),
             min,
             max,
-            mean,
+            mean: Some(mean).filter(|_| whole || series.mean_ns.is_some()),
             median: median(counts),
             mode: mode.filter(|(_, n)| *n > counts.beyond).map(|(us, _)| *us),
             deviations,
@@ -272,7 +337,7 @@ fn statistics(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
         ("median", figures.median.and_then(whole)),
         ("mode", figures.mode.and_then(whole)),
         ("range", whole(figures.max.saturating_sub(figures.min))),
-        ("mean", decimal(figures.mean)),
+        ("mean", figures.mean.and_then(decimal)),
         ("mean_absolute_deviation", absolute.and_then(decimal)),
         ("standard_deviation", standard.and_then(decimal)),
     ] {
@@ -293,10 +358,10 @@ fn histogram(buckets: &[(u64, u64)], out: &mut impl Write) -> io::Result<()> {
 
 /// The value of the middle sample, counted with those above the buckets.
 fn median(c: &MicroCounts) -> Option<u64> {
-    let middle = (c.counted() + c.beyond).div_ceil(2);
-    let mut below = 0;
+    let middle = c.counted().saturating_add(c.beyond).div_ceil(2);
+    let mut below = 0_u64;
     let found = c.buckets.iter().find(|(_, count)| {
-        below += count;
+        below = below.saturating_add(*count);
         below >= middle
     });
     found.filter(|_| middle > 0).map(|(us, _)| *us)
