@@ -258,7 +258,8 @@ fn folded(text: &str, width: usize) -> Vec<String> {
     for word in text.split(' ') {
         let letters: Vec<char> = word.chars().collect();
         let long = word.width() > width;
-        for part in letters.chunks(if long { width.max(1) } else { letters.len() }) {
+        let most = if long { width } else { letters.len() };
+        for part in letters.chunks(most.max(1)) {
             line(&mut lines, &part.iter().collect::<String>());
         }
     }
@@ -279,6 +280,13 @@ mod tests {
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
         assert_eq!(paragraph("Label", ""), "Label\n");
+    }
+
+    #[test]
+    fn a_text_with_several_blanks_in_a_row_is_broken_too() {
+        assert_eq!(folded("a  name   of words", 6), ["a name", "of", "words"]);
+        assert_eq!(folded("   ", 2), [""]);
+        assert_eq!(folded("abcdef", 0), ["a", "b", "c", "d", "e", "f"]);
     }
 
     #[test]
