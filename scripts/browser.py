@@ -9,8 +9,10 @@ every chart drawn (pixels, not only elements), no sideways scrolling, no serious
 Used: views, switches of series, zoom by pointer and keys, read-out with units, tables, CSV, print, theme. Pictures go to DIR.
 """
 import argparse
+import csv
 import io
 import pathlib
+import re
 
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
@@ -178,6 +180,9 @@ def use(browser, path, out):
     head, first = text.splitlines()[:2]
     assert head == "run,kernel,part,validity,samples,clamped,from_ns,below_ns,count", head
     assert len(first.split(",")) >= 9
+    # A name is no formula in a spreadsheet.
+    for cell in (cell for row in csv.reader(io.StringIO(text)) for cell in row if cell[:1] in ("=", "+", "-", "@")):
+        assert re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", cell), f"a formula in the CSV: {cell}"
     # Theme, and paper.
     page.get_by_role("button", name="Light / dark").click()
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")

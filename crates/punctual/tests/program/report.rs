@@ -399,7 +399,7 @@ fn the_page_works_in_a_browser() {
         (500, "a-2"),
         (500, "b-1"),
         (500, "b-2"),
-        (100, "</script><b>&"),
+        (100, "-1+cmd|'x'!A0</script><b>&"),
     ] {
         let samples = format!("--samples={samples}");
         let name = format!("--name={name}");

@@ -274,7 +274,11 @@ pub(super) fn write_row(out: &mut impl Write, cells: &[String]) -> io::Result<()
 /// Makes a text a cell: quotes what would end it (RFC 4180), replaces what commands a terminal, and
 /// keeps what a spreadsheet would take for a formula from being one. A run may come from elsewhere.
 fn quoted(text: &str) -> Cow<'_, str> {
-    let formula = text.starts_with(['=', '+', '-', '@']) && text.len() > 1;
+    // Some spreadsheets read the full-width forms too.
+    let begins = [
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ];
+    let formula = text.starts_with(begins) && text.len() > 1;
     let formula = formula && text.parse::<f64>().is_err();
     let mut text = clean(text);
     if formula {
@@ -299,6 +303,8 @@ mod tests {
             ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"),
+            ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
             ("-1.5e-3", "-1.5e-3"),
             ("-", "-"),
             ("\u{1b}[2Jx\nnext", "\u{fffd}[2Jx\u{fffd}next"),

@@ -101,10 +101,11 @@ const unpack = flat => {
 };
 
 const cell = value => {
-  const text = String(value ?? '');
-  // A spreadsheet would take such a text for a formula.
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]/.test(text) ? "'" + text : text;
-  return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  // What commands a terminal is replaced; a spreadsheet would take a text that begins so for a formula, unless all of it
+  // is a number with its unit.
+  const text = String(value ?? '').replace(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+  const safe = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]?(\d[\d.]*(e[+-]?\d+)?( ?[%\wµ]+)?)?$/i.test(text) ? "'" + text : text;
+  return /[",]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
 };
 const download = (name, rows) => {
   const url = URL.createObjectURL(new Blob([rows.map(r => r.map(cell).join(',')).join('\n') + '\n'], {type: 'text/csv'}));
