@@ -176,6 +176,28 @@ fn what_a_record_says_cannot_command_the_terminal() {
             assert!(!answer.stderr.contains(harmful), "{answer:#?}");
         }
     }
+    // Nor does what it becomes in the formats of others that are text.
+    let mut named = record.clone();
+    named["note"] = evil.into();
+    named["host"]["hostname"] = evil.into();
+    fs::write(&file, named.to_string()).unwrap();
+    for format in ["cyclictest-hist", "rteval", "hdr"] {
+        let answer = home.run(["runs", "export", id, "--format", format]);
+        let printed = &answer.fine().stdout;
+        let harmful = |c: char| c.is_control() && !"\n\t".contains(c);
+        assert!(!printed.contains(harmful), "{format}: {printed:?}");
+    }
+    let log = dir_of(&home, &record).join("latency.hlog");
+    let sound = String::from_utf8(fs::read(&log).unwrap()).unwrap();
+    for (damaged, said) in [
+        (format!("#\u{1b}[2J\n{sound}"), "its histograms are damaged"),
+        (evil.to_owned(), "malformed"),
+    ] {
+        fs::write(&log, damaged).unwrap();
+        let answer = home.run(["runs", "export", id, "--format=hdr"]);
+        answer.error(1, &[said]);
+        assert_eq!(answer.stdout, "");
+    }
     // What the user wrote comes back in the hints and in the first line.
     let answer = home.run(["runs", "show", evil]);
     answer.error(2, &[safe]);

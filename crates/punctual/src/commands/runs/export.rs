@@ -295,9 +295,15 @@ fn numbers_alone(table: &[u8]) -> io::Result<&[u8]> {
     sound.then_some(table).ok_or_else(damaged)
 }
 
+/// Returns the log of the histograms as it is stored, if it is one.
 fn histogram_log(run: &StoredRun) -> Result<Vec<u8>, ExportFailure> {
+    histograms(run)?;
     let log = run.artifact(HISTOGRAM_LOG).map_err(any)?;
-    Ok(log.ok_or_else(missing_histograms).map_err(any)?)
+    let log = log.ok_or_else(missing_histograms).map_err(any)?;
+    let plain = |b: &u8| matches!(b, b'\n' | b' '..=b'~');
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its histograms are damaged");
+    let sound = log.iter().all(plain).then_some(log);
+    Ok(sound.ok_or_else(damaged).map_err(any)?)
 }
 
 fn histograms(run: &StoredRun) -> Result<Vec<ThreadHistogram>, ExportFailure> {
