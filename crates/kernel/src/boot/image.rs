@@ -128,9 +128,19 @@ fn is_bz_image(head: &[u8]) -> bool {
 
 /// Returns the machine of an ELF file (`e_machine`).
 fn elf_machine(head: &[u8]) -> Option<u16> {
-    let rest = head.strip_prefix(b"\x7fELF")?;
+    elf_half(head, 18)
+}
+
+/// Returns the type of an ELF file (`e_type`).
+fn elf_type(head: &[u8]) -> Option<u16> {
+    elf_half(head, 16)
+}
+
+/// Returns a half word of an ELF file's head.
+fn elf_half(head: &[u8], at: usize) -> Option<u16> {
+    head.starts_with(b"\x7fELF").then_some(())?;
     // Little endian, or big.
-    match (rest.get(1)?, *rest.get(14)?, *rest.get(15)?) {
+    match (head.get(5)?, *head.get(at)?, *head.get(at + 1)?) {
         (2, a, b) => Some(u16::from_be_bytes([a, b])),
         (_, a, b) => Some(u16::from_le_bytes([a, b])),
     }
@@ -166,8 +176,16 @@ fn boots(head: &[u8], length: u64) -> Result<(), String> {
         };
     }
     match elf_machine(head) {
+        // Relocatable, shared or a core: what a linker, a loader or a debugger reads.
+        Some(3 | 62) if matches!(elf_type(head), Some(1 | 3 | 4)) => {
+            Err("it is an ELF program, library or object, not a kernel".to_owned())
+        }
         Some(3 | 62) => Ok(()),
         _ if head.is_empty() => Err("it is empty".to_owned()),
+        // As a bzImage begins too.
+        _ if head.starts_with(b"MZ") && length < 0x206 => {
+            Err(format!("it is truncated: {length} bytes"))
+        }
         _ => Err(format!(
             "it is {}, not a kernel for x86-64 (a bzImage, or an ELF file)",
             kind(head)
@@ -233,6 +251,8 @@ mod tests {
         read(&elf).unwrap();
         let mut foreign = elf.clone();
         foreign[18] = 183;
+        let mut program = elf.clone();
+        program[16] = 3;
         for (bytes, part) in [
             (&b""[..], "it is empty"),
             (
@@ -241,6 +261,8 @@ mod tests {
             ),
             (&arm, "it is a kernel for arm64 (Image), not"),
             (&foreign, "it is an ELF file for arm64, not"),
+            (&program, "it is an ELF program, library or object, not"),
+            (b"MZ\0\0", "it is truncated: 4 bytes"),
             (b"\x1f\x8b\x08\0\0", "it is compressed with gzip, not"),
             (b"070701000", "it is a cpio archive"),
             (b"!<arch>\ndebian-binary", "it is a Debian package"),

@@ -116,9 +116,9 @@ pub enum BootError {
         console: Vec<u8>,
     },
     /// It writes without end.
-    #[error("{what} more than {} MiB", limit >> 20)]
+    #[error("keep {what} below {} MiB", limit >> 20)]
     TooMuch {
-        /// Who, and what it does.
+        /// What grows.
         what: &'static str,
         /// The limit, in bytes.
         limit: u64,
@@ -231,9 +231,9 @@ impl Boot<'_> {
                 );
             }
             if let Some((what, limit)) = [
-                (&console, "log", MOST_LOGGED),
-                (&results, "send", MOST_SENT),
-                (&said, "ask QEMU for", MOST_SAID),
+                (&console, "the kernel log", MOST_LOGGED),
+                (&results, "the guest's results", MOST_SENT),
+                (&said, "QEMU's messages", MOST_SAID),
             ]
             .into_iter()
             .find_map(|(file, what, limit)| (length(file) > limit).then_some((what, limit)))

@@ -67,7 +67,9 @@ impl Kernel {
         for option in pieces {
             let (key, value) = option.split_once('=').unwrap_or((&option, ""));
             match key {
-                _ if value.is_empty() => return Err(fail(unknown(&option))),
+                "append" | "config" | "model" if value.is_empty() => {
+                    return Err(fail(format!("`{option}` has no value")));
+                }
                 "append" => kernel.append.push(value.to_owned()),
                 "config" => kernel.config.push(value.to_owned()),
                 "model" => {
@@ -144,7 +146,7 @@ mod tests {
     fn bad_kernels_are_refused_with_the_reason() {
         for (text, part) in [
             ("a=K,apend=x", "`apend=x` is not an option"),
-            ("a=K,append=", "`append=` is not an option"),
+            ("a=K,append=", "`append=` has no value"),
             ("a=K,virtual-time", "not an option of a kernel"),
             ("a=K,model=soft", "not a preemption model"),
             ("a=", "names no kernel"),

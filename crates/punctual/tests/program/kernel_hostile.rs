@@ -224,16 +224,18 @@ fn what_a_build_lacks_is_named_first_with_its_package() {
 }
 
 #[test]
-fn a_guest_that_logs_without_end_is_stopped() {
+fn a_guest_that_writes_without_end_is_stopped() {
     let bench = Bench::new();
     let mut elf = vec![0; 64];
     elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
     elf[18] = 62;
     bench.write("kernel", &elf);
-    // In place of QEMU: the first of its serial ports is the kernel's log.
+    // In place of QEMU: the first of its serial ports is the kernel's log, the second has the results.
     bench.write(
         "qemu.sh",
-        b"#!/bin/sh\nfor word; do case $word in file:*) exec yes >${word#file:};; esac; done\n",
+        b"#!/bin/sh\nn=0\nfor word; do case $word in file:*) n=$((n + 1))\n\
+          [ $n != \"$HOSTILE_PORT\" ] || exec yes \"$HOSTILE_LINE\" >${word#file:};; esac; done\n\
+          exec yes \"$HOSTILE_LINE\" >&2\n",
     );
     let program = bench.at("qemu");
     // By another process, so that no descriptor writes to it when it is run (ETXTBSY).
@@ -242,11 +244,21 @@ fn a_guest_that_logs_without_end_is_stopped() {
         .arg("--mode=755")
         .args([&bench.at("qemu.sh"), &program]);
     assert!(install.status().unwrap().success());
-    let mut command = bench
-        .home
-        .command(["kernel", "boot", "--virtual-time", "--time-limit=30m"]);
-    command
-        .arg(bench.at("kernel"))
-        .env("PUNCTUAL_QEMU", program);
-    finish(command).error(1, &["log more than 32 MiB"]);
+    let line = "x".repeat(4_000);
+    for (port, part) in [
+        ("1", "keep the kernel log below 32 MiB"),
+        ("2", "keep the guest's results below 256 MiB"),
+        ("none", "keep QEMU's messages below 4 MiB"),
+    ] {
+        let mut command =
+            bench
+                .home
+                .command(["kernel", "boot", "--virtual-time", "--time-limit=30m"]);
+        command
+            .arg(bench.at("kernel"))
+            .env("PUNCTUAL_QEMU", &program)
+            .env("HOSTILE_PORT", port)
+            .env("HOSTILE_LINE", &line);
+        finish(command).error(1, &[part]);
+    }
 }
