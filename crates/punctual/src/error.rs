@@ -131,7 +131,7 @@ pub(crate) fn print_usage(err: &clap::Error, args: &[OsString]) {
         text.to_string()
     };
     let text = match not_text(args).filter(|_| err.kind() == clap::error::ErrorKind::InvalidUtf8) {
-        Some(what) => format!("Error: {what}: not valid UTF-8\n"),
+        Some(what) => format!("Error: {}: not valid UTF-8\n", clean(&what)),
         // What there is to choose from, and behind it, where it is read, that one must be chosen.
         None if err.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             format!("{text}\nError: no subcommand was given\n")

@@ -118,6 +118,10 @@ fn an_argument_that_is_no_text_is_named_and_a_path_may_be_one() {
     home.run([OsStr::new("runs"), OsStr::new("show"), odd])
         .error(2, &["UTF-8"]);
     home.run([odd]).error(2, &[]);
+    let evil = OsStr::from_bytes(b"st\x1b]0;x\x07\xffre");
+    let answer = home.run([OsStr::new("runs"), OsStr::new("show"), evil]);
+    let stderr = answer.error(2, &["UTF-8"]).stderr.replace('\n', "");
+    assert!(!stderr.contains(char::is_control), "{stderr:?}");
 
     let store = home.dir().join(odd);
     let at_store = || [OsString::from("--home"), store.clone().into()];
