@@ -9,12 +9,12 @@
 
 use punctual_model::{Instrument, RunRecord};
 
+use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
 use super::{answer, deadline, events, irregular, results, series};
 use crate::chart::{Look, Validity};
-use crate::text::VIRTUAL;
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
 pub(super) const MANY: usize = 6;
@@ -261,7 +261,7 @@ fn overview(all: &[Named<'_>]) -> Table {
             record
                 .started
                 .as_deref()
-                .map_or_else(String::new, crate::text::seconds_of),
+                .map_or_else(String::new, super::facts::seconds_of),
             total.count.to_string(),
             quantile("p50"),
             quantile("p99"),
@@ -300,7 +300,7 @@ fn findings(runs: &[Named<'_>]) -> Option<Block> {
             ));
         }
     }
-    (!items.is_empty()).then_some(Block::Items(items))
+    (!items.is_empty()).then_some(Block::items(items))
 }
 
 fn checks(all: &[Named<'_>]) -> Vec<Block> {
@@ -341,7 +341,7 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
             ),
         };
         if all.len() <= MANY || !run.validity().is_valid() {
-            blocks.push(Block::Fold(title, vec![Block::Items(items)]));
+            blocks.push(Block::Fold(title, vec![Block::items(items)]));
         }
     }
     if all.len() > MANY {

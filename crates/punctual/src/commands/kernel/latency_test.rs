@@ -19,7 +19,8 @@ use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_model::{
     BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyCell, LatencyTest, Nanos,
 };
-use punctual_report::{export, text};
+use punctual_report::document::Document;
+use punctual_report::export;
 use punctual_store::Store;
 use punctual_verdict::bands::{chance, compare_rows, with_runs};
 use punctual_verdict::comparison::GroupInput;
@@ -96,7 +97,7 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     if args.json {
         output::write(|out| json(&result, out))?;
     } else {
-        print(&text::latency_test(&result))?;
+        print(&output::written(&Document::of_latency_test(&result)))?;
     }
     Ok(exit(args, &result))
 }

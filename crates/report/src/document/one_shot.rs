@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Kernels that boot once on a machine.
+
+use punctual_model::{OneShotBoot, OneShotPlan, OneShotState, OneShotStatus};
+
+use super::{Block, Document, Item, More, Reason, Table, Tone};
+
+impl Document {
+    /// Says what would be written, and what brings the machine back from each way to fail.
+    pub fn of_one_shot_plan(plan: &OneShotPlan) -> Self {
+        let kernel = &plan.candidate;
+        let loader = plan.loader.map_or("-", |loader| loader.name());
+        let starts = format!("once, by {loader}; the machine's default stays");
+        let possible = plan.refusals.is_empty();
+        let (tone, word, sentence) = match possible {
+            true => (
+                Tone::Plain,
+                "possible",
+                format!("{} boots {starts}", kernel.release),
+            ),
+            false => {
+                let nothing = "on this machine: nothing is written".to_owned();
+                (Tone::Bad, "NOT POSSIBLE", nothing)
+            }
+        };
+        let mut facts = vec![
+            (
+                "Candidate",
+                format!("{} {}", kernel.release, kernel.version),
+            ),
+            ("Image", kernel.image.clone()),
+            (
+                "Initrd",
+                kernel.initrd.clone().unwrap_or_else(|| "none".to_owned()),
+            ),
+        ];
+        facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
+        facts.extend([("Starts", starts), ("Arguments", plan.arguments.clone())]);
+        let mut blocks = vec![Block::facts(facts)];
+        if possible {
+            blocks.extend(written(plan));
+        } else {
+            let hints = plan.refusals.iter();
+            blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
+        }
+        let mut document =
+            Self::of("Kernel that boots once", blocks).answering(tone, word, sentence);
+        for answer in &mut document.answers {
+            let refusals = plan.refusals.iter();
+            answer.validity = refusals
+                .map(|of| Reason::fault(of.reason.as_str()))
+                .collect();
+        }
+        document
+    }
+
+    /// Says what is pending, and whether the last one-shot boot came up.
+    pub fn of_one_shot_status(status: &OneShotStatus) -> Self {
+        let mut facts = vec![("Running", boot(&status.running))];
+        if let Some(installed) = &status.installed {
+            let said = format!(
+                "{} {}, installed {}, started by {}",
+                installed.candidate.release,
+                installed.candidate.version,
+                installed.at,
+                installed.loader.name()
+            );
+            facts.push(("Candidate", said));
+            let resume = installed.resume.iter();
+            facts.extend(resume.map(|of| ("Resumes", format!("experiment {of}"))));
+        }
+        let confirmed = status.confirmed.iter();
+        facts.extend(confirmed.map(|of| ("Confirmed", format!("{}, {}", of.at, boot(of)))));
+        let evidence = status.evidence.iter();
+        facts.extend(evidence.map(|of| ("Evidence", format!("{}: {}", of.source, of.says))));
+        facts.extend(status.next.iter().map(|step| ("Then", step.clone())));
+        let tone = match status.state.is_fine() {
+            true => Tone::Plain,
+            false => Tone::Bad,
+        };
+        let headline = headline(status);
+        let (word, sentence) = match headline.split_once(": ") {
+            Some((word, sentence)) => (word, sentence),
+            None => ("fine", headline),
+        };
+        Self::of("Kernel that boots once", vec![Block::facts(facts)])
+            .answering(tone, word, sentence)
+    }
+}
+
+/// The files with their text, the ways back, and what to do then.
+fn written(plan: &OneShotPlan) -> Vec<Block> {
+    let files = plan.writes.iter().map(|write| {
+        let how = match write.changes {
+            true => "changed; what is there is kept",
+            false => "made",
+        };
+        let (path, what, bytes) = (&write.path, &write.what, write.bytes);
+        let said = format!("{path}: {what}, {bytes} bytes; would be {how}");
+        Item {
+            more: write.text.clone().map(More::Verbatim).into_iter().collect(),
+            ..Item::from(("File", said))
+        }
+    });
+    let mut table = Table::new("", &["<If", "<then back to the machine's own kernel by"]);
+    let ways = plan.falls_back.iter().map(|fallback| {
+        let way = fallback.way_back.as_deref();
+        vec![
+            fallback.failure.clone(),
+            way.unwrap_or("NOTHING but a person").to_owned(),
+        ]
+    });
+    table.rows = ways.collect();
+    let warnings = plan
+        .warnings
+        .iter()
+        .map(|warning| ("Note", warning.as_str()));
+    let next = plan.next.iter().map(|step| ("Then", step.as_str()));
+    vec![
+        Block::items(files),
+        Block::Table(table),
+        Block::facts(warnings.chain(next)),
+    ]
+}
+
+const fn headline(status: &OneShotStatus) -> &'static str {
+    match status.state {
+        OneShotState::None => "No candidate is installed",
+        OneShotState::Waiting => "The next boot is the candidate's",
+        OneShotState::Withdrawn => "WITHDRAWN: the candidate is installed, but not chosen any more",
+        OneShotState::Candidate => "The candidate is running",
+        OneShotState::OtherKernel => {
+            "ANOTHER KERNEL: this boot is the candidate's, but what runs is not what was installed"
+        }
+        OneShotState::FellBack => {
+            "FELL BACK: nobody saw the candidate running, and the machine runs another kernel"
+        }
+        OneShotState::Done => {
+            "The candidate came up and was confirmed; the machine runs its own kernel again"
+        }
+        OneShotState::NotTaken => {
+            "NOT TAKEN: the boot loader did not heed the choice, which still stands"
+        }
+    }
+}
+
+fn boot(boot: &OneShotBoot) -> String {
+    format!("{} {}, boot {}", boot.release, boot.version, boot.boot_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{self, Detail};
+    use punctual_model::{
+        ONE_SHOT_PLAN_FORMAT, ONE_SHOT_STATUS_FORMAT, OneShotEvidence, OneShotFallback,
+        OneShotInstalled, OneShotKernel, OneShotLoader, OneShotRefusal, OneShotWrite,
+    };
+
+    fn page(document: &Document) -> String {
+        text::page(document, 80, Detail::Summary)
+    }
+
+    fn candidate() -> OneShotKernel {
+        OneShotKernel {
+            image: "bzImage".to_owned(),
+            release: "6.12-x".to_owned(),
+            version: "#1 SMP".to_owned(),
+            initrd: None,
+            modules: Some("dir".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_plan_shows_what_is_written_and_every_way_back() {
+        let mut plan = OneShotPlan {
+            format: ONE_SHOT_PLAN_FORMAT.to_owned(),
+            id: "1".to_owned(),
+            candidate: candidate(),
+            loader: Some(OneShotLoader::Grub),
+            arguments: "root=/dev/sda1 panic=10".to_owned(),
+            writes: vec![OneShotWrite {
+                path: "/boot/grub/custom.cfg".to_owned(),
+                what: "entry".to_owned(),
+                bytes: 12,
+                changes: true,
+                text: Some("one\n\ntwo\n".to_owned()),
+            }],
+            falls_back: vec![OneShotFallback {
+                failure: "it hangs".to_owned(),
+                way_back: None,
+            }],
+            refusals: Vec::new(),
+            warnings: vec!["careful".to_owned()],
+            next: vec!["reboot".to_owned()],
+        };
+        let text = page(&Document::of_one_shot_plan(&plan));
+        for part in [
+            "Candidate 6.12-x #1 SMP\n",
+            "Initrd    none\n",
+            " File      /boot/grub/custom.cfg: entry, 12 bytes; would be changed; what is\n           there is kept\n           one\n\n           two\n",
+            "NOTHING but a person",
+            "Note      careful\nThen      reboot\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        plan.refusals.push(OneShotRefusal {
+            reason: "no loader".to_owned(),
+            hint: "get one".to_owned(),
+        });
+        let text = page(&Document::of_one_shot_plan(&plan));
+        assert!(text.starts_with("NOT POSSIBLE"), "{text}");
+        assert!(
+            text.contains("\n  no loader\n") && text.ends_with("Next      get one\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn each_state_has_its_words() {
+        let boot = OneShotBoot {
+            boot_id: "b".to_owned(),
+            release: "6.1".to_owned(),
+            version: "#2".to_owned(),
+            at: "now".to_owned(),
+        };
+        let mut status = OneShotStatus {
+            format: ONE_SHOT_STATUS_FORMAT.to_owned(),
+            state: OneShotState::FellBack,
+            running: boot.clone(),
+            installed: Some(OneShotInstalled {
+                id: "1".to_owned(),
+                at: "then".to_owned(),
+                boot_id: "a".to_owned(),
+                candidate: candidate(),
+                loader: OneShotLoader::SystemdBoot,
+                resume: Some("mine".to_owned()),
+            }),
+            confirmed: None,
+            evidence: vec![OneShotEvidence {
+                source: "pstore".to_owned(),
+                says: "Kernel panic".to_owned(),
+            }],
+            next: vec!["revert".to_owned()],
+        };
+        let text = page(&Document::of_one_shot_status(&status));
+        for part in [
+            "FELL BACK: ",
+            "Running   6.1 #2, boot b\n",
+            "started by systemd-boot\nResumes   experiment mine\nEvidence  pstore: Kernel panic\nThen      revert\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let mut all: Vec<&str> = [
+            OneShotState::None,
+            OneShotState::Waiting,
+            OneShotState::Withdrawn,
+            OneShotState::Candidate,
+            OneShotState::OtherKernel,
+            OneShotState::FellBack,
+            OneShotState::Done,
+            OneShotState::NotTaken,
+        ]
+        .map(|state| {
+            status.state = state;
+            let head = headline(&status);
+            assert_eq!(
+                state.is_fine(),
+                !head
+                    .split(' ')
+                    .next()
+                    .unwrap()
+                    .chars()
+                    .skip(1)
+                    .any(char::is_uppercase)
+            );
+            head
+        })
+        .to_vec();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 8);
+        status.confirmed = Some(boot);
+        assert!(
+            page(&Document::of_one_shot_status(&status))
+                .contains("Confirmed now, 6.1 #2, boot b\n")
+        );
+    }
+}
