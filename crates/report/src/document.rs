@@ -340,6 +340,17 @@ impl Table {
         }
     }
 
+    /// The same with rows.
+    pub(crate) fn with<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
+    where
+        R: IntoIterator<Item: Into<String>>,
+    {
+        let rows = rows.into_iter();
+        let row = |cells: R| cells.into_iter().map(Into::into).collect();
+        self.rows = rows.map(row).collect();
+        self
+    }
+
     /// Removes columns that have nothing in any row.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         for at in (0..self.columns.len()).rev() {
@@ -391,8 +402,14 @@ impl Document {
         document
     }
 
-    /// Makes one of a single section, which is all that is said.
-    pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
+    /// Makes one of a single section, which is all that is said. Blocks that have nothing are left out.
+    pub(crate) fn of(title: &str, mut blocks: Vec<Block>) -> Self {
+        blocks.retain(|block| match block {
+            Block::Facts(facts) => !facts.is_empty(),
+            Block::Items(items) => !items.is_empty(),
+            Block::Table(table) => !table.rows.is_empty(),
+            _ => true,
+        });
         let section = Section {
             id: String::new(),
             title: title.to_owned(),
@@ -414,6 +431,15 @@ impl Document {
             figures: Vec::new(),
             validity: Vec::new(),
         });
+        self
+    }
+
+    /// The same with what speaks against the answer.
+    pub(crate) fn faulted(mut self, faults: impl IntoIterator<Item = String>) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            let faults = faults.into_iter().map(Reason::fault);
+            answer.validity.extend(faults);
+        }
         self
     }
 

@@ -3,10 +3,10 @@
 
 //! Kernels in a virtual machine of our own.
 
-use punctual_model::{CheckStatus, Guest, GuestBoot, GuestTime};
+use punctual_model::{Guest, GuestBoot, GuestTime};
 
 use super::facts::machine_facts;
-use super::{Block, Document, Table, Tone};
+use super::{Block, Document, Tone, runs};
 use crate::text::span;
 
 /// What virtual time is, wherever a figure of it is shown.
@@ -33,23 +33,14 @@ impl Document {
             span(boot.guest_ready_ns),
         );
         facts.push(fact("Guest", time));
-        let mut table = Table::new("", &["<Status", "<Check", "<Evidence"]);
-        let row = |check: &punctual_model::Check| {
-            let status = match check.status {
-                CheckStatus::Pass => "pass",
-                CheckStatus::Fail => "fail",
-                CheckStatus::Unknown => "unknown",
-            };
-            vec![status.to_owned(), check.id.clone(), check.detail.clone()]
-        };
-        table.rows = boot.checks.iter().map(row).collect();
-        let blocks = vec![Block::Facts(facts), Block::Table(table)];
+        let checks = Block::items(boot.checks.iter().map(runs::check));
+        let blocks = vec![Block::Facts(facts), checks];
         let release = boot.host.kernel_release.as_deref().unwrap_or("a kernel");
         let (tone, word, sentence) = match boot.valid {
             true => (
                 Tone::Good,
                 "As asked",
-                format!("{release} booted, and every check of the guest passed"),
+                format!("{release} booted, every check passed"),
             ),
             false => (
                 Tone::Bad,

@@ -18,28 +18,18 @@ const NAMED: usize = 12;
 impl Document {
     /// Lists the sources, images and builds of a store.
     pub fn of_kernel_stock(stock: &KernelStock) -> Self {
-        let mut sources = Table::new(
-            "",
-            &["<Source", "<Version", "<From", "<Patches", "?<Checksum"],
-        );
-        sources.rows = stock.sources.iter().map(source_row).collect();
-        let mut images = Table::new("", &["<Image", "<Release", "<From", "<Checksum"]);
-        let row = |image: &punctual_model::KernelImage| {
+        let columns = ["<Source", "<Version", "<From", "<Patches", "?<Checksum"];
+        let sources = Table::new("", &columns).with(stock.sources.iter().map(source_row));
+        let images = stock.images.iter().map(|image| {
             let checked = checked(Some(&image.sha256), image.verified_by.as_deref());
-            vec![
-                image.name.clone(),
-                image.release.clone(),
-                image.from.clone(),
-                checked,
-            ]
+            [&image.name, &image.release, &image.from, &checked].map(String::clone)
+        });
+        let images = Table::new("", &["<Image", "<Release", "<From", "<Checksum"]).with(images);
+        let tables = [sources, images, builds(&stock.builds)];
+        let blocks = match tables.iter().all(|table| table.rows.is_empty()) {
+            true => vec![Block::Text(format!("No kernels in {}", stock.directory))],
+            false => tables.map(Block::Table).into(),
         };
-        images.rows = stock.images.iter().map(row).collect();
-        let tables = [sources, images, builds(&stock.builds)].into_iter();
-        let tables = tables.filter(|table| !table.rows.is_empty());
-        let mut blocks: Vec<Block> = tables.map(Block::Table).collect();
-        if blocks.is_empty() {
-            blocks.push(Block::Text(format!("No kernels in {}", stock.directory)));
-        }
         let mut document = Self::of("Kernels", blocks);
         for damaged in &stock.damaged {
             document = document.answering(Tone::Bad, "DAMAGED", damaged);
@@ -63,29 +53,21 @@ impl Document {
                 parts.push(format!("{} {words}", count(outcome)));
             }
         }
-        let files = report.files;
         let (tone, word, result) = match report.result {
-            PatchedTree::Patched => (
-                Tone::Good,
-                "Patched",
-                format!("{files} files differ from before"),
-            ),
-            PatchedTree::PatchedInPart => (
-                Tone::Bad,
-                "Patched in part",
-                format!(
-                    "{applies} patches are in the tree, {fails} are not; {files} files differ from before"
-                ),
-            ),
+            PatchedTree::Patched => (Tone::Good, "Patched", String::new()),
+            PatchedTree::PatchedInPart => {
+                let there = format!("{applies} patches are in the tree, {fails} are not; ");
+                (Tone::Bad, "Patched in part", there)
+            }
             PatchedTree::Unchanged => {
                 let why = "not all patches apply, so none was put in";
                 (Tone::Bad, "Unchanged", why.to_owned())
             }
-            PatchedTree::Trial => (
-                Tone::Plain,
-                "trial",
-                "Unchanged: this was a trial".to_owned(),
-            ),
+            PatchedTree::Trial => (Tone::Good, "Unchanged", "this was a trial".to_owned()),
+        };
+        let result = match report.result {
+            PatchedTree::Unchanged | PatchedTree::Trial => result,
+            _ => format!("{result}{} files differ from before", report.files),
         };
         let series = format!("{}, {} patches", report.series, report.patches.len());
         let facts = [
@@ -99,16 +81,11 @@ impl Document {
 
     /// Says what became of the options that were asked for.
     pub fn of_kernel_config(report: &ConfigReport) -> Self {
-        let model = report
-            .model
-            .map_or_else(|| "as the base has it".to_owned(), |m| m.to_string());
-        let mut facts = vec![
-            (
-                "Source",
-                format!("Linux {}, {}", report.version, report.source),
-            ),
-            ("Base", format!("{}, preemption model {model}", report.base)),
-        ];
+        let model = report.model.map(|model| model.to_string());
+        let model = model.unwrap_or_else(|| "as the base has it".to_owned());
+        let source = format!("Linux {}, {}", report.version, report.source);
+        let base = format!("{}, preemption model {model}", report.base);
+        let mut facts = vec![("Source", source), ("Base", base)];
         if !report.fragments.is_empty() {
             facts.push(("Fragments", report.fragments.join(", ")));
         }
@@ -116,86 +93,60 @@ impl Document {
         let written = report.output.iter();
         facts.extend(written.map(|path| ("Written", path.clone())));
         let (tone, word, options) = match report.unmet.len() {
-            0 => (
-                Tone::Good,
-                "As asked",
-                format!("all {} options", report.wanted),
-            ),
-            n => (
-                Tone::Bad,
-                "NOT AS ASKED",
-                format!("{n} of {} options", report.wanted),
-            ),
+            0 => (Tone::Good, "As asked", "all".to_owned()),
+            n => (Tone::Bad, "NOT AS ASKED", format!("{n} of")),
         };
         let sentence = format!(
-            "{options}, read back from the result; {} are on in all",
-            report.options_on
+            "{options} {} options, read back from the result; {} are on in all",
+            report.wanted, report.options_on
         );
-        let mut blocks: Vec<Block> = self::unmet("", &report.unmet).into_iter().collect();
-        blocks.push(Block::facts(facts));
+        let blocks = vec![
+            Block::Table(self::unmet("", &report.unmet)),
+            Block::facts(facts),
+        ];
         Self::of("Configuration of a kernel", blocks).answering(tone, word, sentence)
     }
 
     /// Lists the options that differ.
     pub fn of_config_difference(diff: &ConfigDiff) -> Self {
-        let mut blocks = Vec::new();
-        if !diff.changed.is_empty() {
-            let mut table = Table::new("", &["<Option", "<A", "<B"]);
-            let row = |of: &punctual_model::ChangedOption| {
-                vec![of.name.clone(), of.a.clone(), of.b.clone()]
-            };
-            table.rows = diff.changed.iter().map(row).collect();
-            blocks.push(Block::Table(table));
-        }
-        blocks.push(Block::facts([
-            ("A", format!("{}, {} options", diff.a, diff.options_a)),
-            ("B", format!("{}, {} options", diff.b, diff.options_b)),
-        ]));
+        let changed = diff.changed.iter();
+        let changed = changed.map(|of| [&of.name, &of.a, &of.b].map(String::clone));
+        let blocks = vec![
+            Block::Table(Table::new("", &["<Option", "<A", "<B"]).with(changed)),
+            Block::facts([
+                ("A", format!("{}, {} options", diff.a, diff.options_a)),
+                ("B", format!("{}, {} options", diff.b, diff.options_b)),
+            ]),
+        ];
         let sentence = match diff.changed.len() {
             0 => "No option differs".to_owned(),
             1 => "1 option differs; n is off, or not there".to_owned(),
             n => format!("{n} options differ; n is off, or not there"),
         };
-        Self::of("Difference of configurations", blocks).answering(
-            Tone::Plain,
-            "difference",
-            sentence,
-        )
+        let title = "Difference of configurations";
+        Self::of(title, blocks).answering(Tone::Plain, "difference", sentence)
     }
 
     /// Says what was built.
     pub fn of_kernel_builds(report: &BuildReport) -> Self {
         let mut blocks = vec![Block::Table(builds(&report.builds))];
-        for build in &report.builds {
+        blocks.extend(report.builds.iter().map(|build| {
             let caption = format!("Options of {}", build.name);
-            blocks.extend(unmet(&caption, &build.unmet));
-        }
+            Block::Table(unmet(&caption, &build.unmet))
+        }));
         let packages = report.builds.iter().filter(|b| !b.packages.is_empty());
-        let packages = packages.map(|build| {
-            let named: Vec<&str> = build
-                .packages
-                .iter()
-                .take(NAMED)
-                .map(String::as_str)
-                .collect();
+        blocks.push(Block::facts(packages.map(|build| {
+            let named: Vec<String> = build.packages.iter().take(NAMED).cloned().collect();
             ("Packages", named.join(" "))
-        });
-        let packages: Vec<_> = packages.collect();
-        if !packages.is_empty() {
-            blocks.push(Block::facts(packages));
-        }
+        })));
         let mut document = Self::of("Builds", blocks);
         for build in &report.builds {
             let (tone, word, end) = match build.end {
                 BuildEnd::Complete => continue,
-                BuildEnd::Stopped => (
-                    Tone::Doubtful,
-                    "Stopped",
-                    "the same command goes on with it; its",
-                ),
-                BuildEnd::Failed => (Tone::Bad, "FAILED", "its"),
+                BuildEnd::Stopped => (Tone::Doubtful, "Stopped", "; the same command goes on"),
+                BuildEnd::Failed => (Tone::Bad, "FAILED", ""),
             };
-            let sentence = format!("{}: {end} log is {}", build.name, build.log);
+            let sentence = format!("{}, its log is {}{end}", build.name, build.log);
             document = document.answering(tone, word, sentence);
         }
         document
@@ -216,11 +167,7 @@ impl Document {
             RebaseState::Stopped => {
                 let at = report.stopped_at.as_ref();
                 let at = at.map_or_else(|| "a commit".to_owned(), shown);
-                (
-                    Tone::Bad,
-                    "STOPPED",
-                    format!("{all} are done; stopped at {at}"),
-                )
+                (Tone::Bad, "STOPPED", format!("at {at}; {all} are done"))
             }
         };
         let rebase = format!(
@@ -255,12 +202,10 @@ impl Document {
                 }
             }));
             let command = format!("punctual kernel rebase --tree {} --continue", report.tree);
+            let resolve = format!("resolve these files in {}, then", report.worktree);
             items.push(Item {
                 more: vec![More::Verbatim(command)],
-                ..Item::from((
-                    "Next",
-                    format!("resolve these files in {}, then", report.worktree),
-                ))
+                ..Item::from(("Next", resolve))
             });
         }
         Self::of("Rebase", vec![Block::Items(items)]).answering(tone, word, sentence)
@@ -280,24 +225,23 @@ impl Document {
             short(&report.bad)
         );
         facts.extend([("Searched", searched), ("Oracle", report.oracle.clone())]);
-        let mut table = Table::new("", &["<Commit", "<Verdict", "??Status", "?s", "<Subject"]);
-        let row = |step: &punctual_model::BisectStep| {
+        let steps = report.steps.iter().map(|step| {
             let verdict = match step.verdict {
                 BisectVerdict::Good => "good",
                 BisectVerdict::Bad => "bad",
                 BisectVerdict::Skip => "skip",
             };
-            vec![
+            [
                 short(&step.commit.id),
                 verdict.to_owned(),
                 step.status.to_string(),
                 tenths(step.took_ms),
                 step.commit.subject.clone(),
             ]
-        };
-        table.rows = report.steps.iter().map(row).collect();
-        let blocks = vec![Block::facts(facts), Block::Table(table)];
-        let mut document = Self::of("Bisection", blocks);
+        });
+        let columns = ["<Commit", "<Verdict", "??Status", "?s", "<Subject"];
+        let table = Block::Table(Table::new("", &columns).with(steps));
+        let mut document = Self::of("Bisection", vec![Block::facts(facts), table]);
         if let Some(stopped) = &report.stopped {
             document = document.answering(Tone::Bad, "NO ANSWER", stopped);
         }
@@ -309,7 +253,7 @@ impl Document {
     }
 }
 
-fn source_row(source: &KernelSource) -> Vec<String> {
+fn source_row(source: &KernelSource) -> [String; 5] {
     let from = match (&source.origin, &source.commit) {
         (SourceOrigin::Directory, None) => format!("{}, in place", source.from),
         (SourceOrigin::Directory, Some(commit)) => {
@@ -324,13 +268,8 @@ fn source_row(source: &KernelSource) -> Vec<String> {
         false => patches.join("; "),
     };
     let checked = checked(source.sha256.as_deref(), source.verified_by.as_deref());
-    vec![
-        source.name.clone(),
-        source.version.clone(),
-        from,
-        patches,
-        checked,
-    ]
+    let (name, version) = (source.name.clone(), source.version.clone());
+    [name, version, from, patches, checked]
 }
 
 fn series(series: &AppliedSeries) -> String {
@@ -388,18 +327,10 @@ fn patch(patch: &PatchResult) -> Option<Item> {
 }
 
 /// Options that are not as asked, and why.
-fn unmet(caption: &str, unmet: &[UnmetOption]) -> Option<Block> {
-    let mut table = Table::new(caption, &["<Not honoured", "<Asked", "<Is", "<Why"]);
-    let row = |of: &UnmetOption| {
-        vec![
-            of.name.clone(),
-            of.wanted.clone(),
-            of.value.clone(),
-            of.why.clone(),
-        ]
-    };
-    table.rows = unmet.iter().map(row).collect();
-    (!unmet.is_empty()).then_some(Block::Table(table))
+fn unmet(caption: &str, unmet: &[UnmetOption]) -> Table {
+    let row = |of: &UnmetOption| [&of.name, &of.wanted, &of.value, &of.why].map(String::clone);
+    let columns = ["<Not honoured", "<Asked", "<Is", "<Why"];
+    Table::new(caption, &columns).with(unmet.iter().map(row))
 }
 
 fn builds(builds: &[BuiltKernel]) -> Table {
@@ -421,7 +352,7 @@ fn builds(builds: &[BuiltKernel]) -> Table {
         };
         let model = build.model.map(|model| model.to_string());
         let image = build.image_bytes.map(|bytes| (bytes / 1024).to_string());
-        vec![
+        [
             build.name.clone(),
             build.release.clone().unwrap_or_else(|| "-".to_owned()),
             model.unwrap_or_else(|| "base's".to_owned()),
@@ -432,7 +363,5 @@ fn builds(builds: &[BuiltKernel]) -> Table {
             image.unwrap_or_else(|| "-".to_owned()),
         ]
     };
-    let mut table = Table::new("", &columns);
-    table.rows = builds.iter().map(row).collect();
-    table
+    Table::new("", &columns).with(builds.iter().map(row))
 }

@@ -8,30 +8,24 @@ use std::fmt::Write as _;
 
 use super::guest::HEADING;
 use super::named::counted;
-use super::{Block, Document, Reason, Table, Tone};
+use super::{Block, Document, Table, Tone};
 
 impl Document {
     /// A row a kernel, model and load: bands over the seeds, and how they lie to the baseline's.
     pub fn of_latency_test(test: &LatencyTest) -> Self {
-        let mut facts: Vec<(&str, String)> = of_their_own(test)
-            .into_iter()
-            .map(|own| ("Kernel", own))
-            .collect();
+        let own = of_their_own(test).into_iter();
+        let mut facts: Vec<(&str, String)> = own.map(|own| ("Kernel", own)).collect();
         facts.push(("Bands", bands(test)));
         let agent = test.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
         facts.push(("By", format!("{}, {}{agent}", test.program, test.qemu)));
         let (tone, word, sentence) = answer(test);
         let blocks = vec![Block::Table(cells(test)), Block::facts(facts)];
-        let mut document =
-            Self::of("Kernels in virtual time", blocks).answering(tone, word, sentence);
+        let faulty = test.cells.iter().filter(|cell| !cell.faults.is_empty());
+        let faults = faulty.map(|cell| format!("{}: {}", named(cell), cell.faults.join("; ")));
+        let document = Self::of("Kernels in virtual time", blocks);
+        let mut document = document.answering(tone, word, sentence).faulted(faults);
         document.caveats.push(HEADING.to_owned());
-        for answer in &mut document.answers {
-            let faulty = test.cells.iter().filter(|cell| !cell.faults.is_empty());
-            answer.validity = faulty
-                .map(|cell| Reason::fault(format!("{}: {}", named(cell), cell.faults.join("; "))))
-                .collect();
-        }
         document
     }
 }
@@ -42,57 +36,36 @@ fn named(cell: &LatencyCell) -> String {
 
 /// The verdicts, counted; without a baseline where the largest maximum is.
 fn answer(test: &LatencyTest) -> (Tone, &'static str, String) {
-    let count = |verdict| {
-        test.comparisons
-            .iter()
-            .filter(|of| of.verdict == verdict)
-            .count()
-    };
+    let all = test.comparisons.iter();
+    let count = |verdict| all.clone().filter(|of| of.verdict == verdict).count();
     if !test.valid {
         return (Tone::Bad, "INVALID", "a cell supports no claim.".to_owned());
     }
     let Some(baseline) = baseline(test) else {
-        let most = test
-            .cells
-            .iter()
-            .filter_map(|cell| Some((cell, cell.max_ns?.high)));
-        let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
+        let highs = test.cells.iter();
+        let highs = highs.filter_map(|cell| Some((cell, cell.max_ns?.high)));
+        let most = highs.max_by(|a, b| a.1.total_cmp(&b.1));
         let most = most.map_or_else(String::new, |(cell, ns)| {
-            format!(
-                "; the largest latency is {:.1} virtual µs, of {}",
-                ns / 1e3,
-                named(cell)
-            )
+            let most = format!("{:.1} virtual µs, of {}", ns / 1e3, named(cell));
+            format!("; the largest latency is {most}")
         });
         let cells = counted(test.cells.len() as u64, "cell");
-        return (
-            Tone::Plain,
-            "measured",
-            format!("{cells} measured, nothing to compare with{most}."),
-        );
+        let sentence = format!("{cells} measured, nothing to compare with{most}.");
+        return (Tone::Plain, "measured", sentence);
     };
     let all = counted(test.comparisons.len() as u64, "comparison");
     let (worse, better) = (count(BandVerdict::Worse), count(BandVerdict::Better));
     let same = count(BandVerdict::NoDifference);
-    match (worse, better) {
-        (1.., _) => (
-            Tone::Bad,
-            "WORSE",
-            format!(
-                "in {worse} of {all} with {baseline}; better in {better}, no difference in {same}."
-            ),
-        ),
-        (0, 1..) => (
-            Tone::Good,
-            "Better",
-            format!("in {better} of {all} with {baseline}; no difference in {same}."),
-        ),
-        (0, 0) => (
-            Tone::Good,
-            "Same",
-            format!("no difference in {all} with {baseline}."),
-        ),
-    }
+    let (tone, word, found) = match (worse, better) {
+        (0, 0) => (Tone::Good, "Same", String::new()),
+        (0, _) => (Tone::Good, "Better", format!("in {better} of {all}, ")),
+        _ => {
+            let found = format!("in {worse} of {all}, better in {better}, ");
+            (Tone::Bad, "WORSE", found)
+        }
+    };
+    let sentence = format!("{found}no difference in {same}, compared with {baseline}.");
+    (tone, word, sentence)
 }
 
 fn cells(test: &LatencyTest) -> Table {
@@ -105,15 +78,11 @@ fn cells(test: &LatencyTest) -> Table {
         "Wake-up latency in virtual µs: instruction counts at {} each",
         test.instruction_ns
     );
-    let mut table = Table::new(caption, &columns);
     let row = |cell: &LatencyCell| {
-        let mut row = vec![
-            cell.kernel.clone(),
-            cell.model.clone(),
-            cell.load.clone(),
-            band(cell.mean_ns),
-            band(cell.max_ns),
-        ];
+        let mut row: Vec<String> = [&cell.kernel, &cell.model, &cell.load]
+            .map(String::clone)
+            .into();
+        row.extend([cell.mean_ns, cell.max_ns].map(band));
         let of = test.comparisons.iter().filter(|of| {
             of.kernel == cell.kernel && of.model == cell.model && of.load == cell.load
         });
@@ -126,8 +95,7 @@ fn cells(test: &LatencyTest) -> Table {
         }
         row
     };
-    table.rows = test.cells.iter().map(row).collect();
-    table
+    Table::new(caption, &columns).with(test.cells.iter().map(row))
 }
 
 /// Says what each kernel has of its own, where it has something.

@@ -5,7 +5,9 @@
 
 use punctual_model::{OneShotBoot, OneShotPlan, OneShotState, OneShotStatus};
 
-use super::{Block, Document, Item, More, Reason, Table, Tone};
+use super::{Block, Document, Item, More, Table, Tone};
+
+const TITLE: &str = "Kernel that boots once";
 
 impl Document {
     /// Says what would be written, and what brings the machine back from each way to fail.
@@ -14,27 +16,21 @@ impl Document {
         let loader = plan.loader.map_or("-", |loader| loader.name());
         let starts = format!("once, by {loader}; the machine's default stays");
         let possible = plan.refusals.is_empty();
+        let boots = format!("{} boots {starts}", kernel.release);
         let (tone, word, sentence) = match possible {
-            true => (
-                Tone::Plain,
-                "possible",
-                format!("{} boots {starts}", kernel.release),
+            true => (Tone::Plain, "possible", boots.as_str()),
+            false => (
+                Tone::Bad,
+                "NOT POSSIBLE",
+                "on this machine: nothing is written",
             ),
-            false => {
-                let nothing = "on this machine: nothing is written".to_owned();
-                (Tone::Bad, "NOT POSSIBLE", nothing)
-            }
         };
+        let candidate = format!("{} {}", kernel.release, kernel.version);
+        let initrd = kernel.initrd.as_deref().unwrap_or("none");
         let mut facts = vec![
-            (
-                "Candidate",
-                format!("{} {}", kernel.release, kernel.version),
-            ),
+            ("Candidate", candidate),
             ("Image", kernel.image.clone()),
-            (
-                "Initrd",
-                kernel.initrd.clone().unwrap_or_else(|| "none".to_owned()),
-            ),
+            ("Initrd", initrd.to_owned()),
         ];
         facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
         facts.extend([("Starts", starts), ("Arguments", plan.arguments.clone())]);
@@ -45,15 +41,9 @@ impl Document {
             let hints = plan.refusals.iter();
             blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
         }
-        let mut document =
-            Self::of("Kernel that boots once", blocks).answering(tone, word, sentence);
-        for answer in &mut document.answers {
-            let refusals = plan.refusals.iter();
-            answer.validity = refusals
-                .map(|of| Reason::fault(of.reason.as_str()))
-                .collect();
-        }
-        document
+        Self::of(TITLE, blocks)
+            .answering(tone, word, sentence)
+            .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
     }
 
     /// Says what is pending, and whether the last one-shot boot came up.
@@ -85,8 +75,7 @@ impl Document {
             Some((word, sentence)) => (word, sentence),
             None => ("fine", headline),
         };
-        Self::of("Kernel that boots once", vec![Block::facts(facts)])
-            .answering(tone, word, sentence)
+        Self::of(TITLE, vec![Block::facts(facts)]).answering(tone, word, sentence)
     }
 }
 
@@ -104,23 +93,19 @@ fn written(plan: &OneShotPlan) -> Vec<Block> {
             ..Item::from(("File", said))
         }
     });
-    let mut table = Table::new("", &["<If", "<then back to the machine's own kernel by"]);
     let ways = plan.falls_back.iter().map(|fallback| {
         let way = fallback.way_back.as_deref();
-        vec![
-            fallback.failure.clone(),
-            way.unwrap_or("NOTHING but a person").to_owned(),
+        [
+            fallback.failure.as_str(),
+            way.unwrap_or("NOTHING but a person"),
         ]
     });
-    table.rows = ways.collect();
-    let warnings = plan
-        .warnings
-        .iter()
-        .map(|warning| ("Note", warning.as_str()));
+    let columns = ["<If", "<then back to the machine's own kernel by"];
+    let warnings = plan.warnings.iter().map(|of| ("Note", of.as_str()));
     let next = plan.next.iter().map(|step| ("Then", step.as_str()));
     vec![
         Block::items(files),
-        Block::Table(table),
+        Block::Table(Table::new("", &columns).with(ways)),
         Block::facts(warnings.chain(next)),
     ]
 }

@@ -7,7 +7,7 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
-use punctual_model::{Instrument, RunRecord};
+use punctual_model::{Check, CheckStatus, Instrument, RunRecord};
 
 use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
@@ -303,6 +303,17 @@ fn findings(runs: &[Named<'_>]) -> Option<Block> {
     (!items.is_empty()).then_some(Block::items(items))
 }
 
+/// A check as an item.
+pub(super) fn check(check: &Check) -> (String, String) {
+    let status = match check.status {
+        CheckStatus::Pass => "pass",
+        CheckStatus::Fail => "fail",
+        CheckStatus::Unknown => "unknown",
+    };
+    let said = format!("{}: {}", check.id, check.detail);
+    (status.to_owned(), said)
+}
+
 fn checks(all: &[Named<'_>]) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut passed = 0_usize;
@@ -310,18 +321,10 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
         let record = run.record();
         let open = record.checks.iter().filter(|c| !c.passed());
         let mut items: Vec<(String, String)> = Vec::new();
-        let status = |check: &punctual_model::Check| match check.status {
-            punctual_model::CheckStatus::Pass => "pass".to_owned(),
-            punctual_model::CheckStatus::Fail => "fail".to_owned(),
-            punctual_model::CheckStatus::Unknown => "unknown".to_owned(),
-        };
-        let list = |check: &punctual_model::Check| {
-            (status(check), format!("{}: {}", check.id, check.detail))
-        };
         if all.len() <= MANY {
-            items.extend(record.checks.iter().map(list));
+            items.extend(record.checks.iter().map(check));
         } else {
-            items.extend(open.clone().map(list));
+            items.extend(open.clone().map(check));
         }
         let failed = open.count();
         let title = match (run.validity(), failed) {

@@ -8,13 +8,13 @@ mod group;
 mod trial;
 
 use punctual_model::{
-    Hold, KnobList, KnobReading, Plan, Reversibility, StepOutcome, StepReport, TuningAction,
-    TuningReport, Undone, Writable,
+    CpuSet, Hold, KnobList, KnobReading, Plan, Refusal, Reversibility, StepOutcome, StepReport,
+    TuningAction, TuningReport, Undone, Writable,
 };
 
-use self::group::{Group, grouped, which};
-use super::named::counted;
-use super::{Block, Document, Reason, Table, Tone};
+use self::group::{grouped, which};
+use super::named::{capital, counted};
+use super::{Block, Document, Table, Tone};
 
 /// What takes everything back.
 const REVERT: &str = "`punctual tune revert` restores everything";
@@ -22,61 +22,52 @@ const REVERT: &str = "`punctual tune revert` restores everything";
 impl Document {
     /// Says what a plan would change and what not; for who asks for all, also what each knob does.
     pub fn of_plan(plan: &Plan) -> Self {
-        let mut blocks = vec![Block::Facts(machine(plan))];
-        if !plan.is_empty() {
-            blocks.push(Block::Table(changes(plan)));
-            blocks.push(Block::Fold(
-                "What each setting does, and what a change costs".to_owned(),
-                vec![notes(plan)],
-            ));
-        }
-        if !plan.skipped.is_empty() {
-            let mut table = Table::new("", &["<Unavailable here", "<Which", "<Why"]);
-            let row = |skipped: &punctual_model::Skipped| {
-                let which = which(&skipped.knob, &skipped.instances);
-                vec![skipped.knob.clone(), which, skipped.detail.clone()]
-            };
-            table.rows = plan.skipped.iter().map(row).collect();
-            blocks.push(Block::Table(table));
-        }
-        let mut last: Vec<(&str, String)> = noted(&plan.warnings).collect();
-        if !plan.refusals.is_empty() {
-            let next = "`--skip KNOB` leaves out what is refused".to_owned();
-            last.push(("Next", next));
-        } else if !plan.is_empty() {
-            let next = "`punctual tune apply` with the same arguments makes these changes";
-            last.push(("Next", format!("{next}; {REVERT}")));
-        }
-        if !last.is_empty() {
-            blocks.push(Block::facts(last));
-        }
-        let (tone, word) = match (plan.refusals.is_empty(), plan.is_empty()) {
-            (false, _) => (Tone::Bad, "REFUSED"),
-            (true, true) => (Tone::Good, "Nothing to change"),
-            (true, false) => (Tone::Plain, "plan"),
+        let skipped = plan.skipped.iter().map(|skipped| {
+            let which = which(&skipped.knob, &skipped.instances);
+            [skipped.knob.clone(), which, skipped.detail.clone()]
+        });
+        let skipped = Table::new("", &["<Unavailable here", "<Which", "<Why"]).with(skipped);
+        let what = "What each setting does, and what a change costs";
+        let (tone, word, next) = match (plan.refusals.is_empty(), plan.is_empty()) {
+            (false, _) => (
+                Tone::Bad,
+                "REFUSED",
+                "`--skip KNOB` leaves out what is refused",
+            ),
+            (true, true) => (Tone::Good, "Nothing to change", ""),
+            (true, false) => (
+                Tone::Plain,
+                "plan",
+                "`punctual tune apply` with the same arguments makes these changes",
+            ),
         };
+        let mut last: Vec<(&str, String)> = noted(&plan.warnings).collect();
+        match tone {
+            Tone::Plain => last.push(("Next", format!("{next}; {REVERT}"))),
+            Tone::Bad => last.push(("Next", next.to_owned())),
+            _ => {}
+        }
+        let mut blocks = vec![Block::facts(machine(plan)), Block::Table(changes(plan))];
+        if !plan.notes.is_empty() {
+            blocks.push(Block::Fold(what.to_owned(), vec![notes(plan)]));
+        }
+        blocks.extend([Block::Table(skipped), Block::facts(last)]);
         let sentence = format!("profile {}, {}.", plan.profile, counts(plan));
         let sentence = match tone {
-            Tone::Plain => super::named::capital(&sentence),
+            Tone::Plain => capital(&sentence),
             _ => sentence,
         };
-        let mut document = Self::of("Plan of tuning", blocks).answering(tone, word, sentence);
-        for answer in &mut document.answers {
-            let refusals = plan.refusals.iter().map(|refusal| {
-                let way = match refusal.yes_overrides {
-                    true => " (--yes does it anyway)",
-                    false => "",
-                };
-                Reason::fault(format!("{}: {}{way}", refusal.knob, refusal.reason))
-            });
-            answer.validity = refusals.collect();
-        }
-        document
+        let refusal = |of: &Refusal| match of.yes_overrides {
+            true => format!("{}: {} (--yes does it anyway)", of.knob, of.reason),
+            false => format!("{}: {}", of.knob, of.reason),
+        };
+        Self::of("Plan of tuning", blocks)
+            .answering(tone, word, sentence)
+            .faulted(plan.refusals.iter().map(refusal))
     }
 
     /// Says what was done, and of that what differs from the plan.
     pub fn of_tuning(report: &TuningReport) -> Self {
-        let mut remarks = report.remarks.iter();
         let (tone, word) = match (report.action, report.complete) {
             (TuningAction::Apply, true) => (Tone::Good, "Applied"),
             (TuningAction::Apply, false) => (Tone::Doubtful, "Applied in part"),
@@ -85,6 +76,7 @@ impl Document {
             (TuningAction::Revert, true) => (Tone::Good, "Reverted"),
             (TuningAction::Revert, false) => (Tone::Bad, "NOT RESTORED"),
         };
+        let mut remarks = report.remarks.iter();
         let (word, sentence) = match &report.session {
             None => ("Tuning", remarks.next().cloned().unwrap_or_default()),
             Some(session) => {
@@ -95,73 +87,70 @@ impl Document {
                 (word, format!("profile {since}: {}", tally(report)))
             }
         };
-        let mut blocks: Vec<Block> = told(report).map(Block::Table).into_iter().collect();
-        let mut last: Vec<(&str, String)> = Vec::new();
-        if report.action != TuningAction::Revert {
-            last.extend(report.held.iter().map(|held| ("Held", limit(held))));
-        }
+        let held = report
+            .held
+            .iter()
+            .filter(|_| report.action != TuningAction::Revert);
+        let mut last: Vec<(&str, String)> = held.map(|held| ("Held", limit(held))).collect();
         last.extend(noted(remarks));
-        let kept = report
-            .session
-            .as_ref()
-            .is_some_and(|s| s.purpose == "apply");
-        match (report.action, report.complete) {
-            (TuningAction::Apply, _) if kept => last.push(("Next", REVERT.to_owned())),
+        let session = report.session.as_ref();
+        let next = match (report.action, report.complete) {
+            (TuningAction::Apply, _) => session.filter(|s| s.purpose == "apply").map(|_| REVERT),
             (TuningAction::Revert, false) => {
-                let next = "compare Before with Now, and set what should be as before";
-                last.push(("Next", next.to_owned()));
+                Some("compare Before with Now, and set what should be as before")
             }
-            _ => {}
-        }
-        if !last.is_empty() {
-            blocks.push(Block::facts(last));
-        }
+            _ => None,
+        };
+        last.extend(next.map(|next| ("Next", next.to_owned())));
+        let blocks = vec![Block::Table(told(report)), Block::facts(last)];
         Self::of("Tuning", blocks).answering(tone, word, sentence)
     }
 
     /// Lists settings with their values.
     pub fn of_knobs(list: &KnobList) -> Self {
-        let rows = grouped(list.knobs.iter().map(|knob| {
+        let settings = list.knobs.iter().map(|knob| {
             let name = (knob.knob.as_str(), knob.instance.as_deref());
             let fault = || Some(format!("({})", knob.fault.as_ref()?));
             let now = knob.value.clone().or_else(fault);
             (name, [now.unwrap_or_else(|| "-".to_owned()), written(knob)])
-        }));
-        let row = |Group {
-                       knob,
-                       instances,
-                       values: [now, written],
-                   }: &Group<[String; 2]>| {
-            vec![
-                knob.clone(),
-                which(knob, instances),
-                value(now),
-                written.clone(),
-            ]
-        };
-        let mut table = Table::new("", &["<Setting", "<Which", "<Value", "<Writable"]);
-        table.rows = rows.iter().map(row).collect();
-        let block = match table.rows.is_empty() {
+        });
+        let block = match list.knobs.is_empty() {
             true => Block::Text("No such setting on this machine".to_owned()),
-            false => Block::Table(table),
+            false => Block::Table(table(&["<Value", "<Writable"], settings)),
         };
         Self::of("Settings", vec![block])
     }
 }
 
-fn machine(plan: &Plan) -> Vec<(String, String)> {
+/// A row a knob and values.
+fn table<'a, const N: usize>(
+    columns: &[&str],
+    settings: impl Iterator<Item = ((&'a str, Option<&'a str>), [String; N])>,
+) -> Table {
+    let rows = grouped(settings).into_iter().map(|group| {
+        let which = which(&group.knob, &group.instances);
+        let values = group.values.into_iter().map(|value| match value.as_str() {
+            "" => "(none)".to_owned(),
+            _ => value,
+        });
+        [group.knob, which].into_iter().chain(values)
+    });
+    Table::new("", &[&["<Setting", "<Which"], columns].concat()).with(rows)
+}
+
+fn machine(plan: &Plan) -> Vec<(&'static str, String)> {
     let names = [&plan.hostname, &plan.kernel_release];
     let mut names: Vec<String> = names.into_iter().flatten().cloned().collect();
     names.push(format!("CPUs {} online", plan.cpus_online));
-    let mut facts = vec![("Machine".to_owned(), names.join(", "))];
-    let (rt, rest) = (&plan.cpus_rt, &plan.cpus_housekeeping);
-    facts.extend(divided(rt, rest).map(|said| ("CPUs".to_owned(), said)));
+    let mut facts = vec![("Machine", names.join(", "))];
+    facts.extend(divided(&plan.cpus_rt, &plan.cpus_housekeeping));
     facts
 }
 
 /// Says which CPUs are for what, where some are set apart.
-fn divided(rt: &punctual_model::CpuSet, rest: &punctual_model::CpuSet) -> Option<String> {
-    (!rt.is_empty()).then(|| format!("{rt} for real-time work, {rest} for everything else"))
+fn divided(rt: &CpuSet, rest: &CpuSet) -> Option<(&'static str, String)> {
+    let said = || format!("{rt} for real-time work, {rest} for everything else");
+    (!rt.is_empty()).then(|| ("CPUs", said()))
 }
 
 fn noted<'a>(
@@ -171,24 +160,17 @@ fn noted<'a>(
 }
 
 fn changes(plan: &Plan) -> Table {
-    let rows = grouped(plan.steps.iter().map(|step| {
-        let name = (step.knob.as_str(), step.instance.as_deref());
-        (name, [step.old.clone(), step.new.clone()])
-    }));
-    let row = |Group {
-                   knob,
-                   instances,
-                   values: [old, new],
-               }: Group<[String; 2]>| {
-        let which = which(&knob, &instances);
-        vec![knob, which, value(&old), value(&new)]
-    };
-    let held = plan.held.iter().map(|held| {
+    let mut table = table(
+        &["<Now", "<Then"],
+        plan.steps.iter().map(|step| {
+            let name = (step.knob.as_str(), step.instance.as_deref());
+            (name, [step.old.clone(), step.new.clone()])
+        }),
+    );
+    table.rows.extend(plan.held.iter().map(|held| {
         let then = format!("{} µs, held", held.latency_ns.get() / 1_000);
         vec![held.knob.clone(), String::new(), String::new(), then]
-    });
-    let mut table = Table::new("", &["<Setting", "<Which", "<Now", "<Then"]);
-    table.rows = rows.into_iter().map(row).chain(held).collect();
+    }));
     table
 }
 
@@ -224,13 +206,13 @@ fn limit(held: &Hold) -> String {
 }
 
 /// The settings: all that were changed, or of those that were taken back only those that were not.
-fn told(report: &TuningReport) -> Option<Table> {
+fn told(report: &TuningReport) -> Table {
     let reverting = report.action == TuningAction::Revert;
     let wanted = |step: &&StepReport| match reverting {
         true => step.undone.as_ref().is_some_and(|undone| !undone.is_fine()),
         false => step.new.is_some(),
     };
-    let rows = grouped(report.steps.iter().filter(wanted).map(|step| {
+    let steps = report.steps.iter().filter(wanted).map(|step| {
         let name = (step.knob.as_str(), step.instance.as_deref());
         let what = match (reverting, &step.outcome) {
             (true, _) => step.undone.as_ref().map_or_else(String::new, undone),
@@ -239,18 +221,8 @@ fn told(report: &TuningReport) -> Option<Table> {
         };
         let new = step.new.clone().unwrap_or_else(|| "kept".to_owned());
         (name, [step.old.clone(), new, what])
-    }));
-    let row = |Group {
-                   knob,
-                   instances,
-                   values: [old, new, what],
-               }: Group<[String; 3]>| {
-        let which = which(&knob, &instances);
-        vec![knob, which, value(&old), value(&new), what]
-    };
-    let mut table = Table::new("", &["<Setting", "<Which", "<Before", "<Wanted", "<Now"]);
-    table.rows = rows.into_iter().map(row).collect();
-    (!table.rows.is_empty()).then_some(table)
+    });
+    table(&["<Before", "<Wanted", "<Now"], steps)
 }
 
 fn tally(report: &TuningReport) -> String {
@@ -345,13 +317,6 @@ fn written(knob: &KnobReading) -> String {
         Writable::Yes => "yes".to_owned(),
         Writable::NeedsRoot => "by root".to_owned(),
         Writable::No { reason } => format!("no: {reason}"),
-    }
-}
-
-fn value(text: &str) -> String {
-    match text {
-        "" => "(none)".to_owned(),
-        text => text.to_owned(),
     }
 }
 

@@ -11,17 +11,9 @@ use crate::document::{Block, Document, Item, More, Table, Tone};
 impl Document {
     /// Says which arguments are wanted, which the kernel has, and which files would be written.
     pub fn of_boot_plan(plan: &BootPlan) -> Self {
-        let cpus = divided(&plan.cpus_rt, &plan.cpus_housekeeping);
-        let profile = format!("profile {}", plan.profile);
-        let mut blocks = vec![Block::facts(cpus.map(|said| ("CPUs", said)))];
-        if plan.arguments.is_empty() {
-            let word = "Nothing wanted of the kernel's command line";
-            return Self::of("Kernel arguments", blocks).answering(Tone::Good, word, profile);
-        }
-        let mut table = Table::new("", &["<Argument", "<Now", "<What for"]);
-        let row = |of: &WantedArgument| vec![of.word.clone(), now(of), of.about.clone()];
-        table.rows = plan.arguments.iter().map(row).collect();
-        blocks.push(Block::Table(table));
+        let row = |of: &WantedArgument| [of.word.clone(), now(of), of.about.clone()];
+        let arguments = plan.arguments.iter();
+        let table = Table::new("", &["<Argument", "<Now", "<What for"]).with(arguments.map(row));
         let files = plan.files.iter().map(|file| {
             let how = match file.old {
                 Some(_) => "changed",
@@ -32,20 +24,26 @@ impl Document {
                 ..Item::from(("File", format!("{} would be {how}:", file.path)))
             }
         });
-        blocks.push(Block::items(files));
         let next = plan.next.iter().map(|step| ("Then", step.clone()));
-        blocks.push(Block::facts(noted(&plan.warnings).chain(next)));
-        let given = |of: &&WantedArgument| {
-            matches!(of.now, ArgumentState::Given | ArgumentState::Implied { .. })
+        let blocks = vec![
+            Block::facts(divided(&plan.cpus_rt, &plan.cpus_housekeeping)),
+            Block::Table(table),
+            Block::items(files),
+            Block::facts(noted(&plan.warnings).chain(next)),
+        ];
+        let all = plan.arguments.len();
+        let given = plan.arguments.iter().filter(|of| of.is_given()).count();
+        let (tone, word) = match (all, given == all) {
+            (0, _) => (Tone::Good, "Nothing wanted of the kernel's command line"),
+            (_, true) => (Tone::Good, "Nothing to add"),
+            (_, false) => (Tone::Doubtful, "Arguments to add"),
         };
-        let (given, all) = (
-            plan.arguments.iter().filter(given).count(),
-            plan.arguments.len(),
-        );
-        let sentence = format!("{profile}, {given} of {all} arguments are given or not needed");
-        let (tone, word) = match plan.is_given() {
-            true => (Tone::Good, "Nothing to add"),
-            false => (Tone::Doubtful, "Arguments to add"),
+        let sentence = match all {
+            0 => format!("profile {}", plan.profile),
+            _ => format!(
+                "profile {}, {given} of {all} arguments are given or not needed",
+                plan.profile
+            ),
         };
         Self::of("Kernel arguments", blocks).answering(tone, word, sentence)
     }

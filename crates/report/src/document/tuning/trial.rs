@@ -7,7 +7,7 @@ use punctual_model::{TrialEffect, TrialFigure, TrialQuantity, TrialReport, Trial
 
 use super::REVERT;
 use crate::document::named::counted;
-use crate::document::{Block, Document, Reason, Table, Tone};
+use crate::document::{Block, Document, Table, Tone};
 
 const QUANTITIES: [(TrialQuantity, &str); 3] = [
     (TrialQuantity::P50Ns, "Median latency"),
@@ -54,12 +54,10 @@ impl Document {
             open(|of| matches!(of, TrialVerdict::TooFewBlocks { .. })),
         ));
         let sentence = parts.join("; ");
-        let mut document = Self::of("What each knob gains", blocks).answering(tone, word, sentence);
-        for answer in document.answers.iter_mut().filter(|_| !report.complete) {
-            let cut = "CUT SHORT: the end was asked for, these are the whole blocks so far";
-            answer.validity.push(Reason::fault(cut));
-        }
-        document
+        let cut = "CUT SHORT: the end was asked for, these are the whole blocks so far";
+        Self::of("What each knob gains", blocks)
+            .answering(tone, word, sentence)
+            .faulted((!report.complete).then(|| cut.to_owned()))
     }
 }
 
@@ -144,7 +142,6 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table 
         "??Found from",
         "<Verdict",
     ];
-    let mut table = Table::new("", &columns);
     let row = |treatment: &punctual_model::Treatment| {
         let of = |effect: &&TrialEffect| effect.quantity == quantity;
         let effect = treatment.effects.iter().find(of)?;
@@ -154,22 +151,18 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table 
         };
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         let interval = effect.low.zip(effect.high);
-        Some(vec![
+        let found = effect.smallest_detectable;
+        Some([
             treatment.name.clone() + &failed,
             treatment.runs.to_string(),
             or_none(effect.estimate.map(|x| value(quantity, x))),
             or_none(effect.ratio.map(|ratio| format!("{ratio:.3}"))),
             or_none(interval.map(|(low, high)| format!("{low:.3} .. {high:.3}"))),
-            or_none(
-                effect
-                    .smallest_detectable
-                    .map(|share| format!("{:.0} %", share * 100.0)),
-            ),
+            or_none(found.map(|share| format!("{:.0} %", share * 100.0))),
             verdict(effect.verdict),
         ])
     };
-    table.rows = report.treatments.iter().filter_map(row).collect();
-    table
+    Table::new("", &columns).with(report.treatments.iter().filter_map(row))
 }
 
 fn verdict(verdict: TrialVerdict) -> String {
