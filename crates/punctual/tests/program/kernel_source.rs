@@ -175,7 +175,7 @@ fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
     );
     let text = kernel(&home, &["patch", "mine", shown(&series)]).stdout;
     assert!(
-        text.contains(" FAILS    bad.patch") && text.contains("hunk 1, at line 1"),
+        text.contains(" FAILS     bad.patch") && text.contains("hunk 1, at line 1"),
         "{text}"
     );
     let answer = kernel(&home, &["patch", "mine", shown(&series), "--leave-out"]);

@@ -18,7 +18,7 @@ const NAMED: usize = 12;
 impl Document {
     /// Lists the sources, images and builds of a store.
     pub fn of_kernel_stock(stock: &KernelStock) -> Self {
-        let columns = ["<Source", "<Version", "<From", "<Patches", "?<Checksum"];
+        let columns = ["<Source", "<Version", "<From", "<Patches", "<Checksum"];
         let sources = Table::new("", &columns).with(stock.sources.iter().map(source_row));
         let images = stock.images.iter().map(|image| {
             let checked = checked(Some(&image.sha256), image.verified_by.as_deref());

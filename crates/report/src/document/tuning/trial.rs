@@ -23,8 +23,9 @@ impl Document {
             .into();
         blocks.push(Block::Text(format!(
             "Interval: {:.0} %, of the ratio inside blocks. Verdicts at {:.0} %, corrected for all {} comparisons \
-             (Holm). No measurable gain: a change of {:.0} % would have been found in 80 of 100 such trials, a \
-             smaller one perhaps not. Found from: the smallest change that would have been found.",
+             (Holm). None measurable: a change of {:.0} % would have been found in 80 of 100 such trials, a \
+             smaller one perhaps not. Found from: the smallest change that would have been found. Too few: that \
+             many further blocks would find it.",
             report.confidence * 100.0,
             (1.0 - report.confidence) * 100.0,
             report.treatments.len() * 3,
@@ -90,7 +91,7 @@ fn setting(report: &TrialReport, no_gain: bool) -> Vec<(&'static str, String)> {
         ),
         false => (
             "Next",
-            format!("`punctual tune apply --only KNOB` applies what gains; {REVERT}"),
+            format!("`punctual tune apply` with the same profile and `--only KNOB` applies what gains; {REVERT}"),
         ),
     });
     facts
@@ -132,11 +133,11 @@ fn figure(figure: &TrialFigure) -> String {
 }
 
 fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table {
-    let with = format!("{title}, {}", unit(quantity));
+    let caption = format!("{title} in {}", unit(quantity));
     let columns = [
         "<Knob",
         "?Runs",
-        &with,
+        "With",
         "Ratio",
         "Interval",
         "??Found from",
@@ -152,25 +153,26 @@ fn effects(report: &TrialReport, quantity: TrialQuantity, title: &str) -> Table 
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         let interval = effect.low.zip(effect.high);
         let found = effect.smallest_detectable;
+        let found = found.filter(|_| effect.verdict == TrialVerdict::NoMeasurableGain);
         Some([
             treatment.name.clone() + &failed,
             treatment.runs.to_string(),
             or_none(effect.estimate.map(|x| value(quantity, x))),
             or_none(effect.ratio.map(|ratio| format!("{ratio:.3}"))),
             or_none(interval.map(|(low, high)| format!("{low:.3} .. {high:.3}"))),
-            or_none(found.map(|share| format!("{:.0} %", share * 100.0))),
+            found.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0)),
             verdict(effect.verdict),
         ])
     };
-    Table::new("", &columns).with(report.treatments.iter().filter_map(row))
+    Table::new(caption, &columns).with(report.treatments.iter().filter_map(row))
 }
 
 fn verdict(verdict: TrialVerdict) -> String {
     match verdict {
         TrialVerdict::Gain => "gain".to_owned(),
         TrialVerdict::Loss => "LOSS".to_owned(),
-        TrialVerdict::NoMeasurableGain => "no measurable gain".to_owned(),
-        TrialVerdict::TooFewBlocks { more: Some(more) } => format!("too few blocks: {more} more"),
+        TrialVerdict::NoMeasurableGain => "none measurable".to_owned(),
+        TrialVerdict::TooFewBlocks { more: Some(more) } => format!("too few: {more} more"),
         TrialVerdict::TooFewBlocks { more: None } => "too few blocks".to_owned(),
     }
 }
@@ -264,9 +266,9 @@ mod tests {
              blocks for 1 comparison CUT SHORT",
             "12 blocks in random order (seed 9), 1 s a run, 1 run invalid",
             "p50 40.00 (39.00 .. 41.00) µs, 12 runs",
-            "0.500 0.450 .. 0.550 7 % gain",
-            "0.950 .. 1.050 7 % no measurable gain",
-            "too few blocks: 30 more",
+            "0.500 0.450 .. 0.550 gain",
+            "0.950 .. 1.050 7 % none measurable",
+            "too few: 30 more",
             "Not tried smt: none here",
         ] {
             assert!(words.contains(part), "{part}: {text}");
