@@ -136,10 +136,13 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
     };
     while needed(&columns, 2) > most {
         let ranked = columns.iter().enumerate().filter(|(_, c)| c.rank > 0);
-        let Some((at, _)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
+        let Some((_, least)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
             break;
         };
-        left_out.insert(0, columns.remove(at).name);
+        // Those of one name are a figure of several groups: one alone would mislead.
+        let (rank, name) = (least.rank, least.name.clone());
+        columns.retain(|column| (column.rank, &column.name) != (rank, &name));
+        left_out.insert(0, name);
     }
     let apart = if needed(&columns, 2) <= most { 2 } else { 1 };
     while needed(&columns, apart) > most {
