@@ -192,7 +192,7 @@ fn finding(verdict: &Verdict) -> Item {
         let brief = [first.join(" "), by.unwrap_or_default()];
         let brief: Vec<String> = brief.into_iter().filter(|of| !of.is_empty()).collect();
         if !brief.is_empty() {
-            text += &format!(" ({})", brief.join("; "));
+            text = format!("{text} ({})", brief.join("; "));
         }
         lines.extend(cited.chain(fix).map(More::Aside));
     }

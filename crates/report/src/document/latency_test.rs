@@ -19,6 +19,12 @@ impl Document {
         let agent = test.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!(", agent {agent}"));
         facts.push(("By", format!("{}, {}{agent}", test.program, test.qemu)));
+        let next = match (test.comparisons.is_empty(), test.is_judged()) {
+            (true, _) => Some("`--baseline KERNEL` compares the others with one"),
+            (_, false) => Some("more `--seeds`: with these, chance makes too many differences"),
+            _ => None,
+        };
+        facts.extend(next.map(|next| ("Next", next.to_owned())));
         let (tone, word, sentence) = answer(test);
         let blocks = vec![Block::Table(cells(test)), Block::facts(facts)];
         let faulty = test.cells.iter().filter(|cell| !cell.faults.is_empty());

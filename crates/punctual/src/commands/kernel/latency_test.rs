@@ -237,16 +237,13 @@ fn result(
     }
 }
 
-/// Bands of equal kernels lie apart more often than this by chance with few seeds: a verdict on them is none.
-const MOST_CHANCE: f64 = 0.05;
-
 fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
     let has = |verdict| result.comparisons.iter().any(|of| of.verdict == verdict);
     match args.fail_on {
         None if !result.valid => Exit::Failed,
         None => Exit::Fine,
         Some(LatencyFailOn::Worse) => {
-            let judged = result.chance <= MOST_CHANCE;
+            let judged = result.is_judged();
             let compared = !result.comparisons.is_empty() && !has(BandVerdict::Invalid);
             Exit::of_gate(
                 judged && has(BandVerdict::Worse),
