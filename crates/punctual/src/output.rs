@@ -83,7 +83,7 @@ pub(crate) fn write(body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resu
     }
 }
 
-/// Prints a document to standard error, beside the output of something else.
+/// Prints a document to standard error, next to the output of something else.
 pub(crate) fn remark_on(document: &Document) {
     remark(written(document).trim_end());
 }

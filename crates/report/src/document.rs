@@ -434,7 +434,7 @@ impl Document {
         self
     }
 
-    /// The same with what speaks against the answer.
+    /// The same with the evidence against the answer.
     pub(crate) fn faulted(mut self, faults: impl IntoIterator<Item = String>) -> Self {
         if let Some(answer) = self.answers.last_mut() {
             let faults = faults.into_iter().map(Reason::fault);
