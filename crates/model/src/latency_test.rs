@@ -49,6 +49,16 @@ pub struct LatencyTest {
     pub comparisons: Vec<BandComparison>,
 }
 
+/// Bands of equal kernels lie apart more often than this by chance with few seeds: a verdict on them is none.
+const MOST_CHANCE: f64 = 0.05;
+
+impl LatencyTest {
+    /// Whether there are seeds enough for verdicts.
+    pub fn is_judged(&self) -> bool {
+        self.chance <= MOST_CHANCE
+    }
+}
+
 /// A kernel with a model under a load.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -9,7 +9,7 @@ mod target;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
 use punctual_model::RunRecord;
-use punctual_report::document::{Document, Material};
+use punctual_report::document::Document;
 use punctual_report::text::{self, Detail};
 use punctual_sys::terminal;
 use serde::Serialize;
@@ -31,25 +31,30 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
     })
 }
 
-/// Prints a result as JSON or as text.
+/// Prints a result as JSON, or the document that it makes.
 pub(crate) fn show<T: Serialize>(
     value: &T,
     as_json: bool,
-    text: impl FnOnce(&T) -> String,
+    of: impl FnOnce(&T) -> Document,
+) -> Result<(), CliError> {
+    show_in(Detail::Summary, value, as_json, of)
+}
+
+/// The same with as much detail as is asked for.
+pub(crate) fn show_in<T: Serialize>(
+    detail: Detail,
+    value: &T,
+    as_json: bool,
+    of: impl FnOnce(&T) -> Document,
 ) -> Result<(), CliError> {
     match as_json {
         true => json(value),
-        false => print(&text(value)),
+        false => print(&text::page(&of(value), columns(), detail)),
     }
 }
 
 /// Columns of output that is no terminal.
 const COLUMNS: usize = 80;
-
-/// What `material` says, as wide as the terminal is.
-pub(crate) fn page(material: &Material) -> String {
-    written(&Document::new(material))
-}
 
 /// What `document` says, as wide as the terminal is.
 pub(crate) fn written(document: &Document) -> String {
@@ -76,6 +81,11 @@ pub(crate) fn write(body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resu
         }
         _ => Ok(()),
     }
+}
+
+/// Prints a document to standard error, next to the output of something else.
+pub(crate) fn remark_on(document: &Document) {
+    remark(written(document).trim_end());
 }
 
 /// Prints a remark to standard error. It is a courtesy: it is not a failure if it cannot be printed.

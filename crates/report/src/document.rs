@@ -10,19 +10,28 @@ mod answer;
 mod assessment;
 mod comparison;
 mod deadline;
+mod diagnosis;
 mod events;
 mod experiment;
 mod extrapolation;
+mod facts;
+mod guest;
 mod irregular;
+mod kernel;
+mod latency_test;
 mod list;
 mod machine;
 mod maxima;
 mod named;
+mod one_shot;
+mod requirement;
 mod results;
 mod runs;
 mod series;
 mod study;
 mod study_tables;
+mod too_short;
+mod tuning;
 mod verdicts;
 
 use punctual_model::{
@@ -30,9 +39,9 @@ use punctual_model::{
 };
 use punctual_stats::ThreadHistogram;
 
+pub(crate) use self::diagnosis::meaning;
 pub use self::maxima::MOMENTS;
 use crate::chart::Drawing;
-use crate::text;
 
 /// The largest sample of each stretch of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,9 +234,58 @@ pub enum Block {
     /// A chart, with the table of its values.
     Drawing(Box<Drawing>, Option<Table>),
     /// Sentences with a mark each: `fail`, `observed`.
-    Items(Vec<(String, String)>),
+    Items(Vec<Item>),
+    /// Something with a heading.
+    Part(String, Vec<Self>),
     /// Something that is opened by who wants it.
     Fold(String, Vec<Self>),
+}
+
+/// A sentence with a mark, and what belongs to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// The mark: `fail`, the name of a rule.
+    pub mark: String,
+    /// The sentence.
+    pub text: String,
+    /// What belongs to it, each on lines of its own.
+    pub more: Vec<More>,
+}
+
+/// What belongs to an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum More {
+    /// A sentence.
+    Said(String),
+    /// A sentence that a terminal shows where all is asked for.
+    Aside(String),
+    /// Lines that are never broken: a command to copy, a file.
+    Verbatim(String),
+}
+
+impl<N: Into<String>, T: Into<String>> From<(N, T)> for Item {
+    fn from((mark, text): (N, T)) -> Self {
+        Self {
+            mark: mark.into(),
+            text: text.into(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl Block {
+    /// Makes a block of names and values.
+    pub(crate) fn facts<N: Into<String>, T: Into<String>>(
+        facts: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
+        let facts = facts.into_iter();
+        Self::Facts(facts.map(|(n, t)| (n.into(), t.into())).collect())
+    }
+
+    /// Makes a block of sentences with a mark each.
+    pub(crate) fn items<I: Into<Item>>(items: impl IntoIterator<Item = I>) -> Self {
+        Self::Items(items.into_iter().map(Into::into).collect())
+    }
 }
 
 /// A section.
@@ -282,6 +340,17 @@ impl Table {
         }
     }
 
+    /// The same with rows.
+    pub(crate) fn with<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
+    where
+        R: IntoIterator<Item: Into<String>>,
+    {
+        let rows = rows.into_iter();
+        let row = |cells: R| cells.into_iter().map(Into::into).collect();
+        self.rows = rows.map(row).collect();
+        self
+    }
+
     /// Removes columns that have nothing in any row.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         for at in (0..self.columns.len()).rev() {
@@ -327,14 +396,20 @@ impl Document {
         runs::add(&mut document, &mut ids, &material.runs, asked);
         machine::add(&mut document, &mut ids, material);
         if material.is_virtual() {
-            document.caveats.insert(0, text::HEADING.to_owned());
+            document.caveats.insert(0, guest::HEADING.to_owned());
         }
         document.title = title(material);
         document
     }
 
-    /// Makes one of a single section, which is all that is said.
-    pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
+    /// Makes one of a single section, which is all that is said. Blocks that have nothing are left out.
+    pub(crate) fn of(title: &str, mut blocks: Vec<Block>) -> Self {
+        blocks.retain(|block| match block {
+            Block::Facts(facts) => !facts.is_empty(),
+            Block::Items(items) => !items.is_empty(),
+            Block::Table(table) => !table.rows.is_empty(),
+            _ => true,
+        });
         let section = Section {
             id: String::new(),
             title: title.to_owned(),
@@ -347,13 +422,34 @@ impl Document {
         }
     }
 
+    /// The same with an answer.
+    pub(crate) fn answering(mut self, tone: Tone, word: &str, sentence: impl Into<String>) -> Self {
+        self.answers.push(Answer {
+            tone,
+            word: word.to_owned(),
+            sentence: sentence.into(),
+            figures: Vec::new(),
+            validity: Vec::new(),
+        });
+        self
+    }
+
+    /// The same with the evidence against the answer.
+    pub(crate) fn faulted(mut self, faults: impl IntoIterator<Item = String>) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            let faults = faults.into_iter().map(Reason::fault);
+            answer.validity.extend(faults);
+        }
+        self
+    }
+
     /// Returns every chart, in order.
     pub fn drawings(&self) -> Vec<&Drawing> {
         fn inside<'a>(blocks: &'a [Block], into: &mut Vec<&'a Drawing>) {
             for block in blocks {
                 match block {
                     Block::Drawing(drawing, _) => into.push(drawing),
-                    Block::Fold(_, blocks) => inside(blocks, into),
+                    Block::Part(_, blocks) | Block::Fold(_, blocks) => inside(blocks, into),
                     _ => {}
                 }
             }

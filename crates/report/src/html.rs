@@ -16,7 +16,7 @@ mod data;
 use std::fmt::Write as _;
 
 use crate::chart::{Drawing, View, svg};
-use crate::document::{Answer, Block, Column, Document, Section, Table, Tone};
+use crate::document::{Answer, Block, Column, Document, More, Section, Table, Tone};
 use crate::escape::{Xml, script};
 
 const STYLE: &str = include_str!("html/page.css");
@@ -168,16 +168,26 @@ fn block(block: &Block, charts: &mut Vec<serde_json::Value>) -> String {
         Block::Table(table) => self::table(table),
         Block::Items(items) => {
             let mut out = "<ul class=\"items\">".to_owned();
-            for (mark, text) in items {
+            for item in items {
                 // The marks are ours: `pass`, `fail`, `observed`.
-                let class: String = mark.to_lowercase().matches(char::is_alphabetic).collect();
-                out += &format!(
-                    "<li><span class=\"s {class}\">{}</span>{}</li>",
-                    Xml(mark),
-                    Xml(text)
-                );
+                let mark = item.mark.to_lowercase();
+                let class: String = mark.matches(char::is_alphabetic).collect();
+                let (mark, text) = (Xml(&item.mark), Xml(&item.text));
+                out += &format!("<li><span class=\"s {class}\">{mark}</span>{text}");
+                for more in &item.more {
+                    out += &match more {
+                        More::Said(said) | More::Aside(said) => format!("<p>{}</p>", Xml(said)),
+                        More::Verbatim(lines) => format!("<pre>{}</pre>", Xml(lines)),
+                    };
+                }
+                out += "</li>";
             }
             out + "</ul>"
+        }
+        Block::Part(title, blocks) => {
+            let inside = blocks.iter().map(|inside| self::block(inside, charts));
+            let inside: String = inside.collect();
+            format!("<h3>{}</h3>{inside}", Xml(title))
         }
         Block::Fold(title, blocks) => {
             let mut out = format!("<details class=\"fold\"><summary>{}</summary>", Xml(title));

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use crate::chart::scale::grouped;
 use crate::chart::{Chart, Distribution, Drawing, Scale, Shape, spark};
-use crate::document::{Answer, Block, Document, Table, Tone};
+use crate::document::{Answer, Block, Document, More, Table, Tone};
 use crate::escape::Markdown;
 use crate::text::span;
 
@@ -90,10 +90,23 @@ fn block(block: &Block) -> String {
         Block::Table(table) => self::table(table),
         Block::Items(items) => {
             let mut out = String::new();
-            for (mark, text) in items {
-                let _written = writeln!(out, "- **{}** {}", Markdown(mark), Markdown(text));
+            for item in items {
+                let (mark, text) = (Markdown(&item.mark), Markdown(&item.text));
+                let _written = writeln!(out, "- **{mark}** {text}");
+                for more in &item.more {
+                    match more {
+                        More::Said(said) | More::Aside(said) => {
+                            out += &format!("  - {}\n", Markdown(said));
+                        }
+                        More::Verbatim(lines) => out += &verbatim("  ", lines),
+                    }
+                }
             }
             out + "\n"
+        }
+        Block::Part(title, blocks) => {
+            let inside: String = blocks.iter().map(self::block).collect();
+            format!("### {}\n\n{inside}", Markdown(title))
         }
         Block::Fold(title, blocks) => {
             let inside: String = blocks.iter().map(self::block).collect();
@@ -154,13 +167,26 @@ pub(crate) fn drawn(drawing: &Drawing) -> Option<String> {
         Drawing::Chart(chart) => lines(chart),
         Drawing::Heat(_) => String::new(),
     };
+    (!text.is_empty()).then(|| fenced(&text))
+}
+
+/// Lines as they are, in a fence.
+fn verbatim(before: &str, lines: &str) -> String {
+    let lines = fenced(lines);
+    let lines: Vec<&str> = lines.lines().collect();
+    let lines = lines.join(&format!("\n{before}"));
+    format!("\n{before}```text\n{before}{lines}\n{before}```\n")
+}
+
+/// Text that closes no fence.
+fn fenced(text: &str) -> String {
     let harmless = |c: char| match c {
         '`' => '\'',
         '\n' => c,
         c if c.is_control() => '\u{fffd}',
         c => c,
     };
-    (!text.is_empty()).then(|| text.chars().map(harmless).collect())
+    text.chars().map(harmless).collect()
 }
 
 fn bars(distribution: &Distribution) -> String {

@@ -5,7 +5,7 @@
 
 use punctual_model::{Fixer, Rule, Severity};
 
-use crate::text::meaning;
+use crate::document::meaning;
 
 /// Writes the rules as Markdown: a table of all, and then each with its reason, fix and source.
 pub fn markdown(rules: &[Rule]) -> String {

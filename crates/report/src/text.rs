@@ -1,52 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Plain text without colours: [`page`] writes documents as wide as the terminal is, what has no document is said here in at
-//! most [`WIDTH`] columns.
+//! Plain text without colours: [`page`] writes documents as wide as the terminal is.
 //!
 //! What cannot be believed says so first; what is missing is a `-` with its reason below; what was
 //! lost, clamped or skipped is stated also when it is nothing.
 
-mod diagnosis;
-mod guest;
-mod kernel;
-mod latency_test;
 mod layout;
 mod number;
-mod one_shot;
 mod page;
-mod requirement;
-mod too_short;
-mod tuning;
-mod words;
 
 use punctual_model::{Instrument, RunRecord};
 
 use crate::document::{Document, Material, RunItem};
 
-pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
-pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
-pub use guest::guest_boot;
-pub(crate) use guest::{HEADING, VIRTUAL};
-pub use kernel::{
-    bisected, config_difference, kernel_builds, kernel_config, kernel_stock, patched, rebased,
-};
-pub use latency_test::latency_test;
-pub(crate) use layout::clean;
 pub use number::scaled;
 pub(crate) use number::{
-    Micros, Missing, difference, digits, percent, policy, range, range_ends, share, span, tiny,
+    Micros, Missing, difference, digits, lasting, percent, policy, range, range_ends, share, span,
+    tiny,
 };
-pub use one_shot::{one_shot_plan, one_shot_status};
 pub use page::page;
 pub(crate) use punctual_verdict::number::unit as compared_unit;
-pub(crate) use requirement::requirement;
-pub(crate) use too_short::too_short;
-pub use tuning::{boot, knobs, plan, trial, tuning};
-pub(crate) use words::{duration, host_facts, measured, run_facts, seconds_of};
-
-/// The width of the text in columns. Only what cannot be broken is longer.
-pub const WIDTH: usize = 80;
+pub(crate) use punctual_verdict::words::clean;
 
 /// How much is said about a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

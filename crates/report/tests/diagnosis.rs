@@ -13,8 +13,8 @@ use punctual_model::{
     TuneAdvice, Verdict,
 };
 use punctual_report::document::{Document, Material};
-use punctual_report::markdown;
 use punctual_report::text::{self, Detail};
+use punctual_report::{html, markdown};
 
 fn rule(id: &str, severity: Severity) -> Rule {
     Rule {
@@ -69,21 +69,21 @@ fn diagnosis() -> Diagnosis {
     }
 }
 
-#[test]
-fn a_diagnosis_reads_as_it_did() {
-    compare("diagnosis", &text::diagnosis(&diagnosis(), Detail::Summary));
-    compare(
-        "diagnosis-full",
-        &text::diagnosis(&diagnosis(), Detail::Full),
-    );
+fn page(diagnosis: &Diagnosis, detail: Detail) -> String {
+    text::page(&Document::of_diagnosis(diagnosis), 80, detail)
 }
 
-/// What was seen speaks of "it": beside the name of a rule alone nobody knows of what.
 #[test]
-fn a_finding_on_a_page_says_what_is_wrong_and_the_command_that_mends_it() {
+fn a_diagnosis_reads_as_it_did() {
+    compare("diagnosis", &page(&diagnosis(), Detail::Summary));
+    compare("diagnosis-full", &page(&diagnosis(), Detail::Full));
+}
+
+/// The page of a report has all that the terminal has: each sentence, what was seen, and commands to copy.
+#[test]
+fn pages_say_what_the_terminal_says() {
     let mut diagnosis = diagnosis();
     let command = "punctual tune apply --set kernel.watchdog=off";
-    diagnosis.verdicts.truncate(2);
     diagnosis.verdicts[0].tune = Some(TuneAdvice {
         setting: Some("kernel.watchdog=off".to_owned()),
         command: Some(command.to_owned()),
@@ -94,27 +94,40 @@ fn a_finding_on_a_page_says_what_is_wrong_and_the_command_that_mends_it() {
         command: None,
         obstacle: Some("this kernel or hardware has none".to_owned()),
     });
+    let words = |text: &str| -> Vec<String> {
+        let letters = |c: char| c.is_alphanumeric() || "/.,:;=-".contains(c);
+        text.split(|c| !letters(c))
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let terminal = page(&diagnosis, Detail::Full);
+    assert!(terminal.contains(&format!(" {command}\n")), "{terminal}");
     let material = Material {
         diagnoses: vec![diagnosis],
         ..Material::default()
     };
-    let page = markdown::page(&Document::new(&material));
-    for says in [
-        "| the first is wrong: powersave on CPUs 2-3 |",
-        &format!("or do something else: {command} |"),
-        "or do something else; not by tune here: this kernel or hardware has none |",
+    let document = Document::new(&material);
+    for (page, copied) in [
+        (
+            markdown::page(&document),
+            format!("```text\n  {command}\n  ```"),
+        ),
+        (html::page(&document), format!("<pre>{command}</pre>")),
     ] {
-        assert!(page.contains(says), "{says}\n{page}");
+        assert!(page.contains(&copied), "{page}");
+        let page = words(&page);
+        for word in words(&terminal) {
+            assert!(page.contains(&word), "{word}");
+        }
     }
 }
 
 #[test]
 fn a_rule_is_explained_as_it_was() {
     let diagnosis = diagnosis();
-    compare(
-        "rule",
-        &text::rule_verdict(&diagnosis, &diagnosis.verdicts[1]),
-    );
+    let document = Document::of_verdict(&diagnosis, &diagnosis.verdicts[1]);
+    compare("rule", &text::page(&document, 80, Detail::Full));
 }
 
 #[test]
@@ -123,7 +136,8 @@ fn nothing_found_says_so_in_numbers() {
     diagnosis
         .verdicts
         .retain(|v| v.outcome == RuleOutcome::Fine);
-    let text = text::diagnosis(&diagnosis, Detail::Summary);
-    assert!(text.contains("1 rule: 0 found, 1 fine"), "{text}");
+    let text = page(&diagnosis, Detail::Summary);
+    let answer = "Nothing found: 1 rule judged CPUs 2-3, which the kernel isolates; 1 fine";
+    assert!(text.starts_with(answer), "{text}");
     assert!(!text.contains("High:"), "{text}");
 }

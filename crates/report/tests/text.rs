@@ -12,7 +12,7 @@ use punctual_model::{
     RunRecord, Series, Setup, ThresholdHit,
 };
 use punctual_report::document::Document;
-use punctual_report::text::{self, Detail, WIDTH};
+use punctual_report::text::{self, Detail};
 
 fn of(record: &RunRecord, detail: Detail) -> String {
     text::run(record.clone().into(), 80, detail)
@@ -163,7 +163,7 @@ fn wide_figures_stay_within_the_page() {
     }
     record.series = (0..3).map(series).chain(record.series).collect();
     for line in of(&record, Detail::Full).lines() {
-        assert!(line.chars().count() <= WIDTH, "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
 }
 

@@ -96,16 +96,20 @@ pub struct BootFile {
     pub new: String,
 }
 
+impl WantedArgument {
+    /// Whether the running kernel has it, or needs it no more.
+    pub fn is_given(&self) -> bool {
+        matches!(
+            self.now,
+            ArgumentState::Given | ArgumentState::Implied { .. }
+        )
+    }
+}
+
 impl BootPlan {
     /// Whether the running kernel has all of it.
     pub fn is_given(&self) -> bool {
-        let given = |argument: &WantedArgument| {
-            matches!(
-                argument.now,
-                ArgumentState::Given | ArgumentState::Implied { .. }
-            )
-        };
-        self.arguments.iter().all(given)
+        self.arguments.iter().all(WantedArgument::is_given)
     }
 
     /// Lists the arguments that the boot loader is to give: what the kernel does anyway is none.

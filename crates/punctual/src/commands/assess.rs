@@ -13,7 +13,7 @@ use std::path::Path;
 use punctual_model::{
     Assessment, Condition, Nanos, Policy, RealTimeClass, RequirementResult, RunSpec,
 };
-use punctual_report::document::Material;
+use punctual_report::document::{Document, Material};
 use punctual_store::Store;
 use punctual_sys::{SysRoot, sched};
 use punctual_verdict::assessment::assess;
@@ -119,7 +119,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
     let interrupted = stop.is_set();
     let assessment = assess(conditions, &spec.deadlines_ns, args.burst, obstacle);
     let text = |assessment: &Assessment| {
-        output::page(&Material {
+        Document::new(&Material {
             assessments: vec![assessment.clone()],
             ..Material::default()
         })

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_model::{Better, Comparison};
-use punctual_report::document::Material;
+use punctual_report::document::{Document, Material};
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::{Store, decode};
 use punctual_verdict::comparison::{Asked, compare, published};
@@ -28,7 +28,7 @@ pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliEr
         None => runs(home, args)?,
     };
     output::show(&comparison, args.json, |comparison| {
-        output::page(&Material {
+        Document::new(&Material {
             comparisons: vec![comparison.clone()],
             ..Material::default()
         })

@@ -8,13 +8,14 @@ use std::path::Path;
 use punctual_host::knob::Survey;
 use punctual_host::{Machine, Scope};
 use punctual_model::{CpuSet, Diagnosis, RuleOutcome, Severity};
-use punctual_report::text::{self, Detail};
+use punctual_report::document::Document;
+use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
 
 use crate::cli::DoctorArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output;
 
 /// Judges this machine, or a captured one.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
@@ -29,18 +30,12 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
     let privileged = args.root.is_some() || punctual_sys::thread::is_root();
     let survey = Survey::read(&sys, punctual_host::advice_scope(&diagnosis), privileged);
     punctual_host::advise(&mut diagnosis, &survey);
-    if args.json {
-        output::json(&diagnosis)?;
-    } else if let Some(id) = &args.explain {
-        print(&explain(&diagnosis, id)?)?;
-    } else {
-        let detail = if args.all {
-            Detail::Full
-        } else {
-            Detail::Summary
-        };
-        print(&text::diagnosis(&diagnosis, detail))?;
-    }
+    let (document, detail) = match (&args.explain, args.all) {
+        (Some(id), _) => (explain(&diagnosis, id)?, Detail::Full),
+        (None, true) => (Document::of_diagnosis(&diagnosis), Detail::Full),
+        (None, false) => (Document::of_diagnosis(&diagnosis), Detail::Summary),
+    };
+    output::show_in(detail, &diagnosis, args.json, |_| document)?;
     Ok(args
         .fail_on
         .map_or(Exit::Fine, |least| gate(&diagnosis, least)))
@@ -83,7 +78,7 @@ fn check_cpus(asked: Option<&CpuSet>, online: &CpuSet) -> Result<(), CliError> {
     )))
 }
 
-fn explain(diagnosis: &Diagnosis, id: &str) -> Result<String, CliError> {
+fn explain(diagnosis: &Diagnosis, id: &str) -> Result<Document, CliError> {
     let verdict = diagnosis
         .verdicts
         .iter()
@@ -101,5 +96,5 @@ fn explain(diagnosis: &Diagnosis, id: &str) -> Result<String, CliError> {
         };
         return Err(CliError::usage(format!("--explain {id}: no such rule")).hint(hint));
     };
-    Ok(text::rule_verdict(diagnosis, verdict))
+    Ok(Document::of_verdict(diagnosis, verdict))
 }

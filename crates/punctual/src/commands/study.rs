@@ -91,16 +91,12 @@ fn facts(study: &Study) -> StudyFacts {
 
 fn list(json: bool) -> Result<Exit, CliError> {
     let studies: Vec<StudyFacts> = chosen(ALL)?.iter().map(facts).collect();
-    output::show(&studies, json, |studies| {
-        output::written(&Document::of_studies(studies))
-    })?;
+    output::show(&studies, json, |of| Document::of_studies(of))?;
     Ok(Exit::Fine)
 }
 
 fn show(name: &str, json: bool) -> Result<Exit, CliError> {
     let facts = facts(&named(name)?);
-    output::show(&facts, json, |facts| {
-        output::written(&Document::of_study(facts))
-    })?;
+    output::show(&facts, json, Document::of_study)?;
     Ok(Exit::Fine)
 }

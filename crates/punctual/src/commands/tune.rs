@@ -16,12 +16,13 @@ use punctual_host::session::{self, Left};
 use punctual_model::{
     KNOB_LIST_FORMAT, KnobList, Nanos, Plan, TUNING_FORMAT, TuningAction, TuningReport,
 };
-use punctual_report::text::{self, Detail};
+use punctual_report::document::Document;
+use punctual_report::text::Detail;
 
 use crate::cli::{TuneAction, TuneArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{print, show};
+use crate::output::{self, print, show, show_in};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Keep, Place, Watch, Wish};
 
@@ -77,7 +78,7 @@ pub(crate) fn run(home: Option<&Path>, args: &TuneArgs) -> Result<Exit, CliError
 fn plan(place: &Place, wish: &Wish, detail: Detail, json: bool) -> Result<Exit, CliError> {
     tuning::remark_on_left(place);
     let prepared = tuning::prepare(place, wish)?;
-    show(&prepared.plan, json, |plan| text::plan(plan, detail))?;
+    show_in(detail, &prepared.plan, json, Document::of_plan)?;
     Ok(Exit::Fine)
 }
 
@@ -123,10 +124,7 @@ fn apply(
             if let Some(watch) = watch {
                 watch.stay();
             }
-            show(&report, json, text::tuning)?;
-            if !json {
-                print("\n`punctual tune revert` restores everything.\n")?;
-            }
+            show(&report, json, Document::of_tuning)?;
             Ok(if report.complete {
                 Exit::Fine
             } else {
@@ -137,7 +135,7 @@ fn apply(
             if let Some(watch) = watch {
                 watch.done();
             }
-            show(&report, json, text::tuning)?;
+            show(&report, json, Document::of_tuning)?;
             Ok(taken_back(&report, Exit::Failed))
         }
     }
@@ -155,9 +153,9 @@ fn nothing(plan: &Plan, json: bool) -> Result<Exit, CliError> {
             complete: true,
             remarks: vec!["nothing to change".to_owned()],
         };
-        show(&report, json, text::tuning)?;
+        show(&report, json, Document::of_tuning)?;
     } else {
-        print(&text::plan(plan, Detail::Summary))?;
+        print(&output::written(&Document::of_plan(plan)))?;
     }
     Ok(if tuning::nothing_to_be_had(plan) {
         Exit::Unsupported
@@ -210,7 +208,7 @@ fn status(place: &Place, json: bool) -> Result<Exit, CliError> {
     if report.session.is_none() {
         report.remarks.extend(tuner.last_faults()?);
     }
-    show(&report, json, text::tuning)?;
+    show(&report, json, Document::of_tuning)?;
     Ok(Exit::Fine)
 }
 
@@ -237,13 +235,13 @@ fn revert(place: &Place, json: bool) -> Result<Exit, CliError> {
                 complete: true,
                 remarks: vec!["nothing to revert".to_owned()],
             };
-            show(&nothing, json, text::tuning)?;
+            show(&nothing, json, Document::of_tuning)?;
         } else {
             print("Nothing to revert\n")?;
         }
         return Ok(Exit::Fine);
     };
-    show(&report, json, text::tuning)?;
+    show(&report, json, Document::of_tuning)?;
     Ok(taken_back(&report, Exit::Fine))
 }
 
@@ -273,6 +271,6 @@ fn knobs(place: &Place, patterns: &[String], json: bool) -> Result<Exit, CliErro
             );
         }
     }
-    show(&list, json, text::knobs)?;
+    show(&list, json, Document::of_knobs)?;
     Ok(Exit::Fine)
 }

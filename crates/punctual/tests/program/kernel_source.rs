@@ -175,12 +175,12 @@ fn a_series_that_conflicts_leaves_the_tree_unchanged_and_names_what_fails() {
     );
     let text = kernel(&home, &["patch", "mine", shown(&series)]).stdout;
     assert!(
-        text.contains("FAILS   bad.patch") && text.contains("hunk 1, at line 1"),
+        text.contains(" FAILS     bad.patch") && text.contains("hunk 1, at line 1"),
         "{text}"
     );
     let answer = kernel(&home, &["patch", "mine", shown(&series), "--leave-out"]);
     assert!(
-        answer.fine().stdout.contains("patched in part"),
+        answer.fine().stdout.starts_with("Patched in part: "),
         "{answer:?}"
     );
     assert_eq!(
@@ -542,7 +542,7 @@ fn a_regression_that_was_planted_in_twenty_commits_is_found() {
     );
     assert_eq!(report["commits"], 20);
     let text = kernel(&home, &args).fine().stdout.clone();
-    assert!(text.starts_with("First bad "), "{text}");
+    assert!(text.starts_with("First bad: "), "{text}");
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
     kernel(
         &home,

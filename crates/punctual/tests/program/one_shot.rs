@@ -280,7 +280,7 @@ fn one_shot_boot_that_cannot_be_is_refused_with_reason_and_hint() {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        for part in [&["NOT POSSIBLE", "Hint: "], parts].concat() {
+        for part in [&["NOT POSSIBLE", "Next "], parts].concat() {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!machine.root().join("boot/punctual").exists());

@@ -181,7 +181,7 @@ fn a_link_out_of_a_captured_machine_is_not_followed() {
     let answer = tree.tune("apply --set vm.swappiness=10 --set vm.stat_interval=5");
     assert_eq!(answer.code(), 0, "{answer:?}");
     assert!(
-        answer.stdout.contains("1 applied"),
+        answer.stdout.contains("1 as wanted"),
         "the other one is: {answer:?}"
     );
     let plan = tree.tune("plan --set vm.swappiness=10");

@@ -12,10 +12,11 @@ use std::cmp::Ordering;
 use punctual_model::{CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord};
 use punctual_verdict::claims::at_most;
 
+use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Reason, Tone};
 use crate::chart::Validity;
-use crate::text::{VIRTUAL, clean, digits, events_of, percent, share, span};
+use crate::text::{clean, digits, events_of, percent, share, span};
 use crate::times::Times;
 
 /// Quantiles of the first screen, the best supported first.
@@ -281,7 +282,7 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
     }
     for result in &run.requirements {
         reasons.push(Reason {
-            text: crate::text::requirement(result, group, Times::of_run(run)),
+            text: super::requirement::requirement(result, group, Times::of_run(run)),
             is_fault: result.ruling != RequirementRuling::Pass,
         });
     }

@@ -7,11 +7,12 @@ use punctual_model::{Assessment, Condition, RunRecord};
 use punctual_verdict::claims;
 
 use super::answer::believed;
+use super::facts::{duration, measured};
 use super::named::{capital, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{Missing, duration, measured, span};
+use crate::text::{Missing, span};
 
 const NO_SAMPLES: &str = "no samples";
 const UNBOUNDED: &str = "too few samples for a 95 % interval of that quantile";

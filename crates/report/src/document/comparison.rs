@@ -15,10 +15,11 @@ use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
 
 use super::named::counted;
+use super::requirement::requirement;
 use super::verdicts::{self, Of};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
-use crate::text::{self, digits, percent};
+use crate::text::{digits, percent};
 use crate::times::Times;
 
 /// Adds a comparison; `number`: where there are several.
@@ -187,7 +188,7 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of)
     let mut items: Vec<(String, String)> = Vec::new();
     for required in &comparison.requirements {
         let times = Times::of(comparison);
-        let text = text::requirement(&required.result, Some(&required.group), times);
+        let text = requirement(&required.result, Some(&required.group), times);
         let (ruling, why) = text.split_once(": ").unwrap_or(("", &text));
         items.push((ruling.to_owned(), why.to_owned()));
     }
@@ -207,7 +208,7 @@ pub(super) fn blocks(ids: &mut Ids, comparison: &Comparison, of: &str, rows: Of)
         }));
     }
     if !items.is_empty() {
-        blocks.push(Block::Items(items));
+        blocks.push(Block::items(items));
     }
     blocks.push(Block::Text(verdicts::method(comparison)));
     blocks.extend(points(ids, comparison, of));

@@ -25,7 +25,7 @@ pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
         blocks.extend(threshold(run.record(), &of));
         let precision = precision(run.record(), &of);
         if !precision.is_empty() {
-            blocks.push(Block::Items(precision));
+            blocks.push(Block::items(precision));
         }
         if !run.record().loads.is_empty() {
             let mut table = loads(&run.record().loads);

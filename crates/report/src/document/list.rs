@@ -36,7 +36,7 @@ impl Document {
             left.push(("not a run".to_owned(), foreign.join(" ")));
         }
         if !left.is_empty() {
-            blocks.push(Block::Items(left));
+            blocks.push(Block::items(left));
         }
         Self::of("Runs", blocks)
     }

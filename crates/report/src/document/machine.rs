@@ -2,11 +2,9 @@
 // Copyright (c) The Punctual developers
 
 //! The machines and kernels that runs were made on, how they were measured, and what `doctor` found.
-use punctual_model::{Diagnosis, HostFacts, RuleOutcome, RunRecord};
+use punctual_model::{HostFacts, RunRecord};
 
-use super::named;
-use super::{Block, Document, Ids, Material, Section, Table};
-use crate::text;
+use super::{Block, Document, Ids, Material, Section, diagnosis, facts, named};
 
 /// Ways to measure that are shown at once, at most.
 const FEW: usize = 4;
@@ -18,7 +16,10 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
     let records: Vec<&RunRecord> = shown.chain(&material.behind).collect();
     let names = named::all(records.iter().copied());
     if material.runs.len() <= super::runs::MANY {
-        let of = material.runs.iter().map(|run| text::run_facts(&run.record));
+        let of = material
+            .runs
+            .iter()
+            .map(|run| facts::run_facts(&run.record));
         blocks.extend(of.map(Block::Facts));
     }
     let mut hosts: Vec<(HostFacts, Vec<&str>)> = Vec::new();
@@ -37,7 +38,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
     }
     let several = hosts.len() > 1;
     for (host, runs) in &hosts {
-        let mut facts = text::host_facts(host);
+        let mut facts = facts::host_facts(host);
         if several && !runs.is_empty() {
             let more = runs.len().saturating_sub(8);
             let mut listed: Vec<String> = runs.iter().take(8).map(ToString::to_string).collect();
@@ -48,9 +49,6 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
         }
         blocks.push(Block::Facts(facts));
     }
-    for diagnosis in &material.diagnoses {
-        blocks.extend(findings(diagnosis));
-    }
     blocks.extend(measured(&records, &names));
     if !blocks.is_empty() {
         document.sections.push(Section {
@@ -59,41 +57,16 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, material: &Material) {
             blocks,
         });
     }
-}
-
-/// What `doctor` found, the worst first.
-fn findings(diagnosis: &Diagnosis) -> Vec<Block> {
-    let mut table = Table::new(
-        "What hurts determinism here, by punctual doctor",
-        &["<Severity", "<Rule", "<What was found", "<What helps"],
-    );
-    let mut found: Vec<_> = diagnosis.with(RuleOutcome::Found).collect();
-    found.sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
-    for verdict in found {
-        table.rows.push(vec![
-            verdict.rule.severity.name().to_owned(),
-            verdict.rule.id.clone(),
-            text::diagnosis_found(verdict),
-            text::diagnosis_remedy(verdict),
-        ]);
+    for of in &material.diagnoses {
+        diagnosis::add(document, ids, of);
     }
-    let count = |outcome| diagnosis.with(outcome).count();
-    table.notes.push(format!(
-        "{} rules found something, {} are fine, {} could not be read, {} are not applicable ({}).",
-        count(RuleOutcome::Found),
-        count(RuleOutcome::Fine),
-        count(RuleOutcome::Unknown),
-        count(RuleOutcome::NotApplicable),
-        diagnosis.host.hostname.as_deref().unwrap_or("host unknown"),
-    ));
-    vec![Block::Table(table)]
 }
 
 /// How runs were measured, the same once.
 fn measured(records: &[&RunRecord], names: &[String]) -> Option<Block> {
     let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
     for (record, name) in records.iter().zip(names) {
-        let way = format!("{}: {}", record.instrument, text::measured(record));
+        let way = format!("{}: {}", record.instrument, facts::measured(record));
         match ways.iter_mut().find(|(known, _)| *known == way) {
             Some((_, of)) => of.push(name),
             None => ways.push((way, vec![name])),

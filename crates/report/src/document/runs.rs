@@ -7,14 +7,14 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
-use punctual_model::{Instrument, RunRecord};
+use punctual_model::{Check, CheckStatus, Instrument, RunRecord};
 
+use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
 use super::{answer, deadline, events, irregular, results, series};
 use crate::chart::{Look, Validity};
-use crate::text::VIRTUAL;
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
 pub(super) const MANY: usize = 6;
@@ -261,7 +261,7 @@ fn overview(all: &[Named<'_>]) -> Table {
             record
                 .started
                 .as_deref()
-                .map_or_else(String::new, crate::text::seconds_of),
+                .map_or_else(String::new, super::facts::seconds_of),
             total.count.to_string(),
             quantile("p50"),
             quantile("p99"),
@@ -300,7 +300,18 @@ fn findings(runs: &[Named<'_>]) -> Option<Block> {
             ));
         }
     }
-    (!items.is_empty()).then_some(Block::Items(items))
+    (!items.is_empty()).then_some(Block::items(items))
+}
+
+/// A check as an item.
+pub(super) fn check(check: &Check) -> (String, String) {
+    let status = match check.status {
+        CheckStatus::Pass => "pass",
+        CheckStatus::Fail => "fail",
+        CheckStatus::Unknown => "unknown",
+    };
+    let said = format!("{}: {}", check.id, check.detail);
+    (status.to_owned(), said)
 }
 
 fn checks(all: &[Named<'_>]) -> Vec<Block> {
@@ -310,18 +321,10 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
         let record = run.record();
         let open = record.checks.iter().filter(|c| !c.passed());
         let mut items: Vec<(String, String)> = Vec::new();
-        let status = |check: &punctual_model::Check| match check.status {
-            punctual_model::CheckStatus::Pass => "pass".to_owned(),
-            punctual_model::CheckStatus::Fail => "fail".to_owned(),
-            punctual_model::CheckStatus::Unknown => "unknown".to_owned(),
-        };
-        let list = |check: &punctual_model::Check| {
-            (status(check), format!("{}: {}", check.id, check.detail))
-        };
         if all.len() <= MANY {
-            items.extend(record.checks.iter().map(list));
+            items.extend(record.checks.iter().map(check));
         } else {
-            items.extend(open.clone().map(list));
+            items.extend(open.clone().map(check));
         }
         let failed = open.count();
         let title = match (run.validity(), failed) {
@@ -341,7 +344,7 @@ fn checks(all: &[Named<'_>]) -> Vec<Block> {
             ),
         };
         if all.len() <= MANY || !run.validity().is_valid() {
-            blocks.push(Block::Fold(title, vec![Block::Items(items)]));
+            blocks.push(Block::Fold(title, vec![Block::items(items)]));
         }
     }
     if all.len() > MANY {

@@ -12,10 +12,11 @@ use punctual_verdict::bursts;
 pub(super) use self::distribution::{marks, split};
 use super::named::micros;
 use super::runs::Named;
+use super::too_short::too_short;
 use super::{Block, Ids, RunItem, Table};
 use crate::chart::distribution::bins;
 use crate::chart::{DistributionSeries, Drawing, Look};
-use crate::text::{Missing, events_of, percent, policy, quantity_of, span, too_short};
+use crate::text::{Missing, events_of, percent, policy, quantity_of, span};
 use crate::times::Times;
 
 /// With more series than this they are drawn with wider bins, and only all threads of a run together at first.

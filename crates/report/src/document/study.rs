@@ -14,8 +14,9 @@ use super::named::counted;
 use super::study_tables as tables;
 use super::verdicts::p_value;
 use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
+use super::{facts, guest};
 use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
-use crate::text::{self, compared_unit};
+use crate::text::compared_unit;
 
 /// Fewer levels are in their table.
 const SWEEP: usize = 3;
@@ -101,7 +102,7 @@ fn said_of(result: &StudyResult) -> Vec<(String, String)> {
         ("Work".to_owned(), facts.citation.clone()),
         ("Theirs".to_owned(), facts.machine.clone()),
     ];
-    out.extend(result.host.iter().flat_map(text::host_facts));
+    out.extend(result.host.iter().flat_map(facts::host_facts));
     out.push(("Scale".to_owned(), scale));
     let parts = result.parts.iter().flat_map(facts_of);
     out.extend(parts.map(|(label, line)| (label.to_owned(), line)));
@@ -117,10 +118,10 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
     let mut add = |mark: &str, line: String| items.push((mark.to_owned(), line));
     if let Some(reason) = &answer.skipped {
         add("skipped", reason.clone());
-        return vec![Block::Items(items)];
+        return vec![Block::items(items)];
     }
     if answer.virtual_time {
-        add("virtual time", text::HEADING.to_owned());
+        add("virtual time", guest::HEADING.to_owned());
     }
     add("here", answer.conclusion.clone());
     for joint in &answer.joint {
@@ -132,7 +133,7 @@ fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
     if let Some(method) = &answer.method {
         add("method", method.clone());
     }
-    let mut blocks = vec![Block::Items(items)];
+    let mut blocks = vec![Block::items(items)];
     for table in tables::of_answer(answer) {
         blocks.push(Block::Table(table));
     }
@@ -307,7 +308,7 @@ fn steps(facts: &StudyFacts) -> Vec<Block> {
     if !steps.rows.is_empty() {
         blocks.push(Block::Table(steps));
     }
-    blocks.push(Block::Items(differences.collect()));
+    blocks.push(Block::items(differences));
     blocks
 }
 

@@ -5,37 +5,23 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::WIDTH;
-use crate::document::{self, Table};
-pub(crate) use punctual_verdict::words::clean;
-
-/// Columns that the labels of paragraphs take.
-const LABEL: usize = 10;
+use super::clean;
+use crate::document::Table;
 
 /// Columns that words in a table need at least.
 const WORDS: usize = 16;
 
-/// Writes `label`, and `text` next to it, broken between words.
-pub(crate) fn paragraph(label: &str, text: &str) -> String {
-    labelled(WIDTH, LABEL, label, text)
-}
-
-/// The same in lines of `most` columns, of which the label takes `indent`.
+/// Writes `label`, of `indent` columns, and `text` next to it in lines of `most` columns, broken between words.
 pub(crate) fn labelled(most: usize, indent: usize, label: &str, text: &str) -> String {
     let label = match label.chars().count() < indent {
         true => format!("{label:<indent$}"),
         false => format!("{label} "),
     };
-    wrapped_to(most, &label, indent, text)
+    wrapped(most, &label, indent, text)
 }
 
-/// Writes `lead` and `text`, broken between words, with the further lines indented.
-pub(crate) fn wrapped(lead: &str, indent: usize, text: &str) -> String {
-    wrapped_to(WIDTH, lead, indent, text)
-}
-
-/// The same in lines of `most` columns.
-pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> String {
+/// Writes `lead` and `text` in lines of `most` columns, broken between words, with the further lines indented.
+pub(crate) fn wrapped(most: usize, lead: &str, indent: usize, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut column = lead.width();
     let mut first = true;
@@ -61,37 +47,6 @@ pub(crate) fn wrapped_to(most: usize, lead: &str, indent: usize, text: &str) -> 
 
 /// Longest heading that is never broken between its words, in characters.
 const SHORT: usize = 8;
-
-/// How the cells of a column are set.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Column {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-    /// Text of any length, broken where it does not fit.
-    Text,
-}
-
-/// Writes a table without lines, indented by one column.
-pub(crate) fn table(header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
-    table_to(WIDTH, header, rows)
-}
-
-/// The same in lines of `most` columns.
-pub(crate) fn table_to(most: usize, header: &[(&str, Column)], rows: Vec<Vec<String>>) -> String {
-    let column = |(name, kind): &(&str, Column)| document::Column {
-        name: (*name).to_owned(),
-        figures: *kind == Column::Right,
-        ..document::Column::default()
-    };
-    let table = Table {
-        columns: header.iter().map(column).collect(),
-        rows,
-        ..Table::default()
-    };
-    grid(most, &table)
-}
 
 /// A column as it is laid out.
 struct Laid {
@@ -181,10 +136,13 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
     };
     while needed(&columns, 2) > most {
         let ranked = columns.iter().enumerate().filter(|(_, c)| c.rank > 0);
-        let Some((at, _)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
+        let Some((_, least)) = ranked.max_by_key(|(at, c)| (c.rank, *at)) else {
             break;
         };
-        left_out.insert(0, columns.remove(at).name);
+        // Those of one name are a figure of several groups: one alone would mislead.
+        let (rank, name) = (least.rank, least.name.clone());
+        columns.retain(|column| (column.rank, &column.name) != (rank, &name));
+        left_out.insert(0, name);
     }
     let apart = if needed(&columns, 2) <= most { 2 } else { 1 };
     while needed(&columns, apart) > most {
@@ -214,7 +172,7 @@ pub(crate) fn grid(most: usize, table: &Table) -> String {
     }
     if !left_out.is_empty() {
         let said = format!("A wider terminal also shows: {}.", left_out.join(", "));
-        text += &wrapped_to(most, " ", 1, &said);
+        text += &wrapped(most, " ", 1, &said);
     }
     text
 }
@@ -273,13 +231,18 @@ mod tests {
     #[test]
     fn paragraphs_break_between_words_and_keep_long_ones() {
         let long = "x".repeat(120);
-        let text = paragraph("Label", &format!("{} {long} end", "word ".repeat(20)));
+        let text = labelled(
+            80,
+            10,
+            "Label",
+            &format!("{} {long} end", "word ".repeat(20)),
+        );
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("Label     word word"));
-        assert!(lines[0].len() <= WIDTH);
+        assert!(lines[0].len() <= 80);
         assert_eq!(lines[2], format!("          {long}"));
         assert_eq!(lines[3], "          end");
-        assert_eq!(paragraph("Label", ""), "Label\n");
+        assert_eq!(labelled(80, 10, "Label", ""), "Label\n");
     }
 
     #[test]

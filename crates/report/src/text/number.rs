@@ -92,7 +92,7 @@ pub(crate) fn policy(text: &str) -> String {
         Ok(Policy::Deadline { runtime, period }) => {
             format!("d:{}:{}", compact(runtime), compact(period))
         }
-        _ => super::layout::clean(text).into_owned(),
+        _ => super::clean(text).into_owned(),
     }
 }
 

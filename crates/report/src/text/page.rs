@@ -3,9 +3,9 @@
 
 //! A document as plain text: the answers, then what they rest on.
 
-use super::Detail;
-use super::layout::{clean, grid, labelled, wrapped_to};
-use crate::document::{Answer, Block, Document, Table, Tone};
+use super::layout::{grid, labelled, wrapped};
+use super::{Detail, clean};
+use crate::document::{Answer, Block, Document, Item, More, Table, Tone};
 use crate::markdown::drawn;
 
 /// Lines of prose that are longer are hard to read.
@@ -45,7 +45,7 @@ struct Writer {
 
 impl Writer {
     fn prose(self, lead: &str, indent: usize, text: &str) -> String {
-        wrapped_to(self.width.min(PROSE), lead, indent, &clean(text))
+        wrapped(self.width.min(PROSE), lead, indent, &clean(text))
     }
 
     fn answer(self, answer: &Answer) -> String {
@@ -71,8 +71,8 @@ impl Writer {
         let full = self.detail == Detail::Full;
         match block {
             Block::Text(text) => self.prose("", 2, text),
-            Block::Facts(facts) => self.facts("", facts),
-            Block::Items(items) => self.facts(" ", items),
+            Block::Facts(facts) => self.facts(facts),
+            Block::Items(items) => self.items(items),
             Block::Table(table) if full || !table.aside => self.table(table),
             Block::Drawing(drawing, table) => {
                 let drawn = drawn(drawing).filter(|_| full);
@@ -85,25 +85,50 @@ impl Writer {
                 parts.collect::<Vec<_>>().join("\n")
             }
             // What few ask for is there for who asks for all.
-            Block::Fold(title, inside) if full => {
-                format!(
-                    "{}\n{}",
-                    self.prose("", 2, title),
-                    self.blocks(inside).join("\n")
-                )
+            Block::Fold(..) if !full => String::new(),
+            Block::Part(title, inside) | Block::Fold(title, inside) => {
+                let apart = match inside.first() {
+                    Some(Block::Items(_) | Block::Facts(_)) => "",
+                    _ => "\n",
+                };
+                self.prose("", 2, title) + apart + &self.blocks(inside).join("\n")
             }
-            Block::Table(_) | Block::Fold(..) => String::new(),
+            Block::Table(_) => String::new(),
         }
     }
 
-    fn facts(self, before: &str, facts: &[(String, String)]) -> String {
-        let labels = facts.iter().map(|(name, _)| name.chars().count() + 1);
-        let indent = labels.max().unwrap_or(0).clamp(LABELS.0, LABELS.1) + before.len();
-        let fact = |(name, text): &(String, String)| {
-            let label = format!("{before}{}", clean(name));
-            labelled(self.width.min(PROSE), indent, &label, &clean(text))
-        };
+    fn facts(self, facts: &[(String, String)]) -> String {
+        let indent = indent(facts.iter().map(|(name, _)| name));
+        let fact = |(name, text): &(String, String)| self.labelled(indent, name, text);
         facts.iter().map(fact).collect()
+    }
+
+    fn labelled(self, indent: usize, label: &str, text: &str) -> String {
+        labelled(self.width.min(PROSE), indent, &clean(label), &clean(text))
+    }
+
+    fn items(self, items: &[Item]) -> String {
+        let indent = 1 + indent(items.iter().map(|item| &item.mark));
+        let before = " ".repeat(indent);
+        let mut text = String::new();
+        for item in items {
+            text += &self.labelled(indent, &format!(" {}", item.mark), &item.text);
+            for more in &item.more {
+                match more {
+                    More::Aside(_) if self.detail != Detail::Full => {}
+                    More::Said(said) | More::Aside(said) => {
+                        text += &self.prose(&before, indent, said)
+                    }
+                    More::Verbatim(lines) => {
+                        for line in lines.lines() {
+                            text += format!("{before}{}", clean(line)).trim_end();
+                            text.push('\n');
+                        }
+                    }
+                }
+            }
+        }
+        text
     }
 
     fn table(self, table: &Table) -> String {
@@ -117,4 +142,10 @@ impl Writer {
         }
         text
     }
+}
+
+/// Columns for labels, and a space.
+fn indent<'a>(labels: impl Iterator<Item = &'a String>) -> usize {
+    let widest = labels.map(|label| label.chars().count() + 1).max();
+    widest.unwrap_or(0).clamp(LABELS.0, LABELS.1)
 }

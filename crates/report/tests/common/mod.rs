@@ -15,7 +15,6 @@ mod records;
 
 use std::path::Path;
 
-use punctual_report::text::WIDTH;
 pub(crate) use records::*;
 
 /// Compares a text with the one that is kept; `PUNCTUAL_TEST_BLESS=1` keeps it.
@@ -27,7 +26,7 @@ pub(crate) fn compare(name: &str, text: &str) {
     let golden = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
     assert!(golden == text, "{name}\n--- is\n{text}\n--- was\n{golden}");
     for line in text.lines() {
-        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
+        assert!(line.chars().count() <= 80, "too wide: {line}");
         assert_eq!(line, line.trim_end());
         assert!(!line.contains(char::is_control), "{line}");
     }

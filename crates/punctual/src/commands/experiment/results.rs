@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use punctual_lab::state::Snapshot;
-use punctual_report::document::Material;
+use punctual_report::document::{Document, Material};
 use punctual_store::Store;
 
 use crate::cli::{self, ExperimentResultsArgs};
@@ -34,7 +34,7 @@ pub(super) fn show(home: Option<&Path>, args: &ExperimentResultsArgs) -> Result<
     };
     let results = of(&store, &args.name, &wish)?;
     output::show(&results, args.json, |results| {
-        output::page(&Material {
+        Document::new(&Material {
             experiments: vec![results.clone()],
             ..Material::default()
         })

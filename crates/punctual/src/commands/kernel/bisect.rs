@@ -7,7 +7,7 @@ use std::path::Path;
 
 use punctual_kernel::bisect::{self, BisectError, Order, bisect, command_oracle};
 use punctual_kernel::source::make_private;
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
 use super::rebase::tree;
@@ -56,7 +56,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBisectArgs) -> Result<Exit, 
         }
         err => failed("bisect", err),
     })?;
-    show(&report, args.json, text::bisected)?;
+    show(&report, args.json, Document::of_bisection)?;
     Ok(if report.first_bad.is_some() {
         Exit::Fine
     } else {

@@ -11,7 +11,7 @@ use punctual_kernel::GuestTarget;
 use punctual_kernel::boot::Machine;
 use punctual_kernel::guest::{Job, checks};
 use punctual_model::{Check, GUEST_BOOT_FORMAT, GuestBoot, Nanos};
-use punctual_report::text;
+use punctual_report::document::Document;
 
 use super::stock;
 use crate::cli::{GuestOptions, KernelBootArgs, MachineArg};
@@ -59,7 +59,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, Cl
         ready_ns: visit.booted.first_result.map(nanos),
         took_ns: nanos(visit.booted.took),
     };
-    output::show(&boot, args.json, text::guest_boot)?;
+    output::show(&boot, args.json, Document::of_guest_boot)?;
     Ok(match boot.valid {
         true => Exit::Fine,
         false => Exit::Failed,

@@ -12,7 +12,7 @@ use punctual_kernel::build::{BuildError, Order, build};
 use punctual_kernel::config::{Base, Wish};
 use punctual_kernel::source::Stock;
 use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, KernelModel};
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_sys::SysRoot;
 
 use self::view::Shown;
@@ -45,7 +45,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
         }
     }
     drop(shown);
-    show(&report, args.json, text::kernel_builds)?;
+    show(&report, args.json, Document::of_kernel_builds)?;
     if !args.json && report.builds.iter().all(|b| b.end == BuildEnd::Complete) {
         print(&how_to_boot(&report.builds, &args.matrix))?;
     }

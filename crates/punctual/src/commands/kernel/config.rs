@@ -16,14 +16,15 @@ use punctual_model::{
     ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
     KERNEL_CONFIG_FORMAT, RuleOutcome, Severity,
 };
-use punctual_report::text::{self, Detail};
+use punctual_report::document::Document;
+use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
 
 use super::stock::{self, failed, show};
 use crate::cli::{KernelConfigAction, KernelConfigArgs, KernelConfigWish};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::print;
+use crate::output::{self, print};
 use crate::signals::StopRequest;
 
 /// Does what the options of `kernel config` say.
@@ -135,7 +136,7 @@ fn make(stock: &Stock, args: &KernelConfigArgs) -> Result<Exit, CliError> {
             .map_err(|err| failed(&format!("write {}", output.display()), err))?;
     }
     let report = report(&source.tree, &wish, &made, args.output.as_deref());
-    show(&report, args.json, text::kernel_config)?;
+    show(&report, args.json, Document::of_kernel_config)?;
     Ok(if report.unmet.is_empty() {
         Exit::Fine
     } else {
@@ -181,7 +182,7 @@ fn diff(stock: &Stock, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {
             })
             .collect(),
     };
-    show(&diff, json, text::config_difference)?;
+    show(&diff, json, Document::of_config_difference)?;
     Ok(Exit::Fine)
 }
 
@@ -218,8 +219,8 @@ fn check(
         .verdicts
         .sort_by_key(|verdict| std::cmp::Reverse(verdict.rule.severity));
     let detail = if all { Detail::Full } else { Detail::Summary };
-    show(&diagnosis, json, |diagnosis| {
-        text::checked_config(diagnosis, word, values.len(), detail)
+    output::show_in(detail, &diagnosis, json, |diagnosis| {
+        Document::of_checked_config(diagnosis, word, values.len())
     })?;
     let failed = fail_on.is_some_and(|least| {
         let worst = diagnosis.worst();

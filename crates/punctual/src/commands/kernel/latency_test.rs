@@ -19,7 +19,8 @@ use punctual_measure::loads::{LoadList, LoadSpec};
 use punctual_model::{
     BandVerdict, GuestAgent, LATENCY_TEST_FORMAT, LatencyCell, LatencyTest, Nanos,
 };
-use punctual_report::{export, text};
+use punctual_report::document::Document;
+use punctual_report::export;
 use punctual_store::Store;
 use punctual_verdict::bands::{chance, compare_rows, with_runs};
 use punctual_verdict::comparison::GroupInput;
@@ -96,7 +97,7 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     if args.json {
         output::write(|out| json(&result, out))?;
     } else {
-        print(&text::latency_test(&result))?;
+        print(&output::written(&Document::of_latency_test(&result)))?;
     }
     Ok(exit(args, &result))
 }
@@ -236,16 +237,13 @@ fn result(
     }
 }
 
-/// Bands of equal kernels lie apart more often than this by chance with few seeds: a verdict on them is none.
-const MOST_CHANCE: f64 = 0.05;
-
 fn exit(args: &LatencyTestArgs, result: &LatencyTest) -> Exit {
     let has = |verdict| result.comparisons.iter().any(|of| of.verdict == verdict);
     match args.fail_on {
         None if !result.valid => Exit::Failed,
         None => Exit::Fine,
         Some(LatencyFailOn::Worse) => {
-            let judged = result.chance <= MOST_CHANCE;
+            let judged = result.is_judged();
             let compared = !result.comparisons.is_empty() && !has(BandVerdict::Invalid);
             Exit::of_gate(
                 judged && has(BandVerdict::Worse),

@@ -11,7 +11,7 @@ use punctual_host::one_shot::{
 use punctual_kernel::boot::Image;
 use punctual_kernel::package;
 use punctual_model::{OneShotPlan, OneShotStatus};
-use punctual_report::text;
+use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{Manner, status};
-use crate::output::{confirm, print, remark};
+use crate::output::{self, confirm, print, remark};
 use crate::tuning::Place;
 use crate::{experiments, home};
 
@@ -53,14 +53,14 @@ pub(super) fn install(home: Option<&Path>, args: &InstallOnceArgs) -> Result<Exi
     let plan = &prepared.plan;
     let possible = plan.refusals.is_empty();
     if args.json || args.dry_run || !possible {
-        show(plan, args.json, text::one_shot_plan)?;
+        show(plan, args.json, Document::of_one_shot_plan)?;
         return Ok(match possible {
             true => Exit::Fine,
             false => Exit::Unsupported,
         });
     }
     place.require_privilege()?;
-    print(&text::one_shot_plan(plan))?;
+    print(&output::written(&Document::of_one_shot_plan(plan)))?;
     confirm(args.yes, "Write this?")?;
     one_shot::install(&prepared, &place.sys, &place.state, &now())?;
     print(&after(plan))?;
@@ -249,7 +249,7 @@ pub(super) fn status(home: Option<&Path>, args: &KernelStatusArgs) -> Result<Exi
         }
         false => one_shot::status(&place.sys, &place.state, &now())?,
     };
-    show(&status, args.json, text::one_shot_status)?;
+    show(&status, args.json, Document::of_one_shot_status)?;
     match resumed(&status).filter(|_| args.confirm) {
         Some(name) => {
             let manner = Manner {

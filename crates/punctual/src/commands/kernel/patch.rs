@@ -7,7 +7,7 @@ use std::path::Path;
 
 use punctual_kernel::patch::{self, Limits, Series};
 use punctual_model::{AppliedSeries, PatchOutcome, PatchedTree};
-use punctual_report::text;
+use punctual_report::document::Document;
 
 use super::stock::{self, failed, show};
 use crate::cli::KernelPatchArgs;
@@ -48,7 +48,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, C
             .update(known)
             .map_err(|err| failed("note the patches in the store", err))?;
     }
-    show(&report, args.json, text::patched)?;
+    show(&report, args.json, Document::of_patched)?;
     let fails = report
         .patches
         .iter()

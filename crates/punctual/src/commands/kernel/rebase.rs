@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use punctual_kernel::rebase::{self, Order, RebaseError};
 use punctual_kernel::source::make_private;
 use punctual_model::RebaseState;
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
 use super::stock::{self, failed, show};
@@ -44,7 +44,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelRebaseArgs) -> Result<Exit, 
             None => error,
         }
     })?;
-    show(&report, args.json, text::rebased)?;
+    show(&report, args.json, Document::of_rebase)?;
     Ok(if report.state == RebaseState::Stopped {
         Exit::Failed
     } else {

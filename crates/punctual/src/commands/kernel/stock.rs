@@ -16,7 +16,7 @@ use punctual_kernel::source::{
 };
 use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_sys::SysRoot;
 use punctual_sys::dir::Missing;
 
@@ -201,7 +201,7 @@ fn listed(stock: &Stock) -> Result<KernelStock, CliError> {
 /// Lists what there is.
 pub(super) fn list(home: Option<&Path>, json: bool) -> Result<Exit, CliError> {
     let list = listed(&open_existing(home)?)?;
-    show(&list, json, text::kernel_stock)?;
+    show(&list, json, Document::of_kernel_stock)?;
     Ok(if list.damaged.is_empty() {
         Exit::Fine
     } else {
@@ -285,6 +285,6 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
         Fetched::Source(source) => list.sources.push(source),
         Fetched::Image(image) => list.images.push(image),
     }
-    show(&list, args.json, text::kernel_stock)?;
+    show(&list, args.json, Document::of_kernel_stock)?;
     Ok(Exit::Fine)
 }

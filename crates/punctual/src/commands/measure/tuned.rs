@@ -4,13 +4,13 @@
 //! A measurement in a machine that is tuned for as long as it lasts.
 
 use punctual_model::{Plan, Skipped, TuningReport};
-use punctual_report::text;
+use punctual_report::document::Document;
 
 use crate::cli::MeasureTuning;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::instruments::Instrument;
-use crate::output::remark;
+use crate::output::{remark, remark_on};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
 
@@ -54,7 +54,7 @@ pub(super) fn around(
             tuned
         }
         Begun::TakenBack(report) => {
-            remark(text::tuning(&report).trim_end());
+            remark_on(&Document::of_tuning(&report));
             return Ok(if report.complete {
                 Exit::Failed
             } else {
@@ -70,7 +70,7 @@ pub(super) fn around(
     if let Err(err) = measured {
         err.print();
     }
-    remark(text::tuning(&report).trim_end());
+    remark_on(&Document::of_tuning(&report));
     Ok(Exit::NotRestored)
 }
 

@@ -42,9 +42,7 @@ pub(super) fn run(home: &Path, args: &ExtrapolateArgs) -> Result<Exit, CliError>
         args.seed,
     );
     let found = found.ok_or_else(|| failed().because("it has no samples, or no duration"))?;
-    output::show(&found, args.json, |found| {
-        output::written(&Document::of_extrapolation(found))
-    })?;
+    output::show(&found, args.json, Document::of_extrapolation)?;
     Ok(Exit::Fine)
 }
 

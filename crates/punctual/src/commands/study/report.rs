@@ -64,7 +64,7 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
     if let (Some(target), Some(path)) = (target, &args.output) {
         put(target, path, &page(&report))?;
     } else {
-        output::show(&report, args.json, text)?;
+        output::show(&report, args.json, document)?;
     }
     Ok(Exit::Fine)
 }

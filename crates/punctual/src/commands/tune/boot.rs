@@ -8,20 +8,20 @@ use punctual_host::boot::{self, BootError, FileUndone};
 use punctual_host::knob::{Scope, Survey};
 use punctual_host::plan::PlanOptions;
 use punctual_model::BootPlan;
-use punctual_report::text;
+use punctual_report::document::Document;
 
 use super::show;
 use crate::cli::{BootAction, BootWish};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{confirm, print, remark};
+use crate::output::{self, confirm, print, remark};
 use crate::tuning::{self, Place, Wish};
 
 /// Does what the options of `tune boot` say.
 pub(super) fn run(place: &Place, action: &BootAction) -> Result<Exit, CliError> {
     match action {
         BootAction::Plan { wish, json } => {
-            show(&plan(place, wish)?, *json, text::boot)?;
+            show(&plan(place, wish)?, *json, Document::of_boot_plan)?;
             Ok(Exit::Fine)
         }
         BootAction::Apply { wish, yes } => apply(place, wish, *yes),
@@ -45,7 +45,7 @@ fn plan(place: &Place, wish: &BootWish) -> Result<BootPlan, CliError> {
 fn apply(place: &Place, wish: &BootWish, yes: bool) -> Result<Exit, CliError> {
     place.require_privilege()?;
     let plan = plan(place, wish)?;
-    print(&text::boot(&plan))?;
+    print(&output::written(&Document::of_boot_plan(&plan)))?;
     if plan.files.is_empty() {
         if plan.is_given() {
             remark("Nothing to do: the running kernel has every argument.");

@@ -10,13 +10,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use punctual_model::{CpuSet, Plan, Target};
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_sys::{SysRoot, child, process, sched};
 
 use super::taken_back;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::remark;
+use crate::output::{remark, remark_on};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, Tuned, Wish};
 
@@ -44,11 +44,11 @@ pub(super) fn run(
     let begun = Tuned::begin(place, prepared, "run", care, &|| stop.is_set())?;
     let mut tuned = match begun {
         Begun::Applied(tuned, report) => {
-            remark(text::tuning(&report).trim_end());
+            remark_on(&Document::of_tuning(&report));
             tuned
         }
         Begun::TakenBack(report) => {
-            remark(text::tuning(&report).trim_end());
+            remark_on(&Document::of_tuning(&report));
             return Ok(taken_back(&report, Exit::Failed));
         }
     };
@@ -61,7 +61,7 @@ pub(super) fn run(
     });
     let report = tuned.end()?;
     if !report.complete {
-        remark(text::tuning(&report).trim_end());
+        remark_on(&Document::of_tuning(&report));
         return Ok(Exit::NotRestored);
     }
     let status = ended.map_err(|err| {

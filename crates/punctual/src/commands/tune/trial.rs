@@ -17,7 +17,7 @@ use punctual_lab::plan::Invocation;
 use punctual_lab::state::State;
 use punctual_measure::loads::LoadSpec;
 use punctual_model::{CpuSet, LeftOut, Nanos, Plan, TrialReport};
-use punctual_report::text;
+use punctual_report::document::Document;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::select::Chosen;
@@ -33,7 +33,7 @@ use crate::exit::Exit;
 use crate::experiments::runner::{Child, Way};
 use crate::experiments::{Manner, go_on, how_to_resume, of_command, results, tuned};
 use crate::home;
-use crate::output::remark;
+use crate::output::{remark, remark_on};
 use crate::signals::StopRequest;
 use crate::tuning::{self, Begun, Care, Place, STATE_VARIABLE, Tuned, Wish};
 
@@ -130,7 +130,7 @@ pub(super) fn run(place: &Place, home: Option<&Path>, args: &TrialArgs) -> Resul
         complete,
         ..found(&store, &experiment, &state, &tried, args.effect.0)?
     };
-    show(&report, args.json, text::trial)?;
+    show(&report, args.json, Document::of_trial)?;
     if complete {
         return Ok(Exit::Fine);
     }
@@ -354,7 +354,7 @@ impl Tuner<'_> {
         if back.complete {
             return Ok(ends);
         }
-        remark(text::tuning(&back).trim_end());
+        remark_on(&Document::of_tuning(&back));
         let what = format!("put everything back after {level}: the trial ends here");
         Err(CliError::failed_to(what).exiting(Exit::NotRestored))
     }

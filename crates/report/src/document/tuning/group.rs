@@ -3,8 +3,6 @@
 
 //! Settings that go the same way, in one line.
 
-use crate::text::layout::clean;
-
 /// Instances longer than this are counted instead of named.
 const NAMES: usize = 40;
 
@@ -48,7 +46,7 @@ pub(super) fn which(knob: &str, instances: &[String]) -> String {
         None => instances.join(" "),
     };
     if names.chars().count() <= NAMES {
-        return clean(&names).into_owned();
+        return names;
     }
     let noun = if knob.contains("thread") {
         "threads"

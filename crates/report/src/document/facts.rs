@@ -7,8 +7,8 @@ use punctual_model::{
     Clock, Ended, HostFacts, Nanos, Origin, Pin, Policy, RunRecord, RunSpec, Setup, TimerKind,
 };
 
-use super::layout::{clean, paragraph};
-use super::number::span;
+use super::guest;
+use crate::text::{clean, percent, span};
 pub(crate) use punctual_verdict::words::{plural, tuned};
 
 /// Says which run this is, where it came from and what is noted of it.
@@ -22,7 +22,7 @@ pub(crate) fn run_facts(run: &RunRecord) -> Vec<(String, String)> {
     facts.extend(
         run.guest
             .iter()
-            .map(|guest| ("Guest", super::guest::said_of(guest))),
+            .map(|guest| ("Guest", guest::said_of(guest))),
     );
     if let Some(origin) = &run.origin {
         facts.push(("Source", source(origin)));
@@ -38,21 +38,22 @@ pub(crate) fn run_facts(run: &RunRecord) -> Vec<(String, String)> {
 }
 
 /// Says what machine and kernel it was.
-pub(crate) fn host(host: &HostFacts) -> String {
-    paragraph("Machine", &hardware(host)) + &paragraph("Kernel", &kernel(host))
+pub(crate) fn machine_facts(host: &HostFacts) -> Vec<(String, String)> {
+    vec![
+        ("Machine".to_owned(), hardware(host)),
+        ("Kernel".to_owned(), kernel(host)),
+    ]
 }
 
 /// Says what machine and kernel it was, how it was booted and what had been changed of it.
 pub(crate) fn host_facts(host: &HostFacts) -> Vec<(String, String)> {
-    let mut facts = vec![("Machine", hardware(host)), ("Kernel", kernel(host))];
-    facts.extend(host.cmdline.iter().map(|line| ("Booted", line.clone())));
+    let mut facts = machine_facts(host);
+    let booted = host.cmdline.iter().cloned();
+    facts.extend(booted.map(|line| ("Booted".to_owned(), line)));
     let tuned = host.tuning.as_ref().map(tuned);
-    facts.push((
-        "Tuned",
-        tuned.unwrap_or_else(|| "no tuning in effect was found".to_owned()),
-    ));
-    let facts = facts.into_iter();
-    facts.map(|(name, said)| (name.to_owned(), said)).collect()
+    let tuned = tuned.unwrap_or_else(|| "no tuning in effect was found".to_owned());
+    facts.push(("Tuned".to_owned(), tuned));
+    facts
 }
 
 fn identity(run: &RunRecord) -> String {
@@ -172,10 +173,7 @@ fn kernel(host: &HostFacts) -> String {
         (Some(runtime), Some(period)) if period > 0 => {
             #[expect(clippy::cast_precision_loss, reason = "display only")]
             let share = runtime as f64 / period as f64;
-            Some(format!(
-                "real-time threads may use {}",
-                super::percent(share)
-            ))
+            Some(format!("real-time threads may use {}", percent(share)))
         }
         _ => None,
     });

@@ -7,9 +7,8 @@
 use punctual_model::{RequirementBasis, RequirementResult, RequirementRuling};
 use punctual_verdict::claims::at_most;
 
-use super::layout::clean;
-use super::number::{lasting, percent, span, tiny};
-use super::words::plural;
+use super::facts::plural;
+use crate::text::{lasting, percent, span, tiny};
 use crate::times::Times;
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
@@ -19,8 +18,8 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
         RequirementRuling::Fail => "FAIL",
         RequirementRuling::Unclaimed => "CANNOT BE CLAIMED",
     };
-    let of = group.map_or_else(String::new, |group| format!(" of {}", clean(group)));
-    let asked = times.verdict(format!("{}{of}", clean(&result.requirement)));
+    let of = group.map_or_else(String::new, |group| format!(" of {group}"));
+    let asked = times.verdict(format!("{}{of}", &result.requirement));
     let scope = match (result.ruling, result.rests_on, result.runs) {
         (RequirementRuling::Pass, Some(RequirementBasis::Runs), _) => {
             ", for all runs like these".to_owned()
@@ -31,7 +30,7 @@ pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times
     };
     let mut sentences = vec![format!("{ruling}: {asked}{scope}")];
     if let Some(obstacle) = &result.obstacle {
-        sentences.push(format!("Nothing can be claimed: {}", clean(obstacle)));
+        sentences.push(format!("Nothing can be claimed: {}", obstacle));
     }
     sentences.extend(bounds(result));
     sentences.push(counts(result));
@@ -131,7 +130,7 @@ fn worth(result: &RequirementResult) -> Option<String> {
     let assumed = result
         .assumed
         .as_ref()
-        .map_or_else(String::new, |assumed| format!("; {}", clean(assumed)));
+        .map_or_else(String::new, |assumed| format!("; {}", assumed));
     Some(format!(
         "They count as {trials}, if no burst of misses lasts longer than {} (--burst){seen}{assumed}",
         span(burst)

@@ -3,119 +3,111 @@
 
 //! Kernels that boot once on a machine.
 
-use punctual_model::{OneShotBoot, OneShotKernel, OneShotPlan, OneShotState, OneShotStatus};
+use punctual_model::{OneShotBoot, OneShotPlan, OneShotState, OneShotStatus};
 
-use super::layout::{Column, clean, paragraph, table, wrapped};
+use super::{Block, Document, Item, More, Table, Tone};
 
-/// Says what would be written, and what brings the machine back from each way to fail.
-pub fn one_shot_plan(plan: &OneShotPlan) -> String {
-    let mut text = String::new();
-    if !plan.refusals.is_empty() {
-        text += "NOT POSSIBLE on this machine: nothing is written\n";
+const TITLE: &str = "Kernel that boots once";
+
+impl Document {
+    /// Says what would be written, and what brings the machine back from each way to fail.
+    pub fn of_one_shot_plan(plan: &OneShotPlan) -> Self {
+        let kernel = &plan.candidate;
+        let loader = plan.loader.map_or("-", |loader| loader.name());
+        let starts = format!("once, by {loader}; the machine's default stays");
+        let possible = plan.refusals.is_empty();
+        let boots = format!("{} boots {starts}", kernel.release);
+        let (tone, word, sentence) = match possible {
+            true => (Tone::Plain, "possible", boots.as_str()),
+            false => (
+                Tone::Bad,
+                "NOT POSSIBLE",
+                "on this machine: nothing is written",
+            ),
+        };
+        let candidate = format!("{} {}", kernel.release, kernel.version);
+        let initrd = kernel.initrd.as_deref().unwrap_or("none");
+        let mut facts = vec![
+            ("Candidate", candidate),
+            ("Image", kernel.image.clone()),
+            ("Initrd", initrd.to_owned()),
+        ];
+        facts.extend(kernel.modules.iter().map(|of| ("Modules", of.clone())));
+        facts.extend([("Starts", starts), ("Arguments", plan.arguments.clone())]);
+        let mut blocks = vec![Block::facts(facts)];
+        if possible {
+            blocks.extend(written(plan));
+        } else {
+            let hints = plan.refusals.iter();
+            blocks.push(Block::facts(hints.map(|of| ("Next", of.hint.as_str()))));
+        }
+        Self::of(TITLE, blocks)
+            .answering(tone, word, sentence)
+            .faulted(plan.refusals.iter().map(|of| of.reason.clone()))
     }
-    text += &kernel(&plan.candidate);
-    let loader = plan.loader.map_or("-", |loader| loader.name());
-    text += &paragraph(
-        "Starts",
-        &format!("once, by {loader}; the machine's default stays"),
-    );
-    text += &paragraph("Arguments", &clean(&plan.arguments));
-    for refusal in &plan.refusals {
-        text += &paragraph("Refused", &clean(&refusal.reason));
-        text += &paragraph("", &format!("Hint: {}", clean(&refusal.hint)));
+
+    /// Says what is pending, and whether the last one-shot boot came up.
+    pub fn of_one_shot_status(status: &OneShotStatus) -> Self {
+        let mut facts = vec![("Running", boot(&status.running))];
+        if let Some(installed) = &status.installed {
+            let said = format!(
+                "{} {}, installed {}, started by {}",
+                installed.candidate.release,
+                installed.candidate.version,
+                installed.at,
+                installed.loader.name()
+            );
+            facts.push(("Candidate", said));
+            let resume = installed.resume.iter();
+            facts.extend(resume.map(|of| ("Resumes", format!("experiment {of}"))));
+        }
+        let confirmed = status.confirmed.iter();
+        facts.extend(confirmed.map(|of| ("Confirmed", format!("{}, {}", of.at, boot(of)))));
+        let evidence = status.evidence.iter();
+        facts.extend(evidence.map(|of| ("Evidence", format!("{}: {}", of.source, of.says))));
+        facts.extend(status.next.iter().map(|step| ("Then", step.clone())));
+        let tone = match status.state.is_fine() {
+            true => Tone::Plain,
+            false => Tone::Bad,
+        };
+        let headline = headline(status);
+        let (word, sentence) = match headline.split_once(": ") {
+            Some((word, sentence)) => (word, sentence),
+            None => ("fine", headline),
+        };
+        Self::of(TITLE, vec![Block::facts(facts)]).answering(tone, word, sentence)
     }
-    if !plan.refusals.is_empty() {
-        return text;
-    }
-    for write in &plan.writes {
+}
+
+/// The files with their text, the ways back, and what to do then.
+fn written(plan: &OneShotPlan) -> Vec<Block> {
+    let files = plan.writes.iter().map(|write| {
         let how = match write.changes {
             true => "changed; what is there is kept",
             false => "made",
         };
-        let said = format!(
-            "{}: {}, {} bytes; would be {how}",
-            clean(&write.path),
-            clean(&write.what),
-            write.bytes
-        );
-        text += &paragraph("File", &said);
-        for line in write.text.iter().flat_map(|text| text.lines()) {
-            text += format!("          {}", clean(line)).trim_end();
-            text.push('\n');
+        let (path, what, bytes) = (&write.path, &write.what, write.bytes);
+        let said = format!("{path}: {what}, {bytes} bytes; would be {how}");
+        Item {
+            more: write.text.clone().map(More::Verbatim).into_iter().collect(),
+            ..Item::from(("File", said))
         }
-    }
-    let rows = plan.falls_back.iter().map(|fallback| {
-        let way = fallback
-            .way_back
-            .as_deref()
-            .unwrap_or("NOTHING but a person");
-        vec![
-            clean(&fallback.failure).into_owned(),
-            clean(way).into_owned(),
+    });
+    let ways = plan.falls_back.iter().map(|fallback| {
+        let way = fallback.way_back.as_deref();
+        [
+            fallback.failure.as_str(),
+            way.unwrap_or("NOTHING but a person"),
         ]
     });
-    text.push('\n');
-    text += &table(
-        &[
-            ("If", Column::Text),
-            ("then back to the machine's own kernel by", Column::Text),
-        ],
-        rows.collect(),
-    );
-    text.push('\n');
-    for warning in &plan.warnings {
-        text += &paragraph("Note", &clean(warning));
-    }
-    for step in &plan.next {
-        text += &paragraph("Then", &clean(step));
-    }
-    text
-}
-
-fn kernel(kernel: &OneShotKernel) -> String {
-    let mut text = paragraph(
-        "Candidate",
-        &clean(&format!("{} {}", kernel.release, kernel.version)),
-    );
-    text += &paragraph("Image", &clean(&kernel.image));
-    text += &paragraph("Initrd", &clean(kernel.initrd.as_deref().unwrap_or("none")));
-    if let Some(modules) = &kernel.modules {
-        text += &paragraph("Modules", &clean(modules));
-    }
-    text
-}
-
-/// Says what is pending, and whether the last one-shot boot came up.
-pub fn one_shot_status(status: &OneShotStatus) -> String {
-    let mut text = format!("{}\n", headline(status));
-    text += &paragraph("Running", &boot(&status.running));
-    if let Some(installed) = &status.installed {
-        let said = format!(
-            "{} {}, installed {}, started by {}",
-            installed.candidate.release,
-            installed.candidate.version,
-            installed.at,
-            installed.loader.name()
-        );
-        text += &paragraph("Candidate", &clean(&said));
-        if let Some(resume) = &installed.resume {
-            text += &paragraph("Resumes", &format!("experiment {}", clean(resume)));
-        }
-    }
-    if let Some(confirmed) = &status.confirmed {
-        text += &paragraph(
-            "Confirmed",
-            &clean(&format!("{}, {}", confirmed.at, boot(confirmed))),
-        );
-    }
-    for evidence in &status.evidence {
-        let said = format!("{}: {}", clean(&evidence.source), clean(&evidence.says));
-        text += &wrapped("Evidence  ", 12, &said);
-    }
-    for step in &status.next {
-        text += &paragraph("Then", &clean(step));
-    }
-    text
+    let columns = ["<If", "<then back to the machine's own kernel by"];
+    let warnings = plan.warnings.iter().map(|of| ("Note", of.as_str()));
+    let next = plan.next.iter().map(|step| ("Then", step.as_str()));
+    vec![
+        Block::items(files),
+        Block::Table(Table::new("", &columns).with(ways)),
+        Block::facts(warnings.chain(next)),
+    ]
 }
 
 const fn headline(status: &OneShotStatus) -> &'static str {
@@ -140,20 +132,21 @@ const fn headline(status: &OneShotStatus) -> &'static str {
 }
 
 fn boot(boot: &OneShotBoot) -> String {
-    clean(&format!(
-        "{} {}, boot {}",
-        boot.release, boot.version, boot.boot_id
-    ))
-    .into_owned()
+    format!("{} {}, boot {}", boot.release, boot.version, boot.boot_id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{self, Detail};
     use punctual_model::{
         ONE_SHOT_PLAN_FORMAT, ONE_SHOT_STATUS_FORMAT, OneShotEvidence, OneShotFallback,
-        OneShotInstalled, OneShotLoader, OneShotRefusal, OneShotWrite,
+        OneShotInstalled, OneShotKernel, OneShotLoader, OneShotRefusal, OneShotWrite,
     };
+
+    fn page(document: &Document) -> String {
+        text::page(document, 80, Detail::Summary)
+    }
 
     fn candidate() -> OneShotKernel {
         OneShotKernel {
@@ -188,11 +181,11 @@ mod tests {
             warnings: vec!["careful".to_owned()],
             next: vec!["reboot".to_owned()],
         };
-        let text = one_shot_plan(&plan);
+        let text = page(&Document::of_one_shot_plan(&plan));
         for part in [
             "Candidate 6.12-x #1 SMP\n",
             "Initrd    none\n",
-            "File      /boot/grub/custom.cfg: entry, 12 bytes; would be changed; what is\n          there is kept\n          one\n\n          two\n",
+            " File      /boot/grub/custom.cfg: entry, 12 bytes; would be changed; what is\n           there is kept\n           one\n\n           two\n",
             "NOTHING but a person",
             "Note      careful\nThen      reboot\n",
         ] {
@@ -202,10 +195,10 @@ mod tests {
             reason: "no loader".to_owned(),
             hint: "get one".to_owned(),
         });
-        let text = one_shot_plan(&plan);
+        let text = page(&Document::of_one_shot_plan(&plan));
         assert!(text.starts_with("NOT POSSIBLE"), "{text}");
         assert!(
-            text.ends_with("Refused   no loader\n          Hint: get one\n"),
+            text.contains("\n  no loader\n") && text.ends_with("Next      get one\n"),
             "{text}"
         );
     }
@@ -237,7 +230,7 @@ mod tests {
             }],
             next: vec!["revert".to_owned()],
         };
-        let text = one_shot_status(&status);
+        let text = page(&Document::of_one_shot_status(&status));
         for part in [
             "FELL BACK: ",
             "Running   6.1 #2, boot b\n",
@@ -275,6 +268,9 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), 8);
         status.confirmed = Some(boot);
-        assert!(one_shot_status(&status).contains("Confirmed now, 6.1 #2, boot b\n"));
+        assert!(
+            page(&Document::of_one_shot_status(&status))
+                .contains("Confirmed now, 6.1 #2, boot b\n")
+        );
     }
 }

@@ -2,10 +2,20 @@
 // Copyright (c) The Punctual developers
 
 use punctual_model::{
-    Codec, KeptSession, KnobNote, Nanos, PlanStep, Refusal, SkipReason, TUNING_FORMAT, Target,
+    Codec, KeptSession, KnobNote, Nanos, PlanStep, Refusal, SkipReason, Skipped, TUNING_FORMAT,
+    Target,
 };
 
 use super::*;
+use crate::text::{self, Detail};
+
+fn page(document: &Document, detail: Detail) -> String {
+    text::page(document, 80, detail)
+}
+
+fn said(report: &TuningReport) -> String {
+    page(&Document::of_tuning(report), Detail::Summary)
+}
 
 fn step(knob: &str, instance: Option<&str>, old: &str, new: &str) -> PlanStep {
     PlanStep {
@@ -58,30 +68,33 @@ fn a_plan_says_what_changes_what_not_and_what_it_costs() {
         warnings: vec!["irqbalance is running".to_owned()],
         ..Plan::default()
     };
-    let text = plan(&made, Detail::Full);
+    let text = page(&Document::of_plan(&made), Detail::Full);
     let expected = "\
-Profile   mine
+REFUSED: profile mine, 3 writes, 1 held, 4 already as wanted.
+  cpu.online: no (--yes does it anyway)
+
 Machine   box, 6.12, CPUs 0-3 online
 CPUs      3 for real-time work, 0-2 for everything else
-REFUSED   cpu.online: no (--yes does it anyway)
 
  Setting        Which  Now  Then
  irq.affinity   24-25  0-3  0-2
  vm.swappiness         60   10
  dma_latency                0 µs, held
 
- vm.swappiness: how readily; less cache; revert brings the value back, not all
-   that it did meanwhile
+What each setting does, and what a change costs
+ vm.swappiness how readily; less cache; revert brings the value back, not all
+               that it did meanwhile
 
  Unavailable here  Which  Why
  smt                      the kernel says notsupported
 
-Counted   3 writes, 1 held, 4 already as wanted
 Note      irqbalance is running
+Next      `--skip KNOB` leaves out what is refused
 ";
     assert_eq!(text, expected);
-    assert!(!plan(&made, Detail::Summary).contains("how readily"));
-    assert!(plan(&Plan::default(), Detail::Full).contains("Nothing to change"));
+    assert!(!page(&Document::of_plan(&made), Detail::Summary).contains("how readily"));
+    let nothing = page(&Document::of_plan(&Plan::default()), Detail::Full);
+    assert!(nothing.starts_with("Nothing to change"), "{nothing}");
 }
 
 fn report(action: TuningAction, outcomes: Vec<(StepOutcome, Option<Undone>)>) -> TuningReport {
@@ -118,17 +131,19 @@ fn what_was_applied_is_listed_and_counted() {
     let refused = StepOutcome::Refused {
         reason: "Operation not permitted".to_owned(),
     };
-    let text = tuning(&report(
+    let text = said(&report(
         TuningAction::Apply,
         vec![(StepOutcome::Applied, None), (refused, None)],
     ));
     assert!(text.contains("as wanted"), "{text}");
     assert!(text.contains("refused: Operation not permitted"), "{text}");
     assert!(
-        text.contains("Counted   1 applied, 1 unavailable"),
+        text.starts_with("Applied in part: profile mine (apply, since 2026-01-01T00:00:00Z, until")
+            && text.contains(": 1 as wanted, 1 unavailable\n"),
         "{text}"
     );
-    assert!(text.ends_with("Note      remark\n"), "{text}");
+    let end = "Note      remark\nNext      `punctual tune revert` restores everything\n";
+    assert!(text.ends_with(end), "{text}");
 }
 
 #[test]
@@ -136,20 +151,21 @@ fn a_revert_lists_only_what_is_not_back() {
     let conflict = Undone::Conflict {
         value: "5".to_owned(),
     };
-    let text = tuning(&report(
+    let text = said(&report(
         TuningAction::Revert,
         vec![
             (StepOutcome::Applied, Some(Undone::Restored)),
             (StepOutcome::Applied, Some(conflict)),
         ],
     ));
-    assert!(text.contains("\nNOT RESTORED: some settings"), "{text}");
+    assert!(text.starts_with("NOT RESTORED: profile mine "), "{text}");
     assert!(
         text.contains("5: another program set it, left alone"),
         "{text}"
     );
     assert!(
-        text.contains("1 restored, 1 changed by another program and left alone"),
+        text.replace("\n  ", " ")
+            .contains("1 restored, 1 changed by another program and left alone"),
         "{text}"
     );
     assert_eq!(text.matches("vm.x").count(), 1);
@@ -173,7 +189,7 @@ fn settings_are_listed_with_whether_they_can_be_written() {
         format: "punctual.knobs/1".to_owned(),
         knobs: vec![knob(Some("1"), Writable::Yes), knob(None, no)],
     };
-    let text = knobs(&list);
+    let text = page(&Document::of_knobs(&list), Detail::Summary);
     assert!(
         text.contains("(unreadable)") && text.contains("no: read-only"),
         "{text}"
