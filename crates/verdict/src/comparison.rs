@@ -479,7 +479,6 @@ fn method_name(method: IntervalMethod) -> &'static str {
     match method {
         IntervalMethod::Permutation => "permutation",
         IntervalMethod::Studentised => "studentised",
-        IntervalMethod::Bca => "bca",
         IntervalMethod::Hierarchical => "hierarchical",
         IntervalMethod::Welch => "welch",
     }
