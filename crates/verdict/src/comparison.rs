@@ -37,7 +37,7 @@ pub use error::CompareError;
 use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
 
-pub(crate) use metric::{above, expand as expanded};
+pub(crate) use metric::expand as expanded;
 
 /// One run to compare.
 #[derive(Clone, Debug)]
