@@ -8,7 +8,6 @@
 //! The content of every file before and after is kept on disk before the first file is written, and a
 //! file that someone changed since is left alone.
 
-mod arguments;
 mod change;
 mod loader;
 mod place;
@@ -19,14 +18,12 @@ use punctual_sys::SysRoot;
 use crate::knob::Survey;
 use crate::machine::{Machine, Scope};
 use crate::plan::{PlanError, PlanOptions, rt_cpus};
-use crate::profile::{BootArgument, Profile};
+use crate::profile::{BootArgument, Profile, arguments};
 
 pub use change::{BootChange, BootError, BootReverted, FileUndone, applied, apply, revert};
 
 pub(crate) use change::{failed, inside, put, sync_above};
 pub(crate) use place::{clear, make, temporary};
-
-pub(crate) use arguments::{check, is_known, known_names};
 
 /// Returns what `profile` wants of the command line on the machine of `survey`, and how its boot
 /// loader gets it.

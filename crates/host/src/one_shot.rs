@@ -313,5 +313,14 @@ fn fallback(failure: &str, way_back: Option<String>) -> OneShotFallback {
     }
 }
 
+/// Returns the kernel's name of this boot; empty where it has none.
+fn boot_id(sys: &SysRoot) -> String {
+    word(sys, "/proc/sys/kernel/random/boot_id")
+}
+
+fn word(sys: &SysRoot, path: &str) -> String {
+    sys.read(path).unwrap_or_default().trim().to_owned()
+}
+
 #[cfg(test)]
 mod tests;

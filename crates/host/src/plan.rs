@@ -19,7 +19,7 @@ use punctual_model::{
     Codec, CpuSet, KnobNote, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
 };
 
-use crate::knob::{Kind, Survey, find};
+use crate::knob::{Kind, Knob, Part, Survey, find};
 use crate::profile::{CpuWord, Profile, Value, Want};
 
 /// What the user decides in addition to the profile.
@@ -85,13 +85,23 @@ pub fn plan(profile: &Profile, survey: &Survey, options: &PlanOptions) -> Result
     planner.threads(&profile.wants);
     planner.partition(&profile.wants);
     planner.frequency_order();
-    let leads: Vec<String> = planner.plan.steps.iter().map(|s| s.knob.clone()).collect();
-    let led = |step: &PlanStep| leads.iter().any(|lead| guards::follows(&step.knob, lead));
+    let mut leads: Vec<&Knob> = Vec::new();
+    for lead in planner
+        .plan
+        .steps
+        .iter()
+        .filter_map(|step| find(&step.knob))
+    {
+        if !leads.iter().any(|known| known.name == lead.name) {
+            leads.push(lead);
+        }
+    }
+    let led = |knob: &Knob| leads.iter().any(|lead| knob.follows(lead));
     // What follows another setting is set after it: else it would not stay.
     planner
         .plan
         .steps
-        .sort_by_key(|step| (phase(step), led(step)));
+        .sort_by_cached_key(|step| (phase(step), find(&step.knob).is_some_and(led)));
     planner.guards();
     planner.safety();
     planner.notes();
@@ -252,18 +262,19 @@ fn divides(want: &Want) -> bool {
 /// Says when a step is due: sorting by it keeps the order of the profile within each phase.
 fn phase(step: &PlanStep) -> u8 {
     let up = step.new == "1" || step.new == "on";
-    match step.knob.as_str() {
-        "cpu.online" | "smt" if up => 0,
-        "cpu.online" | "smt" => 5,
-        "kernel.sched_rt_runtime_us"
-        | "kernel.sched_rt_period_us"
-        | "cgroup.rt_runtime_us"
-        | "cgroup.rt_period_us" => 2,
-        "cgroup.cpus" => 3,
-        "cgroup.partition" => 4,
-        "threads.affinity" | "kthreads.affinity" => 4,
+    match find(&step.knob).map(|knob| (knob.kind, knob.part)) {
+        Some((_, Part::Cpu | Part::Siblings)) if up => 0,
+        Some((_, Part::Cpu | Part::Siblings)) => 5,
+        Some((_, Part::Budget(_))) => 2,
+        Some((_, Part::Group)) => 3,
+        Some((Kind::Partition | Kind::ThreadCpus(_), _)) => 4,
         _ => 1,
     }
+}
+
+/// Returns what the knob of a step is to others.
+fn part(step: &PlanStep) -> Part {
+    find(&step.knob).map_or(Part::Plain, |knob| knob.part)
 }
 
 #[cfg(test)]

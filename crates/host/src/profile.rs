@@ -29,6 +29,7 @@
 //! knob belongs to CPUs, else the instance's name with `*` for anything. A later line for the same
 //! setting wins.
 
+pub(crate) mod arguments;
 mod builtin;
 mod parse;
 mod value;

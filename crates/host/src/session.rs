@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use punctual_model::{
-    CpuSet, KeptSession, Nanos, Plan, PlanStep, StepReport, TUNING_FORMAT, TuningAction,
+    CpuSet, KeptSession, Nanos, Plan, PlanStep, StepReport, TUNING_FORMAT, Target, TuningAction,
     TuningReport, Undone,
 };
 use punctual_sys::SysRoot;
@@ -401,7 +401,7 @@ impl Session {
         options: &PlanOptions,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), SessionError> {
-        let moved = |step: &PlanStep| step.knob.ends_with("threads.affinity");
+        let moved = |step: &PlanStep| matches!(step.target, Target::ThreadCpus(_));
         if !self.plan.steps.iter().any(moved) {
             return Ok(());
         }

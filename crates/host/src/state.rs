@@ -8,13 +8,13 @@
 //! no name in it is followed if it is a symbolic link.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use punctual_sys::dir::Dir;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 
 /// A journal larger than this is none of ours.
 const MOST_BYTES: u64 = 256 << 20;
@@ -71,10 +71,7 @@ impl StateError {
 
 /// A directory that is this user's alone.
 #[derive(Debug)]
-pub struct PrivateDir {
-    dir: OwnedFd,
-    path: PathBuf,
-}
+pub struct PrivateDir(Dir);
 
 impl PrivateDir {
     /// Opens the directory, or returns none where there is none.
@@ -83,15 +80,10 @@ impl PrivateDir {
     ///
     /// Fails where the directory is not safe, or may not be opened.
     pub fn open(path: &Path) -> Result<Option<Self>, StateError> {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(dir) => dir,
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(err) => return Err(failed("open", path, err.into())),
-        };
-        let found = Self {
-            dir,
-            path: path.to_owned(),
+        let opened = Dir::around(path).and_then(|(above, name)| above.dir(name));
+        let found = match opened {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => Self(opened.map_err(|err| failed("open", path, err))?),
         };
         found.check()?;
         Ok(Some(found))
@@ -120,45 +112,26 @@ impl PrivateDir {
 
     /// Returns its path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     fn check(&self) -> Result<(), StateError> {
-        let stat = rustix::fs::fstat(&self.dir)
-            .map_err(|err| failed("examine", &self.path, err.into()))?;
+        let path = self.path();
+        let examine = |err| failed("examine", path, err);
+        let stat = self.0.own_stat().map_err(examine)?;
         let own = rustix::process::geteuid().as_raw();
         if stat.st_uid != own {
-            return Err(not_safe(&self.path, "it belongs to another user"));
+            return Err(not_safe(path, "it belongs to another user"));
         }
         if stat.st_mode & 0o077 != 0 {
             let reason = "others may enter it; its mode must be 700";
-            return Err(not_safe(&self.path, reason));
+            return Err(not_safe(path, reason));
         }
-        let whole =
-            fs::canonicalize(&self.path).map_err(|err| failed("examine", &self.path, err))?;
-        check_above(&whole, &[0, own])
+        check_above(&self.0.real_path().map_err(examine)?, &[0, own])
     }
 
     fn full(&self, name: &str) -> PathBuf {
-        self.path.join(name)
-    }
-
-    fn open_file(&self, name: &str, flags: OFlags) -> Result<File, StateError> {
-        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = rustix::fs::openat(&self.dir, name, flags, mode)
-            .map_err(|err| failed("open", &self.full(name), err.into()))?;
-        let file = File::from(file);
-        let regular = file
-            .metadata()
-            .map_err(|err| failed("examine", &self.full(name), err))?
-            .is_file();
-        if regular {
-            Ok(file)
-        } else {
-            let err = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            Err(failed("open", &self.full(name), err))
-        }
+        self.path().join(name)
     }
 
     /// Reads a file, or returns none where there is none.
@@ -167,17 +140,11 @@ impl PrivateDir {
     ///
     /// Fails as `open(2)` and `read(2)` do, and on what is no regular file of a sensible size.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StateError> {
-        let file = match self.open_file(name, OFlags::RDONLY) {
-            Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            file => file?,
-        };
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES)
-            .read_to_end(&mut bytes)
-            .map_err(|err| failed("read", &self.full(name), err))?;
-        Ok(Some(bytes))
+        match self.0.read(name, MOST_BYTES) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(failed("read", &self.full(name), err)),
+            Ok(bytes) => Ok(Some(bytes)),
+        }
     }
 
     /// Writes a whole file, waits until it is on disk, and gives it its name then: it is there whole
@@ -188,20 +155,23 @@ impl PrivateDir {
     /// Fails as `write(2)` and `fsync(2)` do; then there is no such file.
     pub fn write(&self, name: &str, bytes: &[u8], reserve: u64) -> Result<File, StateError> {
         let temporary = format!("{name}.new");
-        let path = self.full(&temporary);
         self.remove(&temporary)?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
-        let mut file = self.open_file(&temporary, flags)?;
-        let written = file
-            .set_permissions(Permissions::from_mode(0o600))
-            .and_then(|()| set_aside(&file, bytes.len() as u64 + reserve))
-            .and_then(|()| file.write_all(bytes))
-            .and_then(|()| file.sync_all());
-        if let Err(err) = written {
+        let written = self
+            .0
+            .new_file_of_mode(&temporary, 0o600)
+            .and_then(|mut file| {
+                rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+                file.set_permissions(Permissions::from_mode(0o600))?;
+                set_aside(&file, bytes.len() as u64 + reserve)?;
+                file.write_all(bytes)?;
+                file.sync_all()?;
+                Ok(file)
+            });
+        let file = written.map_err(|err| {
             // What is left is no journal, and the next one removes it too.
             drop(self.remove(&temporary));
-            return Err(failed("write", &path, err));
-        }
+            failed("write", &self.full(&temporary), err)
+        })?;
         self.rename(&temporary, name)?;
         Ok(file)
     }
@@ -212,7 +182,11 @@ impl PrivateDir {
     ///
     /// Fails as `open(2)` does.
     pub fn append(&self, name: &str) -> Result<File, StateError> {
-        self.open_file(name, OFlags::RDWR | OFlags::APPEND)
+        let opened = self.0.file_to_write(name).and_then(|file| {
+            rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+            Ok(file)
+        });
+        opened.map_err(|err| failed("open", &self.full(name), err))
     }
 
     /// Gives a file another name, and waits until that is on disk.
@@ -221,9 +195,11 @@ impl PrivateDir {
     ///
     /// Fails as `rename(2)` and `fsync(2)` do.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), StateError> {
-        rustix::fs::renameat(&self.dir, from, &self.dir, to)
-            .map_err(|err| failed("rename", &self.full(from), err.into()))?;
-        self.sync()
+        let renamed = self
+            .0
+            .rename(from, &self.0, to)
+            .and_then(|()| self.0.sync());
+        renamed.map_err(|err| failed("rename", &self.full(from), err))
     }
 
     /// Removes a file, if there is one.
@@ -232,14 +208,12 @@ impl PrivateDir {
     ///
     /// Fails as `unlink(2)` does.
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
-        match rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(err) => Err(failed("remove", &self.full(name), err.into())),
+        match self.0.remove_file(name) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", &self.full(name), err))
+            }
+            _ => Ok(()),
         }
-    }
-
-    fn sync(&self) -> Result<(), StateError> {
-        rustix::fs::fsync(self.dir.as_fd()).map_err(|err| failed("sync", &self.path, err.into()))
     }
 
     /// Takes the lock, waiting up to `patience` for another tuner. `who` is what that one would be
@@ -249,8 +223,10 @@ impl PrivateDir {
     ///
     /// Fails with [`StateError::Busy`] when another tuner holds it all that time.
     pub fn lock(&self, who: &str, patience: Duration) -> Result<Lock, StateError> {
-        let file = self.open_file(LOCK, OFlags::RDWR | OFlags::CREATE)?;
-        take(file, &self.full(LOCK), who, patience)
+        let path = self.full(LOCK);
+        let file = self.0.file_or_new(LOCK);
+        let file = file.map_err(|err| failed("open", &path, err))?;
+        take(file, &path, who, patience)
     }
 
     /// Says who holds the lock, or none if nobody does.
@@ -259,11 +235,9 @@ impl PrivateDir {
     ///
     /// Fails as `open(2)` does.
     pub fn holder(&self) -> Result<Option<String>, StateError> {
-        let file = match self.open_file(LOCK, OFlags::RDWR) {
-            Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            file => file?,
+        let file = match self.0.file_to_write(LOCK) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(|err| failed("open", &self.full(LOCK), err))?,
         };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
@@ -339,6 +313,8 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Nobody is to be told of a holder that is none any more.
         drop(self.file.set_len(0));
+        // A process that is just being started has the descriptor too, until it runs its program.
+        let _unlocked = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -557,7 +533,7 @@ mod tests {
         let (_dir, private) = private();
         // A tuner that was killed has left its name; 4194304 is above the kernel's last number.
         fs::write(private.full(LOCK), "process 4194304 (apply)").unwrap();
-        let file = private.open_file(LOCK, OFlags::RDWR).unwrap();
+        let file = private.0.file_to_write(LOCK).unwrap();
         rustix::fs::flock(&file, FlockOperation::LockExclusive).unwrap();
         let own = format!("process {} (run)", std::process::id());
         let writer = std::thread::spawn({

@@ -7,10 +7,10 @@
 //! machine, also without privilege; where a thing does not exist (no cpufreq, no loads) it cannot
 //! have gone wrong, and the check says that.
 
-use punctual_model::{Check, Clock, CpuSet, LoadRecord, Nanos, Pin, Policy};
+use punctual_model::{Check, Clock, LoadRecord, Nanos, Pin, Policy};
 
 use crate::conditions::{Conditions, Ticks};
-use crate::crew::{Finished, Ready};
+use crate::crew::ThreadEvidence;
 use crate::throttling::RtLoad;
 use crate::watch::Watch;
 
@@ -26,15 +26,6 @@ const STEP_LIMIT: Nanos = Nanos::from_millis(1);
 
 /// A clock that steps by more than this cannot time wake-ups of microseconds.
 const RESOLUTION_LIMIT: Nanos = Nanos::new(1_000);
-
-/// One thread from before it measured to after.
-#[derive(Debug)]
-pub(crate) struct ThreadEvidence {
-    pub(crate) asked_policy: Policy,
-    pub(crate) asked_cpus: CpuSet,
-    pub(crate) ready: Ready,
-    pub(crate) finished: Finished,
-}
 
 /// What became of the wish to lock the memory.
 #[derive(Debug)]

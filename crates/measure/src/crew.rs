@@ -12,7 +12,6 @@ use punctual_model::{CpuSet, Nanos, Policy};
 use punctual_sys::thread::{self, Tid, Usage};
 use punctual_sys::{clock, sched};
 
-use crate::checks::ThreadEvidence;
 use crate::error::MeasureError;
 use crate::gate::{Gate, Start};
 
@@ -86,6 +85,15 @@ pub(crate) struct Finished {
     pub(crate) faults: u64,
     /// CPU time of the loop.
     pub(crate) cpu_time: Nanos,
+}
+
+/// One thread from before it measured to after.
+#[derive(Debug)]
+pub(crate) struct ThreadEvidence {
+    pub(crate) asked_policy: Policy,
+    pub(crate) asked_cpus: CpuSet,
+    pub(crate) ready: Ready,
+    pub(crate) finished: Finished,
 }
 
 /// What a thread used while it worked, and what the kernel says of it at the end.

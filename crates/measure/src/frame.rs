@@ -25,9 +25,9 @@ use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
-use crate::checks::{self, Asked, Evidence, Locking, ThreadEvidence};
+use crate::checks::{self, Asked, Evidence, Locking};
 use crate::conditions::Conditions;
-use crate::crew::{Crew, ThreadReport};
+use crate::crew::{Crew, ThreadEvidence, ThreadReport};
 use crate::error::MeasureError;
 use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::loads::LoadProcess;

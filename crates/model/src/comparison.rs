@@ -88,8 +88,8 @@ pub struct ComparisonMethod {
     /// was asked.
     #[serde(default)]
     pub not_worse: Option<f64>,
-    /// How intervals are made, where the runs allow it: `permutation`, `studentised`, `bca`,
-    /// `hierarchical`, `welch`.
+    /// How intervals are made, where the runs allow it: `permutation` or
+    /// `hierarchical`; `welch` of published means. Older programs also had `studentised` and `bca`.
     pub interval: String,
     /// Random arrangements, or resamples.
     pub draws: u64,

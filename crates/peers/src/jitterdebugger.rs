@@ -82,20 +82,7 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     let wrong = |what: &str| ImportError::file(format!("thread {number}: {what}"));
     let ns =
         |value| nanos(0, value, unit_ns).map_err(|_| wrong("a value is longer than any latency"));
-    let pairs = &thread.histogram.0;
-    let mut entries = Vec::with_capacity(pairs.len());
-    for (value, count) in pairs.iter().filter(|(_, n)| *n > 0) {
-        let from_ns = ns(*value)?;
-        entries.push(Bucket {
-            from_ns,
-            to_ns: from_ns + unit_ns - 1,
-            count: *count,
-        });
-    }
-    let mut buckets = Buckets {
-        entries,
-        ..Buckets::default()
-    };
+    let mut buckets = thread.histogram.buckets(unit_ns, ns)?;
     buckets.beyond = buckets.counted().and_then(|n| thread.count.checked_sub(n));
     let beyond = buckets
         .beyond

@@ -7,11 +7,12 @@ use std::fmt;
 use std::io::{BufRead, Read as _};
 
 use punctual_model::HostFacts;
+use punctual_stats::Bucket;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 
 use crate::error::{ImportError, Place};
-use crate::series::MOST_BUCKETS;
+use crate::series::{Buckets, MOST_BUCKETS};
 
 /// The largest file: as many buckets as a run can have, as rt-tests indents them. Real ones have some
 /// KB.
@@ -30,6 +31,15 @@ pub(crate) fn bytes(input: impl BufRead) -> Result<Vec<u8>, ImportError> {
         ));
     }
     Ok(bytes)
+}
+
+/// Reads a file of rt-tests, some versions of which write a command line that is no JSON.
+pub(crate) fn of_rt_tests<T: DeserializeOwned>(input: impl BufRead) -> Result<T, ImportError> {
+    let bytes = bytes(input)?;
+    parse(&bytes).or_else(|err| match with_escaped_command(&bytes) {
+        Some(escaped) => parse(&escaped).map_err(|_| err),
+        None => Err(err),
+    })
 }
 
 /// Reads one object.
@@ -102,6 +112,29 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
+impl Pairs<u64> {
+    /// Returns the counts by value as buckets, `ns` being the time of a value.
+    pub(crate) fn buckets(
+        &self,
+        unit_ns: u64,
+        ns: impl Fn(u64) -> Result<u64, ImportError>,
+    ) -> Result<Buckets, ImportError> {
+        let counted = self.0.iter().filter(|(_, count)| *count > 0);
+        let entries = counted.map(|(value, count)| {
+            let from_ns = ns(*value)?;
+            Ok(Bucket {
+                from_ns,
+                to_ns: from_ns + unit_ns - 1,
+                count: *count,
+            })
+        });
+        Ok(Buckets {
+            entries: entries.collect::<Result<_, ImportError>>()?,
+            ..Buckets::default()
+        })
+    }
+}
+
 /// The machine, as `uname` says.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct SysInfo {
@@ -140,7 +173,7 @@ pub(crate) fn decimal(value: Option<f64>, unit_ns: u64) -> Option<f64> {
 }
 
 /// Escapes the command line, which rt-tests writes as it is.
-pub(crate) fn with_escaped_command(bytes: &[u8]) -> Option<Vec<u8>> {
+fn with_escaped_command(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let start = text.find("\"cmdline:\": \"")? + "\"cmdline:\": \"".len();
     let after = text.get(start..)?;

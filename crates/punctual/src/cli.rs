@@ -20,7 +20,10 @@ mod workbench;
 #[cfg(not(feature = "workbench"))]
 pub use self::agent::{Cli, Command};
 pub use self::loads::{LoadArgs, LoadOptions, LoadReach};
-pub use self::measure::{CommonArgs, ExtraStatistic, MetricsArgs, StatisticsArgs};
+pub use self::measure::{
+    CommonArgs, ExtraStatistic, IntervalArgs, MetricsArgs, RepeatArgs, SampleArgs, StatisticsArgs,
+};
+pub(crate) use self::measure::{RATES, at_least, holds, own};
 #[cfg(feature = "workbench")]
 pub use self::workbench::*;
 use clap::ValueEnum;

@@ -18,14 +18,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::disk::At as _;
 use crate::error::PathError;
-use crate::list::id_of_name;
-
-/// Prefix of a run that is being written.
-pub(crate) const TMP: &str = ".tmp-";
-/// Prefix of a run that is being removed.
-pub(crate) const TRASH: &str = ".trash-";
-/// The lock file, in the home and in a temporary directory.
-pub(crate) const LOCK: &str = "lock";
+use crate::place::{LOCK, TMP, TRASH, id_of_name};
 
 /// Locks the file `lock` in `dir` and waits for it.
 pub(crate) fn lock_shared(dir: &Dir) -> Result<File, PathError> {

@@ -20,7 +20,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use uuid::Uuid;
 
 use crate::error::PathError;
-use crate::store::{Runs, Store};
+use crate::place::Runs;
+use crate::store::Store;
 
 pub use row::RunRow;
 

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use uuid::Uuid;
 
-use crate::clean::{TRASH, is_temporary};
+use crate::clean::is_temporary;
 use crate::disk::{At as _, sync_dir};
 use crate::error::{PathError, ReadError, StoreError};
-use crate::store::{Runs, Store};
+use crate::place::{Runs, TRASH, id_of_name};
+use crate::store::Store;
 use crate::stored::StoredRun;
 
 /// Everything in a store.
@@ -115,12 +116,6 @@ impl Names {
         names.foreign.sort_unstable();
         Ok(names)
     }
-}
-
-/// Only the spelling that we write: another would be a second name for the same run.
-pub(crate) fn id_of_name(name: &str) -> Option<Uuid> {
-    let id = Uuid::try_parse(name).ok()?;
-    (id.to_string() == name).then_some(id)
 }
 
 /// Reads a run of the store, whose record must have the id that its directory has.

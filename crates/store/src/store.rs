@@ -3,7 +3,6 @@
 
 //! Opening a store.
 
-use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use uuid::Uuid;
 use crate::clean;
 use crate::disk::{At as _, read_limited, sync_dir, write_synced};
 use crate::error::{PathError, StoreError};
+use crate::place::{Format, Held, RUNS, Runs};
 use crate::writer::{Raw, RunWriter};
 
 /// The name and major version of the store that this program writes.
@@ -26,9 +26,6 @@ const STORE_FILE_LIMIT: u64 = 64 << 10;
 /// The file that says that a directory is a store.
 const STORE_FILE: &str = "store.json";
 
-/// The directory of the runs.
-const RUNS: &str = "runs";
-
 /// A directory of runs.
 #[derive(Debug)]
 pub struct Store {
@@ -36,21 +33,6 @@ pub struct Store {
     path: PathBuf,
     is_trusted: bool,
     leftovers: Vec<PathError>,
-}
-
-/// A store whose directories are held open.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) home: Dir,
-    pub(crate) runs: Dir,
-}
-
-/// Where the runs are. A store that is only read is opened anew each time: it may come and go, and many
-/// runs shall not hold many descriptors.
-#[derive(Clone, Debug)]
-pub(crate) struct Runs {
-    home: PathBuf,
-    held: Option<Arc<Held>>,
 }
 
 #[derive(Deserialize)]
@@ -158,39 +140,6 @@ impl Store {
     }
 }
 
-impl Held {
-    fn of(home: Dir) -> Result<Self, StoreError> {
-        let path = home.path().join(RUNS);
-        let runs = home.make_dir(RUNS, 0o755).map_err(|err| match err.kind() {
-            // "Not a directory" alone would not say what is one.
-            io::ErrorKind::NotADirectory => {
-                io::Error::new(io::ErrorKind::NotADirectory, "a file is in the way")
-            }
-            _ => err,
-        });
-        let runs = runs.at("create", &path)?;
-        runs.check()?;
-        Ok(Self { home, runs })
-    }
-}
-
-impl Runs {
-    /// Opens the directory of the runs.
-    pub(crate) fn open(&self) -> Result<Arc<Held>, PathError> {
-        if let Some(held) = &self.held {
-            return Ok(Arc::clone(held));
-        }
-        let home = Dir::open(&self.home).at("read", &self.home)?;
-        let runs = home.dir(RUNS).at("read", &self.home.join(RUNS))?;
-        Ok(Arc::new(Held { home, runs }))
-    }
-
-    /// Returns the path of a run, to be shown.
-    pub(crate) fn path(&self, id: Uuid) -> PathBuf {
-        self.home.join(RUNS).join(id.to_string())
-    }
-}
-
 fn create(path: &Path) -> Result<Dir, StoreError> {
     let missing = || PathError::new("create", path, io::ErrorKind::NotFound.into());
     let home = Dir::trusted(path, Missing::Make)?.ok_or_else(missing)?;
@@ -237,56 +186,5 @@ fn check_format(home: &Dir) -> Result<bool, StoreError> {
             path,
             reason: format!("its format is `{}`, not `{STORE_FORMAT}`", file.format),
         }),
-    }
-}
-
-/// How a format that was found compares with the one that this program writes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Format {
-    Known,
-    Newer,
-    Other,
-}
-
-impl Format {
-    /// Compares `name/major`. A major version has any number of digits.
-    pub(crate) fn of(found: &str, ours: &str) -> Self {
-        let (Some((name, major)), Some((our_name, our_major))) =
-            (found.split_once('/'), ours.split_once('/'))
-        else {
-            return Self::Other;
-        };
-        let digits = !major.is_empty() && major.bytes().all(|b| b.is_ascii_digit());
-        if name != our_name || !digits {
-            return Self::Other;
-        }
-        // Without leading zeros the longer number is the larger one.
-        let major = major.trim_start_matches('0');
-        match (major.len(), major).cmp(&(our_major.len(), our_major)) {
-            _ if major.is_empty() => Self::Other,
-            Ordering::Greater => Self::Newer,
-            _ => Self::Known,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Format;
-
-    #[test]
-    fn formats_compare_by_their_number_however_long() {
-        let of = |major: &str| Format::of(&format!("x/{major}"), "x/9");
-        for newer in ["10", "010", "4294967296", "99999999999999999999"] {
-            assert_eq!(of(newer), Format::Newer, "{newer}");
-        }
-        for known in ["1", "9", "09", "00000000000000000000009"] {
-            assert_eq!(of(known), Format::Known, "{known}");
-        }
-        for other in ["", "0", "00", "+1", "-1", "1.0", " 1", "x", "1/1"] {
-            assert_eq!(of(other), Format::Other, "{other}");
-        }
-        assert_eq!(Format::of("x", "x/1"), Format::Other);
-        assert_eq!(Format::of("y/2", "x/1"), Format::Other);
     }
 }

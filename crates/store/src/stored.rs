@@ -14,14 +14,10 @@ use uuid::Uuid;
 use crate::decode::{self, EventFault};
 use crate::disk::{At as _, read_limited};
 use crate::error::{PathError, ReadError};
-use crate::store::{Format, Runs};
-use crate::writer::{EVENTS_FILE, RUN_FILE, SAMPLES_FILE, is_artifact_name};
-
-/// The most that a record may have. Read, it takes many times that in memory, and it may be someone
-/// else's. One of 4096 threads, the most that a run has, has about 10 MB.
-pub const RECORD_LIMIT: u64 = 16 << 20;
-/// More than any artifact has.
-pub(crate) const ARTIFACT_LIMIT: u64 = 64 << 20;
+use crate::place::{
+    ARTIFACT_LIMIT, EVENTS_FILE, Format, RECORD_LIMIT, RUN_FILE, Runs, SAMPLES_FILE,
+    is_artifact_name,
+};
 
 /// A run whose record could be read.
 #[derive(Clone, Debug)]

@@ -13,16 +13,14 @@ use punctual_model::{Event, RunRecord, Sample};
 use punctual_sys::dir::Dir;
 use uuid::Uuid;
 
-use crate::clean::{self, LOCK, TMP};
+use crate::clean;
 use crate::disk::{At as _, sync_dir, write_synced};
 use crate::error::{PathError, StoreError};
+use crate::place::{
+    ARTIFACT_LIMIT, EVENTS_FILE, Held, LOCK, RECORD_LIMIT, RUN_FILE, SAMPLES_FILE, TMP,
+    is_artifact_name,
+};
 use crate::samples::{END_OF_SAMPLES, SampleWriter};
-use crate::store::Held;
-use crate::stored::{ARTIFACT_LIMIT, RECORD_LIMIT};
-
-pub(crate) const RUN_FILE: &str = "run.json";
-pub(crate) const EVENTS_FILE: &str = "events.jsonl.zst";
-pub(crate) const SAMPLES_FILE: &str = "samples.zst";
 
 /// Compression of the events: few and repetitive.
 const EVENTS_LEVEL: i32 = 3;
@@ -317,14 +315,4 @@ fn close(file: Option<io::Result<BufWriter<File>>>, path: &Path) -> Result<(), P
         })
         .at("write", path)?;
     file.sync_all().at("sync", path)
-}
-
-/// Whether an artifact may have this name.
-pub(crate) fn is_artifact_name(name: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-    !name.is_empty()
-        && name.len() <= 200
-        && !name.starts_with('.')
-        && name.bytes().all(plain)
-        && ![RUN_FILE, EVENTS_FILE, SAMPLES_FILE, LOCK].contains(&name)
 }

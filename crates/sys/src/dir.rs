@@ -46,6 +46,17 @@ impl Dir {
         })
     }
 
+    /// Opens the directory that something lies in, and returns the name of that in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open`]; `InvalidInput` where a path ends in no name.
+    pub fn around(path: &Path) -> io::Result<(Self, &OsStr)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
+        Ok((Self::open(parent.unwrap_or_else(|| Path::new(".")))?, name))
+    }
+
     /// Opens a directory that nobody but root and the caller can change or replace: it, every directory
     /// above it and every link on the way belong to one of them, and nobody else may write there unless
     /// the directory is sticky, as /tmp is.
@@ -227,6 +238,15 @@ impl Dir {
         read_limited(self.file(name)?, limit)
     }
 
+    /// Returns what it is itself.
+    ///
+    /// # Errors
+    ///
+    /// `EIO`.
+    pub fn own_stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::fstat(&self.fd)?)
+    }
+
     /// Returns what a name is, a symbolic link as itself.
     ///
     /// # Errors
@@ -362,12 +382,8 @@ impl Dir {
 ///
 /// As [`Dir::read`].
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let (parent, name) = match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => (parent, name),
-        (_, Some(name)) => (Path::new("."), name),
-        _ => return Err(io::ErrorKind::InvalidInput.into()),
-    };
-    Dir::open(parent)?.read(name, limit)
+    let (parent, name) = Dir::around(path)?;
+    parent.read(name, limit)
 }
 
 fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {

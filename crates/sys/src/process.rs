@@ -6,7 +6,7 @@
 use std::io;
 
 use punctual_model::Nanos;
-use rustix::process::{Pid, Signal, kill_process, setsid, umask};
+use rustix::process::{Pid, Signal, kill_process, setsid};
 
 use crate::thread;
 
@@ -70,11 +70,6 @@ pub fn cpu_time(pid: u32) -> Option<Nanos> {
     // The clock of another process: clock_getres(2), "dynamic clocks"; CPUCLOCK_SCHED in the low
     // bits, the inverted process number above them.
     thread::dynamic_clock((!i32::try_from(pid).ok()? << 3) | 2)
-}
-
-/// Lets files that this process makes be its own user's alone.
-pub fn make_files_private() {
-    umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
 #[cfg(test)]

@@ -43,18 +43,9 @@ impl Usage {
 
 /// Returns what the calling thread has used.
 pub fn usage() -> Usage {
-    usage_of(libc::RUSAGE_THREAD)
-}
-
-/// Returns what the process has used, all threads together.
-pub fn process_usage() -> Usage {
-    usage_of(libc::RUSAGE_SELF)
-}
-
-fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is writable and as large as the kernel writes.
-    unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: plain integers, zeroed above, so initialised even if the call failed.
     let usage = unsafe { usage.assume_init() };
     let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);

@@ -14,9 +14,7 @@ use punctual_model::{
 };
 
 use crate::bursts::{self, seen};
-
-/// Confidence of the miss rates.
-pub const CONFIDENCE: f64 = 0.95;
+use crate::claims::CONFIDENCE;
 
 /// The share of misses that the 95 % class allows.
 const NINETY_FIVE: f64 = 0.05;

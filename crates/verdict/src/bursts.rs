@@ -6,11 +6,10 @@
 //! The time that was measured counts, in bursts, and not the samples ([`Seen::evidence`]).
 
 use punctual_model::{Misses, Nanos, RunRecord, Series};
-use punctual_stats::float;
 use punctual_stats::requirement::{DEFAULT_BURST_NS, Seen};
+use punctual_stats::{LatencyHistogram, float};
 
-use crate::assessment::CONFIDENCE;
-use crate::claims::at_most;
+use crate::claims::{CONFIDENCE, at_most};
 use crate::number::{percent, share, span};
 
 /// Time between the samples of an imported run that does not say it: the default of cyclictest, of
@@ -24,6 +23,15 @@ pub struct SeenOf {
     pub seen: Seen,
     /// What had to be assumed, where the run does not say all of it.
     pub assumed: Option<String>,
+}
+
+/// Samples above `limit`, those in its bucket included: never too few.
+pub(crate) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
+    histogram
+        .buckets()
+        .filter(|bucket| bucket.to_ns > limit.get())
+        .map(|bucket| bucket.count)
+        .sum()
 }
 
 /// Returns what `run` saw of a limit that it counted as `deadline`, or else not: `above` of `samples`

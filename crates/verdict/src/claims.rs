@@ -7,8 +7,10 @@
 use punctual_model::{Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass};
 use punctual_stats::samples_for_bound;
 
-use crate::assessment::CONFIDENCE;
 use crate::number::{digits, lasting, span};
+
+/// Confidence of claims about misses.
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// A rate that users like to ask for.
 const ONE_IN_A_MILLION: f64 = 1e-6;

@@ -37,7 +37,7 @@ pub use error::CompareError;
 use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
 
-pub(crate) use metric::{above, expand as expanded};
+pub(crate) use metric::expand as expanded;
 
 /// One run to compare.
 #[derive(Clone, Debug)]
@@ -479,7 +479,6 @@ fn method_name(method: IntervalMethod) -> &'static str {
     match method {
         IntervalMethod::Permutation => "permutation",
         IntervalMethod::Studentised => "studentised",
-        IntervalMethod::Bca => "bca",
         IntervalMethod::Hierarchical => "hierarchical",
         IntervalMethod::Welch => "welch",
     }

@@ -7,8 +7,7 @@ use punctual_model::{Nanos, RequirementBasis, RequirementResult, RequirementRuli
 use punctual_stats::LatencyHistogram;
 use punctual_stats::requirement::{Basis, Effort, Evidence, Requirement, Ruling, Wanting};
 
-use crate::bursts::{self, SeenOf};
-use crate::comparison::above;
+use crate::bursts::{self, SeenOf, above};
 
 /// Says what runs together allow to be said of a requirement. Each run comes with the histogram of
 /// all its samples, where there is one.

@@ -42,7 +42,7 @@ pub(crate) fn compare(context: &Context) -> anyhow::Result<Outcome> {
         "--group=tag=side=a",
         "--group=tag=side=b",
         "--metric=p50,p99,p99.9,max,p99.95,above:100us",
-        "--interval=studentised",
+        "--interval=hierarchical",
     ];
     context.note(
         "2 groups of 20 runs of 10 000 000 samples, 6 figures, 2 of them from the histograms",

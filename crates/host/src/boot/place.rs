@@ -4,11 +4,12 @@
 //! Replacing a file of the boot loader: it is there whole, old or new, and it is whose it was, with the mode and the
 //! extended attributes that it had. A file with the hash of a password stays one that root alone reads.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use punctual_sys::dir::Dir;
 use punctual_sys::random;
 use rustix::fs::{Gid, Uid, XattrFlags};
 use rustix::io::Errno;
@@ -66,32 +67,23 @@ pub(crate) fn replace(
 
 /// Makes a file that must not be there, for root alone.
 pub(crate) fn make(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(path)
+    let (above, name) = Dir::around(path)?;
+    above.new_file_of_mode(name, 0o600)
 }
 
 /// Removes what a program that was killed has left under a name that is its own.
 pub(crate) fn clear(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(err) => Err(err),
-    };
-    match removed {
+    match Dir::around(path).and_then(|(above, name)| above.remove_tree(name)) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
         _ => Ok(()),
     }
 }
 
-/// Opens a regular file; none where there is nothing.
+/// Opens a regular file; none where there is nothing. In the place of a symbolic link there would be a file.
 fn regular(path: &Path) -> io::Result<Option<File>> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_file() => File::open(path).map(Some),
-        // In its place there would be a file.
-        Ok(meta) if meta.is_symlink() => Err(io::Error::other("it is a symbolic link")),
-        Ok(_) => Err(io::Error::other("it is not a regular file")),
+    match Dir::around(path).and_then(|(above, name)| above.file(name)) {
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(err),
+        file => file.map(Some),
     }
 }
 

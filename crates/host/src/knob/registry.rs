@@ -30,6 +30,46 @@ pub struct Knob {
     pub reversibility: Reversibility,
     /// What it is on a machine.
     pub kind: Kind,
+    /// What planning knows of it besides.
+    pub(crate) part: Part,
+    /// What the kernel changes with it: of the same instance, or all where there is one of this.
+    pub(crate) moves: &'static [&'static str],
+    /// Whether it is forgotten while its CPUs are offline.
+    pub(crate) forgotten: bool,
+}
+
+/// What a knob is to others, for which plans treat it apart.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Part {
+    /// Nothing.
+    Plain,
+    /// It takes a CPU from the machine.
+    Cpu,
+    /// It takes the siblings of all cores.
+    Siblings,
+    /// One of the four values of the real-time budget, by its place: the machine's runtime and period, the
+    /// root group's. Each depends on the others.
+    Budget(usize),
+    /// It confines all programs of a control group.
+    Group,
+    /// It places interrupts: drivers, and `irqbalance`, place them too.
+    Interrupts,
+    /// It spreads work over CPUs; where it has none, nothing is spread.
+    Spread,
+    /// The CPUs of a queue, which may be none. Drivers place them too.
+    Queue,
+    /// The lower of two limits, with the name of the upper one.
+    Lower(&'static str),
+    /// A share that clears, when written, the limit in bytes of this name.
+    Share(&'static str),
+    /// Memory that is set aside: the share in % at which programs are in danger, and whether in huge pages.
+    Memory { most: u64, huge: bool },
+    /// It does not take this value, for this reason.
+    Never(&'static str, &'static str),
+    /// It protects: what a lower value does.
+    Protects(&'static str),
+    /// A setting that all instances of what moves it share.
+    Shared,
 }
 
 /// What a knob is on a machine.
@@ -70,6 +110,24 @@ impl Knob {
             effect,
             reversibility: Reversibility::Exact,
             kind: Kind::Files(places),
+            part: Part::Plain,
+            moves: &[],
+            forgotten: false,
+        }
+    }
+
+    /// Makes a knob that is no file.
+    const fn made(
+        name: &'static str,
+        kind: Kind,
+        reversibility: Reversibility,
+        about: &'static str,
+        effect: &'static str,
+    ) -> Self {
+        Self {
+            kind,
+            reversibility,
+            ..Self::exact(name, &[], about, effect)
         }
     }
 
@@ -96,6 +154,43 @@ impl Knob {
         )
     }
 
+    /// Says what plans know of it.
+    const fn part(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
+    /// Says what the kernel changes with it.
+    const fn moves(self, moves: &'static [&'static str]) -> Self {
+        Self { moves, ..self }
+    }
+
+    /// Says that it is forgotten while its CPUs are offline.
+    const fn forgotten(self) -> Self {
+        Self {
+            forgotten: true,
+            ..self
+        }
+    }
+
+    /// Whether it follows `leader`, and not the other way round as well.
+    pub(crate) fn follows(&self, leader: &Self) -> bool {
+        leader.moves.contains(&self.name) && !self.moves.contains(&leader.name)
+    }
+
+    /// Whether its value depends on other knobs.
+    pub(crate) const fn is_budget(&self) -> bool {
+        matches!(self.part, Part::Budget(_))
+    }
+
+    /// Returns the name of those that can only be set together, or its own.
+    pub fn together(&self) -> &'static str {
+        if self.is_budget() {
+            playing(Part::Budget(0))
+        } else {
+            self.name
+        }
+    }
+
     /// Returns the form of its values.
     pub fn codec(&self) -> Codec {
         match self.kind {
@@ -114,13 +209,19 @@ pub const KNOBS: [&[Knob]; 4] = [cpu::KNOBS, sched::KNOBS, memory::KNOBS, device
 /// Settings that are no knobs, but that the kernel changes because of one.
 pub(crate) const KEPT: &[Knob] = kept::KEPT;
 
-/// Knobs whose values depend on each other: the machine's real-time budget and the root group's.
-pub(crate) const BANDWIDTH: [&str; 4] = [
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_rt_period_us",
-    "cgroup.rt_runtime_us",
-    "cgroup.rt_period_us",
-];
+/// Returns the name of the knob that plays this part.
+pub(crate) fn playing(part: Part) -> &'static str {
+    all()
+        .find(|knob| knob.part == part)
+        .map_or("", |knob| knob.name)
+}
+
+/// Returns the name of the knob of the CPUs of these threads.
+pub(crate) fn of_threads(which: Threads) -> &'static str {
+    all()
+        .find(|knob| matches!(knob.kind, Kind::ThreadCpus(of) if of == which))
+        .map_or("", |knob| knob.name)
+}
 
 /// Returns the knob of that name.
 pub fn find(name: &str) -> Option<&'static Knob> {
@@ -161,6 +262,8 @@ mod tests {
                     knob.name
                 );
             }
+            let known = |name: &&str| find(name).is_some() || KEPT.iter().any(|k| k.name == *name);
+            assert!(knob.moves.iter().all(known), "{}", knob.name);
             if let Kind::Files(places) = knob.kind {
                 assert!(!places.is_empty(), "{}", knob.name);
                 let absolute = |place: &Place| {

@@ -301,7 +301,7 @@ pub fn install(
         installed: OneShotInstalled {
             id: prepared.plan.id.clone(),
             at: at.to_owned(),
-            boot_id: super::status::boot_id(sys),
+            boot_id: super::boot_id(sys),
             candidate: prepared.plan.candidate.clone(),
             loader,
             resume: prepared.resume.clone(),
@@ -444,7 +444,7 @@ impl Piece {
         use OneShotUndone::{AlreadyBack, Conflict, OthersKept, Restored};
         if *self == Self::Kexec {
             // Any restart takes it away, and another boot's is somebody else's.
-            if super::status::boot_id(sys) != installed.boot_id || !super::kexec_is_loaded(sys) {
+            if super::boot_id(sys) != installed.boot_id || !super::kexec_is_loaded(sys) {
                 return Ok(AlreadyBack);
             }
             kexec::unload()

@@ -75,9 +75,9 @@ pub fn confirm(sys: &SysRoot, state: &Path, at: &str) -> Result<OneShotStatus, O
 
 fn judge(sys: &SysRoot, kept: Option<Kept>, at: &str) -> OneShotStatus {
     let running = OneShotBoot {
-        boot_id: boot_id(sys),
-        release: word(sys, "/proc/sys/kernel/osrelease"),
-        version: word(sys, "/proc/sys/kernel/version"),
+        boot_id: super::boot_id(sys),
+        release: super::word(sys, "/proc/sys/kernel/osrelease"),
+        version: super::word(sys, "/proc/sys/kernel/version"),
         at: at.to_owned(),
     };
     let mut evidence = Vec::new();
@@ -256,7 +256,7 @@ fn reasons(sys: &SysRoot, kept: &Kept, evidence: &mut Vec<OneShotEvidence>) {
         let path = format!("{watchdogs}/{name}/bootstatus");
         let status = sys.fact::<u32>(&path).unwrap_or(0);
         if status & CARD_RESET != 0 {
-            let identity = word(sys, &format!("{watchdogs}/{name}/identity"));
+            let identity = super::word(sys, &format!("{watchdogs}/{name}/identity"));
             found(
                 &path,
                 format!("the watchdog {identity} has restarted the machine"),
@@ -300,13 +300,4 @@ fn last_words(text: &str) -> Option<String> {
         line.find(kind).and_then(|at| line.get(at..))
     })?;
     Some(line.trim().to_owned())
-}
-
-/// Returns the kernel's name of this boot; empty where it has none.
-pub(super) fn boot_id(sys: &SysRoot) -> String {
-    word(sys, "/proc/sys/kernel/random/boot_id")
-}
-
-fn word(sys: &SysRoot, path: &str) -> String {
-    sys.read(path).unwrap_or_default().trim().to_owned()
 }

@@ -12,7 +12,7 @@
 use punctual_model::{Codec, SkipReason, Writable};
 
 use super::Planner;
-use crate::knob::BANDWIDTH;
+use crate::knob::{Part, playing};
 use crate::profile::{Value, Want};
 
 /// Runtime that means "no limit".
@@ -27,7 +27,7 @@ struct State {
     group: Option<(i64, i64)>,
 }
 
-/// One of the four values, by its place in [`BANDWIDTH`].
+/// One of the four values, by its place in [`Part::Budget`].
 type Write = (usize, i64, i64);
 
 impl Planner<'_> {
@@ -35,9 +35,8 @@ impl Planner<'_> {
     pub(super) fn bandwidth(&mut self, wants: &[Want]) {
         let mut wanted = [None; 4];
         for want in wants {
-            let place = BANDWIDTH.iter().position(|name| *name == want.knob.name);
-            if let (Some(slot), Value::Plain(text)) =
-                (place.and_then(|at| wanted.get_mut(at)), &want.value)
+            if let (Part::Budget(place), Value::Plain(text)) = (want.knob.part, &want.value)
+                && let Some(slot) = wanted.get_mut(place)
             {
                 *slot = text.parse::<i64>().ok();
             }
@@ -47,7 +46,7 @@ impl Planner<'_> {
         }
         let Some(old) = self.state() else {
             self.skip(
-                "kernel.sched_rt_runtime_us",
+                playing(Part::Budget(0)),
                 None,
                 SkipReason::Absent,
                 "this kernel does not limit real-time threads",
@@ -58,7 +57,7 @@ impl Planner<'_> {
         let writes = way(old, new);
         self.plan.satisfied += u64::from(writes.is_empty());
         for (place, old, new) in writes {
-            let name = BANDWIDTH.get(place).copied().unwrap_or_default();
+            let name = playing(Part::Budget(place));
             let survey = self.survey;
             let Some(reading) = survey.of(name).next() else {
                 continue;
@@ -74,8 +73,11 @@ impl Planner<'_> {
     }
 
     fn state(&self) -> Option<State> {
-        let value = |name: &str| self.survey.value(name)?.parse::<i64>().ok();
-        let [runtime, period, group_runtime, group_period] = BANDWIDTH.map(value);
+        let value = |place| {
+            let text = self.survey.value(playing(Part::Budget(place)))?;
+            text.parse::<i64>().ok()
+        };
+        let [runtime, period, group_runtime, group_period] = [0, 1, 2, 3].map(value);
         Some(State {
             runtime: runtime?,
             period: period?,

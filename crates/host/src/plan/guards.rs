@@ -12,73 +12,8 @@
 
 use punctual_model::{Codec, CpuSet, KnobGuard, Target, Writable};
 
-use super::Planner;
-use crate::knob::Reading;
-
-/// Knobs that follow another one of the same instance.
-const FOLLOWERS: &[(&str, &[&str])] = &[
-    (
-        "block.scheduler",
-        &[
-            "block.nr_requests",
-            "block.wbt_lat_usec",
-            "block.rq_affinity",
-            "block.iosched",
-        ],
-    ),
-    ("block.nr_requests", &["block.iosched"]),
-    (
-        "cpufreq.governor",
-        &[
-            "cpufreq.min_freq",
-            "cpufreq.max_freq",
-            "cpufreq.epp",
-            "cpufreq.tunable",
-            "cpufreq.setspeed",
-        ],
-    ),
-    ("cpufreq.min_freq", &["cpufreq.max_freq"]),
-    ("cpufreq.max_freq", &["cpufreq.min_freq"]),
-];
-
-/// Knobs that all follow one that there is one of.
-const MACHINE_FOLLOWERS: &[(&str, &[&str])] = &[
-    (
-        "kernel.watchdog",
-        &["kernel.soft_watchdog", "kernel.nmi_watchdog"],
-    ),
-    ("kernel.soft_watchdog", &["kernel.watchdog"]),
-    ("kernel.nmi_watchdog", &["kernel.watchdog"]),
-    (
-        "cpufreq.turbo",
-        &[
-            "cpufreq.min_freq",
-            "cpufreq.max_freq",
-            "cpufreq.boost",
-            "cpufreq.min_perf_pct",
-        ],
-    ),
-    ("cpufreq.governor", &["cpufreq.shared_tunable"]),
-    ("smt", &["cpu.online"]),
-    ("thp.enabled", &["vm.min_free_kbytes"]),
-];
-
-/// A knob and those that follow it.
-type Row = (&'static str, &'static [&'static str]);
-
-/// Lists the knobs that follow `knob`, by one of the tables.
-fn followers(tables: &[&'static [Row]], knob: &str) -> impl Iterator<Item = &'static str> {
-    let rows = tables.iter().flat_map(|table| table.iter());
-    let rows: Vec<&Row> = rows.filter(|(name, _)| *name == knob).collect();
-    rows.into_iter()
-        .flat_map(|(_, followers)| followers.iter().copied())
-}
-
-/// Whether `knob` follows `leader`, and not the other way round as well.
-pub(super) fn follows(knob: &str, leader: &str) -> bool {
-    let is = |knob, leader| followers(&[FOLLOWERS, MACHINE_FOLLOWERS], leader).any(|n| n == knob);
-    is(knob, leader) && !is(leader, knob)
-}
+use super::{Planner, part};
+use crate::knob::{Knob, Part, Reading, Threads, find, of_threads};
 
 /// Whether `inner` is `outer`, or one of several in it: `vda/read_expire` in `vda`.
 fn is_within(inner: Option<&str>, outer: Option<&str>) -> bool {
@@ -93,13 +28,13 @@ impl Planner<'_> {
     /// Returns the CPUs that the plan takes offline.
     pub(super) fn going_offline(&self) -> CpuSet {
         let steps = self.plan.steps.iter();
-        let named = steps.clone().filter_map(|step| match step.knob.as_str() {
-            "cpu.online" if step.new == "0" => step.instance.as_ref()?.parse().ok(),
+        let named = steps.clone().filter_map(|step| match part(step) {
+            Part::Cpu if step.new == "0" => step.instance.as_ref()?.parse().ok(),
             _ => None,
         });
         let smt_goes = steps
             .clone()
-            .any(|step| step.knob == "smt" && step.new != "on");
+            .any(|step| part(step) == Part::Siblings && step.new != "on");
         let seconds = self.survey.siblings.iter().filter_map(|(cpu, core)| {
             let first = core.iter().next()?;
             (smt_goes && *cpu != first).then_some(*cpu)
@@ -110,24 +45,18 @@ impl Planner<'_> {
     /// Adds the guards of all steps.
     pub(super) fn guards(&mut self) {
         let survey = self.survey;
-        let changed: Vec<(String, Option<String>)> = self
+        let changed: Vec<(&Knob, Option<String>)> = self
             .plan
             .steps
             .iter()
-            .map(|step| (step.knob.clone(), step.instance.clone()))
+            .filter_map(|step| Some((find(&step.knob)?, step.instance.clone())))
             .collect();
         for (knob, instance) in &changed {
-            for follower in followers(&[FOLLOWERS], knob) {
-                for reading in survey.of(follower) {
-                    let inner = reading.shown.instance.as_deref();
-                    if is_within(inner, instance.as_deref()) {
-                        self.guard(reading, follows(follower, knob));
-                    }
-                }
-            }
-            for follower in followers(&[MACHINE_FOLLOWERS], knob) {
-                for reading in survey.of(follower) {
-                    self.guard(reading, follows(follower, knob));
+            for reading in knob.moves.iter().flat_map(|name| survey.of(name)) {
+                let inner = reading.shown.instance.as_deref();
+                let shared = instance.is_none() || reading.knob.part == Part::Shared;
+                if shared || is_within(inner, instance.as_deref()) {
+                    self.guard(reading, reading.knob.follows(knob));
                 }
             }
         }
@@ -148,12 +77,12 @@ impl Planner<'_> {
                 .is_some_and(|cpus| cpus.without(offline).is_empty());
             let v1 =
                 matches!(&reading.shown.target, Target::File { path } if path.contains("/cpuset/"));
-            let affected = match reading.knob.name {
+            let affected = match reading.knob.part {
                 // Drivers place theirs anew when the CPU comes back.
-                "irq.affinity" | "net.xps_cpus" => true,
+                Part::Interrupts | Part::Queue => true,
                 // Version 2 keeps what was asked for; version 1 forgets it.
-                "cgroup.cpus" | "cgroup.inner_cpus" => v1 && !had.common(offline).is_empty(),
-                name => theirs && (name.starts_with("cpuidle.") || name.starts_with("cpufreq.")),
+                Part::Group => v1 && !had.common(offline).is_empty(),
+                _ => theirs && reading.knob.forgotten,
             };
             if affected {
                 self.guard(reading, false);
@@ -162,11 +91,11 @@ impl Planner<'_> {
         for thread in &survey.threads {
             if !thread.fixed && thread.cpus.without(offline).is_empty() {
                 let guard = KnobGuard {
-                    knob: if thread.kernel {
-                        "kthreads.affinity".to_owned()
-                    } else {
-                        "threads.affinity".to_owned()
-                    },
+                    knob: of_threads(match thread.kernel {
+                        true => Threads::Kernel,
+                        false => Threads::Programs,
+                    })
+                    .to_owned(),
                     instance: Some(thread.id.tid.to_string()),
                     target: Target::ThreadCpus(thread.id.clone()),
                     codec: Codec::List,

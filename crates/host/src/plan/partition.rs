@@ -13,16 +13,16 @@ use super::Planner;
 use crate::knob::{Kind, PartitionRoot};
 use crate::profile::{Value, Want};
 
-const KNOB: &str = "cgroup.partition";
-
 impl Planner<'_> {
     /// Plans a partition of the CPUs for real-time work.
     pub(super) fn partition(&mut self, wants: &[Want]) {
         let wanted = wants.iter().rev().find_map(|want| match &want.value {
-            Value::Plain(kind) if matches!(want.knob.kind, Kind::Partition) => Some(kind.clone()),
+            Value::Plain(kind) if matches!(want.knob.kind, Kind::Partition) => {
+                Some((want.knob.name, kind.clone()))
+            }
             _ => None,
         });
-        let Some(kind) = wanted else { return };
+        let Some((knob, kind)) = wanted else { return };
         if self.plan.cpus_rt.without(&self.survey.isolated).is_empty() {
             // isolcpus has done it at boot.
             self.plan.satisfied += 1;
@@ -30,38 +30,45 @@ impl Planner<'_> {
         }
         let none = "no cpuset control group is mounted at /sys/fs/cgroup";
         match &self.survey.partition {
-            None => self.skip(KNOB, None, SkipReason::Absent, none),
-            Some(PartitionRoot::V2 { path, enabled }) => self.v2(&path.clone(), *enabled, &kind),
+            None => self.skip(knob, None, SkipReason::Absent, none),
+            Some(PartitionRoot::V2 { path, enabled }) => {
+                self.v2(knob, &path.clone(), *enabled, &kind)
+            }
             Some(PartitionRoot::V1 {
                 balanced: false, ..
             }) => {
                 let detail = "the CPUs are already partitioned (cpuset.sched_load_balance is 0)";
-                self.skip(KNOB, None, SkipReason::Bound, detail);
+                self.skip(knob, None, SkipReason::Bound, detail);
             }
-            Some(PartitionRoot::V1 { path, mems, .. }) => self.v1(&path.clone(), &mems.clone()),
+            Some(PartitionRoot::V1 { path, mems, .. }) => {
+                self.v1(knob, &path.clone(), &mems.clone())
+            }
         }
     }
 
-    fn v2(&mut self, root: &str, enabled: bool, kind: &str) {
+    fn v2(&mut self, knob: &str, root: &str, enabled: bool, kind: &str) {
         if !enabled {
             let target = Target::Controller {
                 path: format!("{root}/cgroup.subtree_control"),
                 name: "cpuset".to_owned(),
             };
-            self.presence(target);
+            self.presence(knob, target);
         }
         let group = format!("{root}/punctual");
-        self.presence(Target::Directory {
-            path: group.clone(),
-        });
+        self.presence(
+            knob,
+            Target::Directory {
+                path: group.clone(),
+            },
+        );
         let cpus = self.plan.cpus_rt.to_string();
         let file = |name: &str| format!("{group}/{name}");
-        self.bare_step(KNOB, &file("cpuset.cpus"), Codec::List, ["", &cpus]);
+        self.bare_step(knob, &file("cpuset.cpus"), Codec::List, ["", &cpus]);
         let partition = file("cpuset.cpus.partition");
-        self.bare_step(KNOB, &partition, Codec::Word, ["member", kind]);
+        self.bare_step(knob, &partition, Codec::Word, ["member", kind]);
     }
 
-    fn v1(&mut self, root: &str, mems: &str) {
+    fn v1(&mut self, knob: &str, root: &str, mems: &str) {
         let sets = [
             (
                 "punctual-housekeeping",
@@ -71,21 +78,24 @@ impl Planner<'_> {
         ];
         for (name, cpus) in &sets {
             let group = format!("{root}/{name}");
-            self.presence(Target::Directory {
-                path: group.clone(),
-            });
+            self.presence(
+                knob,
+                Target::Directory {
+                    path: group.clone(),
+                },
+            );
             let file = |name: &str| format!("{group}/cpuset.{name}");
-            self.bare_step(KNOB, &file("cpus"), Codec::List, ["", cpus]);
-            self.bare_step(KNOB, &file("mems"), Codec::List, ["", mems]);
+            self.bare_step(knob, &file("cpus"), Codec::List, ["", cpus]);
+            self.bare_step(knob, &file("mems"), Codec::List, ["", mems]);
         }
         let balance = |group: &str| format!("{group}/cpuset.sched_load_balance");
         let own = balance(&format!("{root}/punctual"));
-        self.bare_step(KNOB, &own, Codec::Flag, ["1", "0"]);
-        self.bare_step(KNOB, &balance(root), Codec::Flag, ["1", "0"]);
+        self.bare_step(knob, &own, Codec::Flag, ["1", "0"]);
+        self.bare_step(knob, &balance(root), Codec::Flag, ["1", "0"]);
     }
 
-    fn presence(&mut self, target: Target) {
+    fn presence(&mut self, knob: &str, target: Target) {
         let values = ["absent".to_owned(), "present".to_owned()];
-        self.step(KNOB, None, target, Codec::Presence, values);
+        self.step(knob, None, target, Codec::Presence, values);
     }
 }

@@ -5,12 +5,8 @@
 
 use punctual_model::{CpuSet, Policy, Refusal};
 
-use super::Planner;
-
-/// Share of memory that may be kept free, in %.
-const MOST_KEPT_FREE: u64 = 10;
-/// Share of memory that may be set aside as huge pages, in %.
-const MOST_HUGE: u64 = 80;
+use super::{Planner, part};
+use crate::knob::{Part, all, playing};
 
 impl Planner<'_> {
     /// Adds refusals and warnings.
@@ -18,10 +14,9 @@ impl Planner<'_> {
         self.cpus_stay();
         self.throttling_stays();
         self.memory_stays();
-        self.clock_stays();
         self.others_at_work();
         self.cores_are_shared();
-        self.security();
+        self.values();
     }
 
     fn refuse(&mut self, knob: &str, yes_overrides: bool, reason: String) {
@@ -45,15 +40,15 @@ impl Planner<'_> {
         }
         if self.plan.cpus_online.without(&offline).is_empty() {
             let reason = format!("CPUs {offline} are all online CPUs");
-            self.refuse("cpu.online", false, reason);
+            self.refuse(playing(Part::Cpu), false, reason);
         } else if offline.contains(0) && self.survey.x86 {
             let reason = "CPU 0 of an x86 machine may not come back online, and suspend needs it";
-            self.refuse("cpu.online", true, reason.to_owned());
+            self.refuse(playing(Part::Cpu), true, reason.to_owned());
         }
         let rt = offline.common(&self.plan.cpus_rt);
         if !rt.is_empty() {
             let reason = format!("CPUs {rt} are set apart for real-time work");
-            self.refuse("cpu.online", true, reason);
+            self.refuse(playing(Part::Cpu), true, reason);
         }
         let bound = self
             .survey
@@ -70,13 +65,12 @@ impl Planner<'_> {
     }
 
     fn throttling_stays(&mut self) {
-        let name = "kernel.sched_rt_runtime_us";
+        let [name, period] = [0, 1].map(|place| playing(Part::Budget(place)));
         let Some(runtime) = self.new_value(name) else {
             return;
         };
-        let period = self.new_value("kernel.sched_rt_period_us");
-        let now = self.survey.value("kernel.sched_rt_period_us");
-        let period = period.or_else(|| now?.parse().ok()).unwrap_or(i64::MAX);
+        let now = || self.survey.value(period)?.parse().ok();
+        let period = self.new_value(period).or_else(now).unwrap_or(i64::MAX);
         if runtime == 0 {
             let reason = "with 0 no real-time thread runs any more, not even those of the kernel";
             self.refuse(name, true, reason.to_owned());
@@ -110,20 +104,15 @@ impl Planner<'_> {
         let Some(memory) = self.survey.memory_kib.filter(|kib| *kib > 0) else {
             return;
         };
-        let kib = |knob: &str, each: u64| {
-            let number = u64::try_from(self.new_value(knob)?).ok()?;
-            Some(number.saturating_mul(each))
-        };
-        let huge = self.survey.hugepage_kib.unwrap_or(2_048);
-        let asked = [
-            (
-                "vm.min_free_kbytes",
-                kib("vm.min_free_kbytes", 1),
-                MOST_KEPT_FREE,
-            ),
-            ("vm.nr_hugepages", kib("vm.nr_hugepages", huge), MOST_HUGE),
-        ];
-        for (knob, asked, most) in asked {
+        let huge_kib = self.survey.hugepage_kib.unwrap_or(2_048);
+        for knob in all() {
+            let Part::Memory { most, huge } = knob.part else {
+                continue;
+            };
+            let number = self
+                .new_value(knob.name)
+                .and_then(|n| u64::try_from(n).ok());
+            let asked = number.map(|n| n.saturating_mul(if huge { huge_kib } else { 1 }));
             let Some(asked) = asked.filter(|asked| *asked > memory / 100 * most) else {
                 continue;
             };
@@ -131,22 +120,31 @@ impl Planner<'_> {
                 "{asked} KiB of the machine's {memory} KiB, more than {most} %: programs may be \
                  killed for lack of memory"
             );
-            self.refuse(knob, true, reason);
+            self.refuse(knob.name, true, reason);
         }
     }
 
-    fn clock_stays(&mut self) {
-        let coarse = |step: &punctual_model::PlanStep| {
-            step.knob == "clocksource" && step.new.contains("jiffies")
-        };
-        if self.plan.steps.iter().any(coarse) {
-            let reason = "the clock would advance in steps of milliseconds";
-            self.refuse("clocksource", false, reason.to_owned());
+    /// Refuses what a knob never takes, and warns of what weakens the machine.
+    fn values(&mut self) {
+        for step in self.plan.steps.clone() {
+            match part(&step) {
+                Part::Never(value, why) if step.new.contains(value) => {
+                    self.refuse(&step.knob, false, why.to_owned());
+                }
+                Part::Protects(what) if step.new < step.old => {
+                    self.plan.warnings.push(format!("{}: {what}", step.knob));
+                }
+                _ => {}
+            }
         }
     }
 
     fn others_at_work(&mut self) {
-        let moves_irqs = self.plan.steps.iter().any(|s| s.knob == "irq.affinity");
+        let moves_irqs = self
+            .plan
+            .steps
+            .iter()
+            .any(|step| part(step) == Part::Interrupts);
         for tuner in &self.survey.tuners {
             let what = match tuner.as_str() {
                 "irqbalance" if moves_irqs => "it moves interrupts as it likes",
@@ -173,20 +171,6 @@ impl Planner<'_> {
                 "CPUs {shared} share cores with those for real-time work ({rt}): what runs there \
                  slows these; take them offline with --set cpu.online@siblings=off, or name them too"
             ));
-        }
-    }
-
-    fn security(&mut self) {
-        let lower = |knob: &str| {
-            self.plan
-                .steps
-                .iter()
-                .any(|s| s.knob == knob && s.new < s.old)
-        };
-        if lower("kernel.randomize_va_space") {
-            self.plan
-                .warnings
-                .push("kernel.randomize_va_space: lower makes attacks easier".to_owned());
         }
     }
 }

@@ -5,12 +5,9 @@
 
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
-use super::Planner;
-use crate::knob::{BANDWIDTH, Kind, Reading};
+use super::{Planner, part};
+use crate::knob::{Kind, Part, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
-
-/// Knobs that may have no CPU at all in their mask.
-const MAY_BE_EMPTY: [&str; 2] = ["net.rps_cpus", "net.xps_cpus"];
 
 /// What a wanted setting comes to.
 enum Wanted {
@@ -24,7 +21,7 @@ impl Planner<'_> {
     pub(super) fn settings(&mut self, wants: &[Want]) {
         let mut chosen: Vec<(&Reading, &Want)> = Vec::new();
         for want in wants {
-            if BANDWIDTH.contains(&want.knob.name) {
+            if want.knob.is_budget() {
                 continue;
             }
             if let Kind::Held(_) = want.knob.kind {
@@ -132,7 +129,6 @@ impl Planner<'_> {
         old: &str,
     ) -> Result<Option<String>, (SkipReason, String)> {
         let no_such = |detail: String| Err((SkipReason::NoSuchValue, detail));
-        let knob = reading.knob.name;
         let new = match (value, reading.bounds) {
             (Value::Plain(text), _) => text.clone(),
             (Value::Least, Some((least, _))) => least.to_string(),
@@ -166,15 +162,16 @@ impl Planner<'_> {
         {
             return no_such(format!("{number} is not between {least} and {greatest}"));
         }
-        if knob == "smt" && !["on", "off", "forceoff"].contains(&old) {
-            return Err((SkipReason::Absent, format!("the kernel says {old}")));
+        match reading.knob.part {
+            Part::Siblings if !["on", "off", "forceoff"].contains(&old) => {
+                Err((SkipReason::Absent, format!("the kernel says {old}")))
+            }
+            // The limit in bytes could not be written back.
+            Part::Share(bytes) if old == "0" => {
+                no_such(format!("the machine limits it in bytes ({bytes})"))
+            }
+            _ => Ok(Some(new)),
         }
-        // Writing a ratio clears the limit in bytes, which could not be written back.
-        if knob.starts_with("vm.dirty_") && knob.ends_with("ratio") && old == "0" {
-            let bytes = knob.replace("ratio", "bytes");
-            return no_such(format!("the machine limits it in bytes ({bytes})"));
-        }
-        Ok(Some(new))
     }
 
     fn mask(
@@ -183,22 +180,22 @@ impl Planner<'_> {
         word: &CpuWord,
         old: &str,
     ) -> Result<Option<String>, (SkipReason, String)> {
-        let knob = reading.knob.name;
+        let part = reading.knob.part;
         let wanted = self.cpus(word);
         let online = &self.plan.cpus_online;
-        if wanted.common(online).is_empty() && !MAY_BE_EMPTY.contains(&knob) {
+        if wanted.common(online).is_empty() && !matches!(part, Part::Spread | Part::Queue) {
             let detail = format!("none of CPUs {wanted} ({word}) is online");
             return Err((SkipReason::NoSuchValue, detail));
         }
         let had: CpuSet = old.parse().unwrap_or_default();
         let kept = had.common(&wanted);
         let by_role = !matches!(word, CpuWord::List(_));
-        match knob {
+        match part {
             // Nothing is spread, and nothing shall be.
-            "net.rps_cpus" if by_role && had.is_empty() => Ok(None),
+            Part::Spread if by_role && had.is_empty() => Ok(None),
             // An empty set of a version 2 group has all CPUs of the group above.
-            "cgroup.cpus" if by_role && had.is_empty() => Ok(Some(wanted.to_string())),
-            "cgroup.cpus" if by_role && kept.is_empty() => Err((
+            Part::Group if by_role && had.is_empty() => Ok(Some(wanted.to_string())),
+            Part::Group if by_role && kept.is_empty() => Err((
                 SkipReason::Bound,
                 "it may run only on CPUs set apart for real-time work".to_owned(),
             )),
@@ -237,11 +234,11 @@ impl Planner<'_> {
         let number = |text: &str| text.parse::<u64>().unwrap_or_default();
         let steps = &mut self.plan.steps;
         for at in 0..steps.len() {
-            let Some(low) = steps.get(at).filter(|step| step.knob == "cpufreq.min_freq") else {
+            let Some(low) = steps.get(at) else { continue };
+            let Part::Lower(upper) = part(low) else {
                 continue;
             };
-            let pair =
-                |step: &PlanStep| step.knob == "cpufreq.max_freq" && step.instance == low.instance;
+            let pair = |step: &PlanStep| step.knob == upper && step.instance == low.instance;
             let Some(other) = steps.iter().position(pair) else {
                 continue;
             };

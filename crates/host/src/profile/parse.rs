@@ -8,9 +8,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::arguments;
 use super::value::{distance, want};
 use super::{BootArgument, PROFILE_FORMAT, Profile, ProfileError};
-use crate::boot;
 
 type Entry<'a> = (
     &'a Spanned<std::borrow::Cow<'a, str>>,
@@ -116,8 +116,8 @@ impl Reader<'_> {
                 self.boot(self.table(key, value)?, Names::Any, profile)?;
                 continue;
             }
-            if names == Names::Known && !boot::is_known(name) {
-                let likely = boot::known_names().min_by_key(|known| distance(name, known));
+            if names == Names::Known && !arguments::is_known(name) {
+                let likely = arguments::known_names().min_by_key(|known| distance(name, known));
                 let hint = likely
                     .filter(|known| distance(name, known) <= 2)
                     .map(|known| format!("; did you mean `{known}`?"))
@@ -141,7 +141,7 @@ impl Reader<'_> {
                 name: name.to_owned(),
                 value,
             };
-            boot::check(&argument).map_err(|problem| self.at(key, problem))?;
+            arguments::check(&argument).map_err(|problem| self.at(key, problem))?;
             profile.boot.push(argument);
         }
         Ok(())

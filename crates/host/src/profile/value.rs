@@ -8,7 +8,7 @@ use std::fmt;
 use punctual_model::{Codec, CpuSet, Nanos};
 
 use super::Want;
-use crate::knob::{BANDWIDTH, KNOBS, Kind, Knob, Threads, find};
+use crate::knob::{KNOBS, Kind, Knob, Threads, find};
 
 /// A wanted value.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -188,9 +188,8 @@ fn bound(knob: &Knob, text: &str) -> Option<Result<Value, &'static str>> {
         None => (text.strip_prefix("at most ")?, Value::AtMost),
     };
     // The real-time budget has values that depend on each other, and -1 for no limit.
-    let ordered = matches!(knob.kind, Kind::Files(_))
-        && knob.codec() == Codec::Integer
-        && !BANDWIDTH.contains(&knob.name);
+    let ordered =
+        matches!(knob.kind, Kind::Files(_)) && knob.codec() == Codec::Integer && !knob.is_budget();
     Some(match number.trim().parse() {
         Ok(number) if ordered => Ok(make(number)),
         Ok(_) => Err("a plain value: values of this knob have no order"),

@@ -7,7 +7,7 @@
 
 use std::io::BufRead;
 
-use punctual_stats::{Bucket, float};
+use punctual_stats::float;
 use serde::Deserialize;
 
 use crate::asked;
@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::imported::Imported;
 use crate::json::{self, Pairs, SysInfo};
 use crate::lines::nanos;
-use crate::series::{Buckets, SourceSeries};
+use crate::series::SourceSeries;
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -46,12 +46,7 @@ struct Thread {
 }
 
 pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
-    let bytes = json::bytes(input)?;
-    let file: File =
-        json::parse(&bytes).or_else(|err| match json::with_escaped_command(&bytes) {
-            Some(escaped) => json::parse(&escaped).map_err(|_| err),
-            None => Err(err),
-        })?;
+    let file: File = json::of_rt_tests(input)?;
     if file.file_version != 1 {
         let reason = format!(
             "file version {}; only version 1 is supported",
@@ -114,23 +109,11 @@ fn series(number: u64, thread: &Thread, unit_ns: u64) -> Result<SourceSeries, Im
     let ns =
         |value| nanos(0, value, unit_ns).map_err(|_| wrong("a value is longer than any latency"));
     // Without -h the histogram is absent, or empty up to 2.6; then there is nothing to say of it.
-    let pairs = thread.histogram.as_ref().map(|pairs| &pairs.0);
-    let buckets = match pairs.filter(|pairs| !pairs.is_empty()) {
+    let pairs = thread.histogram.as_ref();
+    let buckets = match pairs.filter(|pairs| !pairs.0.is_empty()) {
         None => None,
         Some(pairs) => {
-            let mut entries = Vec::with_capacity(pairs.len());
-            for (value, count) in pairs.iter().filter(|(_, n)| *n > 0) {
-                let from_ns = ns(*value)?;
-                entries.push(Bucket {
-                    from_ns,
-                    to_ns: from_ns + unit_ns - 1,
-                    count: *count,
-                });
-            }
-            let mut buckets = Buckets {
-                entries,
-                ..Buckets::default()
-            };
+            let mut buckets = pairs.buckets(unit_ns, ns)?;
             let beyond = buckets.counted().and_then(|n| thread.cycles.checked_sub(n));
             buckets.beyond = beyond;
             let beyond =

@@ -38,12 +38,7 @@ struct Stated {
 }
 
 pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
-    let bytes = json::bytes(input)?;
-    let file: File =
-        json::parse(&bytes).or_else(|err| match json::with_escaped_command(&bytes) {
-            Some(escaped) => json::parse(&escaped).map_err(|_| err),
-            None => Err(err),
-        })?;
+    let file: File = json::of_rt_tests(input)?;
     if file.file_version != 1 || file.num_threads != file.thread.0.len() {
         return Err(ImportError::file(format!(
             "file version {} with {} of {} threads; only version 1 with all threads is supported",

@@ -7,15 +7,123 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
-use punctual_model::{CpuSet, Nanos};
+use clap::{Arg, Args, ValueEnum};
+use punctual_model::{CpuSet, Nanos, Policy};
 use punctual_stats::requirement::Requirement;
 
 use super::{DmaLatency, LoadOptions, Switch, Tag, label};
+use crate::error::CliError;
+
+/// The name of a shared option, its default for one instrument, and its help where that differs too.
+type Own = (&'static str, &'static str, Option<&'static str>);
+
+/// Makes shared options those of one instrument, as `#[command(mut_args(..))]` of its own options.
+pub(crate) fn own(of: &'static [Own]) -> impl Fn(Arg) -> Arg {
+    move |arg| match of.iter().find(|(id, ..)| arg.get_id() == id) {
+        Some((_, value, Some(help))) => arg.default_value(*value).help(*help),
+        Some((_, value, None)) => arg.default_value(*value),
+        None => arg,
+    }
+}
+
+/// The policy of an instrument of throughput, whose threads start others.
+pub(crate) const RATES: Own = (
+    "priority",
+    "o",
+    Some("Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i"),
+);
+
+/// The time between what is sampled
+#[derive(Args, Clone, Debug)]
+pub struct IntervalArgs {
+    /// Time between the deadlines of a thread
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "1ms",
+        help_heading = "Sampling"
+    )]
+    pub interval: Nanos,
+}
+
+impl IntervalArgs {
+    /// Refuses a shorter interval than this.
+    pub(crate) fn at_least(&self, least: Nanos) -> Result<(), CliError> {
+        at_least("--interval", self.interval, least)
+    }
+
+    /// Refuses a duration without a sample.
+    pub(crate) fn fits(&self, duration: Nanos) -> Result<(), CliError> {
+        holds(duration, "--interval", self.interval)
+    }
+}
+
+/// How long samples are taken, and what is kept of them
+#[derive(Args, Clone, Debug)]
+pub struct SampleArgs {
+    /// Measure for this time
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        default_value = "10s",
+        help_heading = "End"
+    )]
+    pub duration: Nanos,
+
+    /// What is kept of samples
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+}
+
+/// Refuses `duration` in which there is no sample, as `option` says how long one takes.
+pub(crate) fn holds(duration: Nanos, option: &str, length: Nanos) -> Result<(), CliError> {
+    match duration < length {
+        true => Err(CliError::usage(format!(
+            "--duration {duration}: shorter than {option} {length}, so there would be no sample"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses less than `least`.
+pub(crate) fn at_least(option: &str, given: Nanos, least: Nanos) -> Result<(), CliError> {
+    match given < least {
+        true => {
+            let least = least.to_string().replace(' ', "").replace('µ', "u");
+            Err(CliError::usage(format!(
+                "{option} {given}: must be at least {least}"
+            )))
+        }
+        false => Ok(()),
+    }
+}
+
+/// How often something is measured
+#[derive(Args, Clone, Debug)]
+pub struct RepeatArgs {
+    /// Number of repetitions
+    #[arg(long, value_name = "N", default_value = "5", help_heading = "End",
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: u32,
+}
 
 /// Options that all instruments have
 #[derive(Args, Clone, Debug)]
 pub struct CommonArgs {
+    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "POLICY",
+        default_value = "f:80",
+        help_heading = "Threads"
+    )]
+    pub priority: Policy,
+
     /// CPUs to measure [default: all online and allowed; for deadline the first of them, for
     /// noise all but the first]
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Threads")]

@@ -46,10 +46,7 @@ fn options(args: &CompareArgs) -> Options {
         margin: gate::margin(args.equivalence, args.not_worse),
         interval: match args.interval {
             CompareInterval::Permutation => IntervalMethod::Permutation,
-            CompareInterval::Studentised => IntervalMethod::Studentised,
-            CompareInterval::Bca => IntervalMethod::Bca,
             CompareInterval::Hierarchical => IntervalMethod::Hierarchical,
-            CompareInterval::Welch => IntervalMethod::Welch,
         },
         seed: args.seed,
         ..Options::default()

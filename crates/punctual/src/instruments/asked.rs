@@ -9,13 +9,13 @@ use std::path::Path;
 use punctual_measure::MeasureError;
 use punctual_measure::frame::{Found, Frame};
 use punctual_model::{
-    CpuSet, Ended, Instrument, Makes, Nanos, Policy, RequirementResult, RunRecord, Setup,
+    CpuSet, Ended, Instrument, Makes, Nanos, RequirementResult, RunRecord, Setup,
 };
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::words::failed_checks;
 
-use crate::cli::{self, CommonArgs, DmaLatency, StatisticsArgs, Switch};
+use crate::cli::{self, CommonArgs, DmaLatency, SampleArgs, Switch};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -54,8 +54,6 @@ pub(super) struct Asked {
     /// Name of the subcommand and of the instrument in the record.
     instrument: &'static str,
     measured: Measured,
-    /// Policy of the measuring threads.
-    priority: Policy,
     /// Longest time to measure.
     duration: Option<Nanos>,
     /// Whether quantiles are estimated by P-square too.
@@ -65,12 +63,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Measures with threads of this policy, on every CPU, until the work is done.
-    pub(super) const fn of(instrument: &'static str, priority: Policy) -> Self {
+    /// Measures on every CPU, until the work is done.
+    pub(super) const fn of(instrument: &'static str) -> Self {
         Self {
             instrument,
             measured: Measured::All,
-            priority,
             duration: None,
             psquare: false,
             options: BTreeMap::new(),
@@ -83,10 +80,10 @@ impl Asked {
     }
 
     /// Takes samples for this time, and keeps these statistics of them.
-    pub(super) fn samples(self, duration: Nanos, statistics: &StatisticsArgs) -> Self {
+    pub(super) fn samples(self, sampling: &SampleArgs) -> Self {
         Self {
-            duration: Some(duration),
-            psquare: statistics.psquare(),
+            duration: Some(sampling.duration),
+            psquare: sampling.statistics.psquare(),
             ..self
         }
     }
@@ -138,7 +135,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
     let latency = makes != Some(Makes::Rates);
     Ok(Setup {
         cpus: measured,
-        priority: asked.priority,
+        priority: common.priority,
         duration_ns: asked.duration,
         dma_latency_ns: common.bound(latency),
         mlock: common.mlock.map_or(latency, |switch| switch == Switch::On),

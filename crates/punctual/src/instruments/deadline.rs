@@ -8,16 +8,17 @@ use std::path::Path;
 use clap::Args;
 use punctual_measure::deadline::{self, Deadline, Due, Work};
 use punctual_measure::duty::Duty;
-use punctual_model::{Nanos, Pin, Policy};
+use punctual_model::{Nanos, Pin};
 
 use super::asked::{self, Asked, Measured};
-use crate::cli::{CommonArgs, StatisticsArgs, one_of};
+use crate::cli::{CommonArgs, SampleArgs, holds, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::remark;
 
 /// Options of `measure deadline`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[("priority", "f:99", None), ("duration", "10s", Some("Measure for this time, after calibrating"))])))]
 pub struct DeadlineArgs {
     /// Number of measuring threads
     #[arg(long, short = 't', value_name = "N", default_value = "1", help_heading = "Threads",
@@ -28,16 +29,6 @@ pub struct DeadlineArgs {
     #[arg(long, value_name = "HOW", default_value = "each", help_heading = "Threads",
           value_parser = one_of(Pin::ALL, Pin::name))]
     pub pin: Pin,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:99",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
 
     /// Length of an undisturbed iteration; calibrated [default: 10ms]
     #[arg(
@@ -86,20 +77,9 @@ pub struct DeadlineArgs {
     )]
     pub duty: Duty,
 
-    /// Measure for this time, after calibrating
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "10s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How long, and what is kept of samples
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -115,12 +95,12 @@ const SHORTEST: Nanos = Nanos::from_micros(10);
 /// Measures deadline misses as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliError> {
     let deadline = plan(args)?;
-    let asked = Asked::of("deadline", args.priority)
+    let asked = Asked::of("deadline")
         .on(match args.pin {
             Pin::Each => Measured::First(args.threads),
             Pin::Set | Pin::None => Measured::All,
         })
-        .samples(args.duration, &args.statistics)
+        .samples(&args.sampling)
         .option("threads", args.threads)
         .option("pin", args.pin)
         .option("deadline", args.deadline);
@@ -153,20 +133,12 @@ fn plan(args: &DeadlineArgs) -> Result<Deadline, CliError> {
                 "--iteration {time}: must be at least 10us, or the cost of reading the clock matters"
             )));
         }
-        if args.duration < time {
-            return Err(CliError::usage(format!(
-                "--duration {}: shorter than --iteration {time}, so there would be no sample",
-                args.duration
-            )));
-        }
+        holds(args.sampling.duration, "--iteration", time)?;
         check_interval(args, time)?;
         check_deadline(args, time)?;
     }
-    if let Some(interval) = args.interval.filter(|interval| *interval > args.duration) {
-        return Err(CliError::usage(format!(
-            "--duration {}: shorter than --interval {interval}, so there would be no sample",
-            args.duration
-        )));
+    if let Some(interval) = args.interval {
+        holds(args.sampling.duration, "--interval", interval)?;
     }
     if let (Pin::None, Some(cpus)) = (args.pin, &args.common.cpus) {
         return Err(CliError::usage(format!(

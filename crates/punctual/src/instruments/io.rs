@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf, absolute};
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::io::{self, AsyncEngine, Io, Pattern};
-use punctual_model::{Bytes, Nanos, Policy};
+use punctual_model::{Bytes, Nanos};
 
 use super::asked::{self, Asked};
-use crate::cli::{CommonArgs, one_of};
+use crate::cli::{CommonArgs, RATES, RepeatArgs, at_least, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure io`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[RATES, ("repeats", "5", Some("Number of runs of fio"))])))]
 pub struct IoArgs {
     /// How requests reach the kernel
     #[arg(
@@ -101,25 +102,9 @@ pub struct IoArgs {
     )]
     pub runtime: Nanos,
 
-    /// Number of runs of fio
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "5",
-        help_heading = "End",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
-    )]
-    pub repeats: u32,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "o",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
+    /// How often
+    #[command(flatten)]
+    pub repeat: RepeatArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -137,13 +122,7 @@ const LARGEST: Bytes = Bytes::new(16 << 40);
 
 /// Measures storage as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> {
-    if args.runtime < SHORTEST {
-        let reason = format!("must be at least {SHORTEST}");
-        return Err(CliError::usage(format!(
-            "--runtime {}: {reason}",
-            args.runtime
-        )));
-    }
+    at_least("--runtime", args.runtime, SHORTEST)?;
     let (least, most) = REQUESTS;
     let block = args.block_size;
     if block < least || block > most || !block.get().is_multiple_of(least.get()) {
@@ -159,7 +138,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
     }
     let directory = absolute(&args.directory)
         .map_err(|err| CliError::failed_to("find the current directory").because(err))?;
-    let asked = Asked::of("io", args.priority)
+    let asked = Asked::of("io")
         .option("engine", args.engine.name())
         .option("rw", args.rw.name())
         .option("block_size", block)
@@ -169,7 +148,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
         .option("directory", directory.display())
         .option("buffered", args.buffered)
         .option("runtime", args.runtime)
-        .option("repeats", args.repeats);
+        .option("repeats", args.repeat.repeats);
     let what = Io {
         engine: args.engine,
         pattern: args.rw,
@@ -180,7 +159,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
         directory,
         buffered: args.buffered,
         runtime: args.runtime,
-        repeats: args.repeats,
+        repeats: args.repeat.repeats,
     };
     asked::run(home, &args.common, asked, |frame| io::run(&what, frame))
 }

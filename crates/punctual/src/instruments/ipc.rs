@@ -8,17 +8,22 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use punctual_measure::ipc::{self, Ipc, ParseWayError, Placement, Way};
-use punctual_model::{CpuId, CpuSet, Nanos, Policy};
+use punctual_model::{CpuId, CpuSet, Nanos};
 use punctual_sys::SysRoot;
 
 use super::asked::{self, Asked};
-use crate::cli::{CommonArgs, StatisticsArgs, one_of};
+use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, one_of, own};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure ipc`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[
+    ("interval", "1ms", Some("Time between the wake-ups of a pair")),
+    ("priority", "f:80", Some("Policy of the receivers; FIFO and round-robin senders run one priority below")),
+    ("duration", "30s", Some("Measure for this time, with all pairs taking turns")),
+])))]
 pub struct IpcArgs {
     /// Wake-up mechanisms, comma-separated
     #[arg(
@@ -44,41 +49,13 @@ pub struct IpcArgs {
     #[arg(long, value_name = "CPU", help_heading = "Threads")]
     pub receiver: Option<CpuId>,
 
-    /// Time between the wake-ups of a pair
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "1ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
-
-    /// Policy of the receivers; FIFO and round-robin senders run one priority below
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
-    /// Measure for this time, with all pairs taking turns
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "30s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How often
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub pace: IntervalArgs,
+
+    /// How long, and what is kept of samples
+    #[command(flatten)]
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -104,9 +81,9 @@ pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError>
         cpus = cpus.iter().chain([ipc.sender]).collect();
     }
     common.cpus = Some(cpus);
-    let mut asked = Asked::of("ipc", args.priority)
-        .samples(args.duration, &args.statistics)
-        .option("interval", args.interval)
+    let mut asked = Asked::of("ipc")
+        .samples(&args.sampling)
+        .option("interval", args.pace.interval)
         .option("path", names(ipc.ways.iter().map(|w| w.name()).collect()))
         .option(
             "placement",
@@ -121,22 +98,12 @@ pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError>
 
 /// Returns what the options mean on a machine with `cpus`.
 fn plan(args: &IpcArgs, cpus: &Cpus) -> Result<Ipc, CliError> {
-    if args.interval < Nanos::from_micros(10) {
-        return Err(CliError::usage(format!(
-            "--interval {}: must be at least 10us",
-            args.interval
-        )));
-    }
-    if args.duration < args.interval {
-        return Err(CliError::usage(format!(
-            "--duration {}: shorter than --interval {}, so there would be no sample",
-            args.duration, args.interval
-        )));
-    }
-    if Ipc::sender_policy(args.priority).is_none() {
+    args.pace.at_least(Nanos::from_micros(10))?;
+    args.pace.fits(args.sampling.duration)?;
+    if Ipc::sender_policy(args.common.priority).is_none() {
         return Err(CliError::usage(format!(
             "--priority {}: must be above the lowest: the sender runs one priority below",
-            args.priority
+            args.common.priority
         )));
     }
     let all = args.path.contains(&WayArg::All);
@@ -180,14 +147,14 @@ fn plan(args: &IpcArgs, cpus: &Cpus) -> Result<Ipc, CliError> {
         placements,
         sender: cross.unwrap_or(receiver),
         receiver,
-        interval: args.interval,
+        interval: args.pace.interval,
     };
     let shortest = ipc.shortest();
-    if args.duration < shortest {
+    if args.sampling.duration < shortest {
         let pairs = ipc.ways.len() * ipc.placements.len();
         return Err(CliError::usage(format!(
             "--duration {}: too short for the turns of {pairs} pairs at --interval {}, which take {shortest}",
-            args.duration, args.interval
+            args.sampling.duration, args.pace.interval
         ))
         .hint("measure longer, wake more often, or choose fewer pairs with --path and --placement"));
     }

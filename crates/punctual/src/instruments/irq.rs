@@ -7,15 +7,16 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use punctual_measure::irq::{self, Irq, Source};
-use punctual_model::{Nanos, Policy};
+use punctual_model::Nanos;
 
 use super::asked::{self, Asked};
-use crate::cli::{CommonArgs, StatisticsArgs};
+use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure irq`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[("duration", "20s", Some("Measure for this time, half of it without tracing"))])))]
 pub struct IrqArgs {
     /// Method: the timerlat tracer, or Punctual's own threads and trace events
     #[arg(
@@ -27,41 +28,13 @@ pub struct IrqArgs {
     )]
     pub source: IrqSource,
 
-    /// Time between the deadlines of a thread
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "1ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
-    /// Measure for this time, half of it without tracing
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "20s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How often
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub pace: IntervalArgs,
+
+    /// How long, and what is kept of samples
+    #[command(flatten)]
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -81,17 +54,12 @@ pub enum IrqSource {
 
 /// Measures interrupt latency apart from thread latency as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError> {
-    if args.interval < Nanos::from_micros(10) {
-        return Err(CliError::usage(format!(
-            "--interval {}: must be at least 10us",
-            args.interval
-        )));
-    }
-    let asked = Asked::of("irq", args.priority)
-        .samples(args.duration, &args.statistics)
-        .option("interval", args.interval);
+    args.pace.at_least(Nanos::from_micros(10))?;
+    let asked = Asked::of("irq")
+        .samples(&args.sampling)
+        .option("interval", args.pace.interval);
     let irq = Irq {
-        interval: args.interval,
+        interval: args.pace.interval,
         source: match args.source {
             IrqSource::Auto => Source::Auto,
             IrqSource::Timerlat => Source::Timerlat,

@@ -7,15 +7,15 @@ use std::path::Path;
 
 use clap::Args;
 use punctual_measure::linpack::{self, Engine, Linpack};
-use punctual_model::Policy;
 
 use super::asked::{self, Asked};
-use crate::cli::CommonArgs;
+use crate::cli::{CommonArgs, RATES, RepeatArgs, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure linpack`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[RATES, ("repeats", "5", Some("How often to solve each order, or run the command"))])))]
 pub struct LinpackArgs {
     /// Solver: own, openblas[:PATH], mkl[:PATH], or command:PROGRAM that prints results in HPL's format
     #[arg(
@@ -40,25 +40,9 @@ pub struct LinpackArgs {
     #[arg(long, help_heading = "Sampling")]
     pub product: bool,
 
-    /// How often to solve each order, or run the command
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "5",
-        help_heading = "End",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
-    )]
-    pub repeats: u32,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "o",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
+    /// How often
+    #[command(flatten)]
+    pub repeat: RepeatArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -90,9 +74,9 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
     orders.sort_unstable();
     orders.dedup();
     let list: Vec<String> = orders.iter().map(ToString::to_string).collect();
-    let mut asked = Asked::of("linpack", args.priority)
+    let mut asked = Asked::of("linpack")
         .option("engine", &args.engine)
-        .option("repeats", args.repeats)
+        .option("repeats", args.repeat.repeats)
         .option("product", args.product);
     if !command {
         asked = asked.option("order", list.join(","));
@@ -100,7 +84,7 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
     let what = Linpack {
         engine: args.engine.clone(),
         orders,
-        repeats: args.repeats,
+        repeats: args.repeat.repeats,
         product: args.product,
         openblas_core: std::env::var("OPENBLAS_CORETYPE").ok(),
     };

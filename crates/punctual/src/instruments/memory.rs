@@ -7,16 +7,17 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use punctual_measure::memory::{self, Kernel, Memory};
-use punctual_model::{Bytes, Policy};
+use punctual_model::Bytes;
 use punctual_sys::pages::HugePages;
 
 use super::asked::{self, Asked};
-use crate::cli::{CommonArgs, one_of};
+use crate::cli::{CommonArgs, RATES, RepeatArgs, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure memory`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[RATES, ("repeats", "5", Some("Number of observations of each loop and pair of nodes"))])))]
 pub struct MemoryArgs {
     /// Size of a block, such as 256M; each thread has up to four on every memory node
     #[arg(
@@ -57,25 +58,9 @@ pub struct MemoryArgs {
     )]
     pub huge_pages: HugePagesArg,
 
-    /// Number of observations of each loop and pair of nodes
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "5",
-        help_heading = "End",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
-    )]
-    pub repeats: u32,
-
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "o",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
+    /// How often
+    #[command(flatten)]
+    pub repeat: RepeatArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -117,17 +102,17 @@ pub(crate) fn run(home: Option<&Path>, args: &MemoryArgs) -> Result<Exit, CliErr
         HugePagesArg::Ask => (HugePages::Ask, "ask"),
         HugePagesArg::Refuse => (HugePages::Refuse, "refuse"),
     };
-    let asked = Asked::of("memory", args.priority)
+    let asked = Asked::of("memory")
         .option("size", args.size)
         .option("kernels", names.join(","))
         .option("threads", args.threads)
         .option("huge_pages", huge_name)
-        .option("repeats", args.repeats);
+        .option("repeats", args.repeat.repeats);
     let what = Memory {
         block: args.size,
         kernels,
         threads: args.threads,
-        repeats: args.repeats,
+        repeats: args.repeat.repeats,
         huge_pages,
     };
     asked::run(home, &args.common, asked, |frame| memory::run(&what, frame))

@@ -8,26 +8,17 @@ use std::path::Path;
 use clap::Args;
 use punctual_measure::duty::Duty;
 use punctual_measure::noise::{self, Noise};
-use punctual_model::{Nanos, Policy};
+use punctual_model::Nanos;
 
 use super::asked::{self, Asked, Measured};
-use crate::cli::{CommonArgs, StatisticsArgs};
+use crate::cli::{CommonArgs, SampleArgs, at_least, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure noise`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[("priority", "o", None)])))]
 pub struct NoiseArgs {
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "o",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
     /// Shortest time between two reads of the counter that counts as a gap
     #[arg(
         long,
@@ -53,20 +44,9 @@ pub struct NoiseArgs {
     )]
     pub period: Nanos,
 
-    /// Measure for this time
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "10s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How long, and what is kept of samples
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -76,9 +56,9 @@ pub struct NoiseArgs {
 /// Measures the gaps as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &NoiseArgs) -> Result<Exit, CliError> {
     let noise = plan(args)?;
-    let asked = Asked::of("noise", args.priority)
+    let asked = Asked::of("noise")
         .on(Measured::AllButFirst)
-        .samples(args.duration, &args.statistics)
+        .samples(&args.sampling)
         .option("threshold", noise.threshold)
         .option("duty", noise.duty);
     let asked = match noise.duty.is_full() {
@@ -90,22 +70,13 @@ pub(crate) fn run(home: Option<&Path>, args: &NoiseArgs) -> Result<Exit, CliErro
 
 /// Returns what the options mean.
 fn plan(args: &NoiseArgs) -> Result<Noise, CliError> {
-    let least = |option: &str, given: Nanos, least: Nanos| {
-        (given < least).then(|| {
-            let least = least.to_string().replace(' ', "");
-            CliError::usage(format!("{option} {given}: must be at least {least}"))
-        })
-    };
-    if let Some(err) = least("--threshold", args.threshold, Nanos::new(1))
-        .or_else(|| least("--period", args.period, Nanos::from_millis(1)))
-        .or_else(|| least("--duration", args.duration, Nanos::from_millis(10)))
-    {
-        return Err(err);
-    }
+    at_least("--threshold", args.threshold, Nanos::new(1))?;
+    at_least("--period", args.period, Nanos::from_millis(1))?;
+    at_least("--duration", args.sampling.duration, Nanos::from_millis(10))?;
     // Four fifths of the usual budget, of 95 %: so much cannot be throttled.
     let duty = args
         .duty
-        .unwrap_or_else(|| match args.priority.is_real_time() {
+        .unwrap_or_else(|| match args.common.priority.is_real_time() {
             true => Duty::THREE_QUARTERS,
             false => Duty::FULL,
         });

@@ -8,31 +8,29 @@ use std::path::Path;
 
 use clap::Args;
 use punctual_measure::pi::{self, Pi, Protocol, Verdict};
-use punctual_model::{Nanos, Policy};
+use punctual_model::Nanos;
 
 use super::asked::{self, Asked, Measured};
-use crate::cli::{CommonArgs, StatisticsArgs, one_of};
+use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure pi`
 #[derive(Args, Debug)]
+#[command(mut_args(own(&[
+    ("interval", "100ms", Some("Time between the beginnings of cycles")),
+    ("priority", "f:80", Some("FIFO priority of the high-priority thread; the others have the two below: f:3 to f:99")),
+    ("duration", "30s", None),
+])))]
 pub struct PiArgs {
     /// Protocols of the lock, comma-separated [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Sampling",
           value_parser = one_of(Protocol::ALL, Protocol::name))]
     pub protocol: Vec<Protocol>,
 
-    /// Time between the beginnings of cycles
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "100ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
+    /// How often
+    #[command(flatten)]
+    pub pace: IntervalArgs,
 
     /// How long the low-priority thread works while it holds the lock
     #[arg(
@@ -54,30 +52,9 @@ pub struct PiArgs {
     )]
     pub spin: Nanos,
 
-    /// FIFO priority of the high-priority thread; the others have the two below: f:3 to f:99
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
-    /// Measure for this time
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "30s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How long, and what is kept of samples
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -97,15 +74,15 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
             .copied()
             .collect(),
         insist: !args.protocol.is_empty(),
-        interval: args.interval,
+        interval: args.pace.interval,
         hold: args.hold,
         spin: args.spin,
     };
     let protocols: Vec<&str> = pi.protocols.iter().map(|p| p.name()).collect();
-    let asked = Asked::of("pi", args.priority)
+    let asked = Asked::of("pi")
         .on(Measured::First(1))
-        .samples(args.duration, &args.statistics)
-        .option("interval", args.interval)
+        .samples(&args.sampling)
+        .option("interval", args.pace.interval)
         .option("hold", args.hold)
         .option("spin", args.spin)
         .option("protocol", protocols.join(","));
@@ -123,10 +100,10 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
 
 /// Refuses what would show nothing, or would not leave the CPU to others.
 fn check(args: &PiArgs) -> Result<(), CliError> {
-    if Pi::priorities(args.priority).is_none() {
+    if Pi::priorities(args.common.priority).is_none() {
         return Err(CliError::usage(format!(
             "--priority {}: must be f:3 to f:99: the three FIFO threads have consecutive priorities",
-            args.priority
+            args.common.priority
         )));
     }
     if let Some(cpus) = args.common.cpus.as_ref().filter(|cpus| cpus.len() != 1) {
@@ -148,10 +125,10 @@ fn check(args: &PiArgs) -> Result<(), CliError> {
     } else {
         args.protocol.len() as u64
     };
-    if args.duration.get() / args.interval.get().max(1) < kinds {
+    if args.sampling.duration.get() / args.pace.interval.get().max(1) < kinds {
         return Err(CliError::usage(format!(
             "--duration {}: too short for the {kinds} kinds of cycles of --interval {}",
-            args.duration, args.interval
+            args.sampling.duration, args.pace.interval
         )));
     }
     Ok(())

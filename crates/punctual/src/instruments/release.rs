@@ -7,26 +7,19 @@ use std::path::Path;
 
 use clap::Args;
 use punctual_measure::release::{self, Release};
-use punctual_model::{Nanos, Policy};
+use punctual_model::Nanos;
 
 use super::asked::{self, Asked};
-use crate::cli::{CommonArgs, StatisticsArgs};
+use crate::cli::{CommonArgs, IntervalArgs, SampleArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
 /// Options of `measure release`
 #[derive(Args, Debug)]
 pub struct ReleaseArgs {
-    /// Time between deadlines
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "1ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
+    /// How often
+    #[command(flatten)]
+    pub pace: IntervalArgs,
 
     /// Wake up this long before a deadline, and spin until it
     #[arg(
@@ -38,30 +31,9 @@ pub struct ReleaseArgs {
     )]
     pub spin: Nanos,
 
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
-    /// Measure for this time
-    #[arg(
-        long,
-        short = 'D',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "10s",
-        help_heading = "End"
-    )]
-    pub duration: Nanos,
-
-    /// What is kept of samples
+    /// How long, and what is kept of samples
     #[command(flatten)]
-    pub statistics: StatisticsArgs,
+    pub sampling: SampleArgs,
 
     /// What all instruments share
     #[command(flatten)]
@@ -70,30 +42,20 @@ pub struct ReleaseArgs {
 
 /// Measures release accuracy as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &ReleaseArgs) -> Result<Exit, CliError> {
-    if args.interval < Nanos::from_micros(1) {
-        return Err(CliError::usage(format!(
-            "--interval {}: must be at least 1us",
-            args.interval
-        )));
-    }
-    if args.spin >= args.interval {
+    args.pace.at_least(Nanos::from_micros(1))?;
+    if args.spin >= args.pace.interval {
         return Err(CliError::usage(format!(
             "--spin {}: must be less than --interval {}, or the thread never sleeps",
-            args.spin, args.interval
+            args.spin, args.pace.interval
         )));
     }
-    if args.duration < args.interval {
-        return Err(CliError::usage(format!(
-            "--duration {}: shorter than --interval {}, so there would be no sample",
-            args.duration, args.interval
-        )));
-    }
-    let asked = Asked::of("release", args.priority)
-        .samples(args.duration, &args.statistics)
-        .option("interval", args.interval)
+    args.pace.fits(args.sampling.duration)?;
+    let asked = Asked::of("release")
+        .samples(&args.sampling)
+        .option("interval", args.pace.interval)
         .option("spin", args.spin);
     let release = Release {
-        interval: args.interval,
+        interval: args.pace.interval,
         spin: args.spin,
     };
     asked::run(home, &args.common, asked, |frame| {

@@ -6,13 +6,13 @@
 use std::path::Path;
 
 use clap::Args;
-use punctual_model::{Clock, CpuSet, Nanos, Pin, Policy, RunSpec, TimerKind};
+use punctual_model::{Clock, CpuSet, Nanos, Pin, RunSpec, TimerKind};
 use punctual_stats::PrecisionTarget;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 
 use super::asked::{self, finish};
-use crate::cli::{CommonArgs, StatisticsArgs, Switch, one_of, with_limits};
+use crate::cli::{CommonArgs, IntervalArgs, StatisticsArgs, Switch, at_least, one_of, with_limits};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -34,30 +34,13 @@ pub struct WakeupArgs {
           value_parser = one_of(Pin::ALL, Pin::name))]
     pub pin: Pin,
 
-    /// Scheduling policy: f:PRIO (FIFO), r:PRIO (round robin), o[:NICE], b, i, d:RUNTIME:PERIOD
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "POLICY",
-        default_value = "f:80",
-        help_heading = "Threads"
-    )]
-    pub priority: Policy,
-
     /// Lower the priority by one from thread to thread
     #[arg(long, help_heading = "Threads")]
     pub priority_spread: bool,
 
-    /// Time between the deadlines of a thread
-    #[arg(
-        long,
-        short = 'i',
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        default_value = "1ms",
-        help_heading = "Sampling"
-    )]
-    pub interval: Nanos,
+    /// How often
+    #[command(flatten)]
+    pub pace: IntervalArgs,
 
     /// Added to the interval of each further thread
     #[arg(
@@ -194,9 +177,9 @@ fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
         threads,
         cpus: measured,
         pin: args.pin,
-        priority: args.priority,
+        priority: args.common.priority,
         priority_spread: args.priority_spread,
-        interval_ns: args.interval,
+        interval_ns: args.pace.interval,
         distance_ns: args.distance,
         duration_ns: match (args.duration, args.samples) {
             (None, None) => Some(DEFAULT_DURATION),
@@ -218,40 +201,31 @@ fn plan(args: &WakeupArgs, cpus: &Cpus) -> Result<RunSpec, CliError> {
 }
 
 fn check_times(args: &WakeupArgs) -> Result<(), CliError> {
-    let too_short = |option: &str, given: Nanos, least: &str| {
-        CliError::usage(format!("{option} {given}: must be at least {least}"))
-    };
-    if args.interval < Nanos::from_micros(1) {
-        return Err(too_short("--interval", args.interval, "1us").hint(
-            "a wake-up takes some microseconds; below about 50us expect overruns, which are counted",
-        ));
+    args.pace.at_least(Nanos::from_micros(1)).map_err(|err| {
+        err.hint("a wake-up takes some microseconds; below about 50us expect overruns, which are counted")
+    })?;
+    let given = [
+        ("--duration", &args.duration),
+        ("--on-threshold", &args.on_threshold),
+    ];
+    let deadlines = args
+        .deadline
+        .iter()
+        .map(|deadline| ("--deadline", deadline));
+    let given = given
+        .into_iter()
+        .flat_map(|(option, time)| Some(option).zip(time.as_ref()));
+    for (option, time) in given.chain(deadlines) {
+        at_least(option, *time, Nanos::new(1))?;
     }
-    for (option, given) in [
-        ("--duration", args.duration),
-        ("--on-threshold", args.on_threshold),
-    ] {
-        if given.is_some_and(Nanos::is_zero) {
-            return Err(too_short(option, Nanos::ZERO, "1ns"));
-        }
-    }
-    if args.deadline.iter().any(|deadline| deadline.is_zero()) {
-        return Err(too_short("--deadline", Nanos::ZERO, "1ns"));
-    }
-    if let Some(duration) = args.duration
-        && duration < args.interval
-    {
-        return Err(CliError::usage(format!(
-            "--duration {duration}: shorter than --interval {}, so there would be no sample",
-            args.interval
-        )));
-    }
-    Ok(())
+    args.duration
+        .map_or(Ok(()), |duration| args.pace.fits(duration))
 }
 
 /// Refuses intervals so long that the last thread would not wake up once.
 fn check_slowest(args: &WakeupArgs, threads: u32) -> Result<(), CliError> {
     let last = threads.saturating_sub(1);
-    let slowest = args.interval + args.distance.times(last.into());
+    let slowest = args.pace.interval + args.distance.times(last.into());
     match args.duration {
         Some(duration) if duration < slowest => Err(CliError::usage(format!(
             "--distance {}: thread {last} would have an interval of {slowest}, longer than \

@@ -5,11 +5,7 @@
 //!
 //! *Over runs* (Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, chapter 5):
 //! the runs of each group, or whole blocks, are drawn with replacement. The studentised interval
-//! takes the distribution of (θ* - θ)/s*; the bias-corrected and accelerated one (BCa; Efron,
-//! *Journal of the American Statistical Association* 82, 1987) corrects the percentiles of θ*.
-//! Percentiles of θ* are about √(1 - 1/n) too narrow before anything else, so that BCa covers some
-//! 80 % with 3 runs a side and 92 % with 12, where it says 95 %; the studentised interval is right
-//! from some 5 runs on unless a group holds an outlier.
+//! takes the distribution of (θ* - θ)/s* and is right from some 5 runs on unless a group holds an outlier.
 //!
 //! *Over runs, then inside* (`IntervalMethod::Hierarchical`): each run drawn is itself drawn again
 //! from its samples, in blocks that are longer than their dependence ([`SampleBlocks`]). The spread
@@ -23,7 +19,6 @@ use super::Options;
 use super::question::{Layout, moments};
 use crate::num::{floor_u64, index, positive};
 use crate::random::Source;
-use crate::student::{normal_cdf, normal_quantile};
 use crate::{LatencyHistogram, Moments};
 
 /// Fewer units than this have too few different resamples.
@@ -127,122 +122,6 @@ pub(crate) fn studentised(
     let tail = (1.0 - options.confidence) / 2.0;
     let (low, high) = (quantile(&ts, tail)?, quantile(&ts, 1.0 - tail)?);
     Some((at.value - high * error, at.value - low * error))
-}
-
-/// The BCa interval of the difference of both means. `None` as for [`studentised`].
-pub(crate) fn bca(layout: &Layout, options: &Options) -> Option<(f64, f64)> {
-    if layout.units() < LEAST_UNITS {
-        return None;
-    }
-    let value = |layout: &Layout| Means::of(layout).map(|means| means.b - means.a);
-    let estimate = value(layout)?;
-    let mut source = Source::new(options.seed);
-    let mut draws: Vec<f64> = (0..options.draws)
-        .filter_map(|_| value(&resample(layout, &mut source)))
-        .collect();
-    let groups = match layout {
-        Layout::Groups(a, b) => vec![influence(a), influence(b)],
-        Layout::Pairs(pairs) => vec![influence(&super::question::differences(pairs))],
-    };
-    // The second group adds to the difference, the first takes away; for pairs there is one.
-    let signs: &[f64] = if groups.len() == 2 {
-        &[-1.0, 1.0]
-    } else {
-        &[1.0]
-    };
-    let power = |exponent: i32| -> f64 {
-        let of = |(group, sign): (&Vec<f64>, &f64)| {
-            let sum: f64 = group.iter().map(|u| (sign * u).powi(exponent)).sum();
-            sum / (group.len() as f64).powi(exponent)
-        };
-        groups.iter().zip(signs).map(of).sum()
-    };
-    let spread = power(2);
-    if !positive(spread) {
-        return None;
-    }
-    let acceleration = power(3) / (6.0 * spread.powf(1.5));
-    corrected(&mut draws, estimate, acceleration, options.confidence)
-}
-
-/// The empirical influence of each value on the mean.
-fn influence(xs: &[f64]) -> Vec<f64> {
-    let mean = xs.iter().sum::<f64>() / xs.len() as f64;
-    xs.iter().map(|x| x - mean).collect()
-}
-
-/// The BCa interval of any statistic of one group of values: `confidence`, from `draws` resamples.
-///
-/// `None` below four values, or where the statistic does not vary.
-///
-/// ```
-/// use punctual_stats::runs::bootstrap::bca_of;
-///
-/// let values = [4.1, 5.0, 4.7, 9.2, 4.4, 5.3, 4.9, 6.1];
-/// let mean = |xs: &[f64]| xs.iter().sum::<f64>() / xs.len() as f64;
-/// let Some((low, high)) = bca_of(&values, mean, 9_999, 1, 0.95) else { return };
-/// // The upper end is further from the mean, 5.46, than the lower.
-/// assert!(low > 4.5 && high > 6.3 && high < 8.0);
-/// ```
-pub fn bca_of(
-    values: &[f64],
-    statistic: impl Fn(&[f64]) -> f64,
-    draws: usize,
-    seed: u64,
-    confidence: f64,
-) -> Option<(f64, f64)> {
-    if values.len() < LEAST_UNITS {
-        return None;
-    }
-    let mut source = Source::new(seed);
-    let mut drawn = values.to_vec();
-    let mut statistics: Vec<f64> = (0..draws)
-        .map(|_| {
-            drawn.fill_with(|| values[source.below(values.len())]);
-            statistic(&drawn)
-        })
-        .collect();
-    let without: Vec<f64> = (0..values.len())
-        .map(|out| {
-            let kept: Vec<f64> = values
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != out)
-                .map(|(_, x)| *x)
-                .collect();
-            statistic(&kept)
-        })
-        .collect();
-    let influences = influence(&without);
-    let (squares, cubes) = influences.iter().fold((0.0, 0.0), |(squares, cubes), u| {
-        (squares + u * u, cubes - u * u * u)
-    });
-    if !positive(squares) {
-        return None;
-    }
-    let acceleration = cubes / (6.0 * squares.powf(1.5));
-    corrected(&mut statistics, statistic(values), acceleration, confidence)
-}
-
-/// The percentiles of `draws` after the corrections for bias and acceleration.
-fn corrected(
-    draws: &mut [f64],
-    estimate: f64,
-    acceleration: f64,
-    confidence: f64,
-) -> Option<(f64, f64)> {
-    draws.sort_by(f64::total_cmp);
-    let n = draws.len() as f64;
-    let below = draws.partition_point(|x| *x < estimate) as f64;
-    let up_to = draws.partition_point(|x| *x <= estimate) as f64;
-    let share = (f64::midpoint(below, up_to) / n).clamp(0.5 / n, 1.0 - 0.5 / n);
-    let bias = normal_quantile(share)?;
-    let end = |p: f64| {
-        let z = bias + normal_quantile(p)?;
-        quantile(draws, normal_cdf(bias + z / (1.0 - acceleration * z)))
-    };
-    let tail = (1.0 - confidence) / 2.0;
-    Some((end(tail)?, end(1.0 - tail)?))
 }
 
 /// The quantile of sorted values, between neighbours (Hyndman and Fan's type 7).
@@ -440,21 +319,6 @@ mod tests {
     use crate::runs::{Direction, Question};
     use crate::testing::Samples;
 
-    fn mean(xs: &[f64]) -> f64 {
-        xs.iter().sum::<f64>() / xs.len() as f64
-    }
-
-    #[test]
-    fn bca_agrees_with_scipy() {
-        // scipy.stats.bootstrap((x,), np.mean, method="BCa", n_resamples=999_999), 1.17.
-        let x = [4.1, 5.0, 4.7, 9.2, 4.4, 5.3, 4.9, 6.1];
-        let (low, high) = bca_of(&x, mean, 100_000, 1, 0.95).unwrap();
-        assert!((low - SCIPY_BCA.0).abs() < 0.02, "{low}");
-        assert!((high - SCIPY_BCA.1).abs() < 0.05, "{high}");
-    }
-
-    const SCIPY_BCA: (f64, f64) = (4.75, 7.1875);
-
     #[test]
     fn too_few_units_and_no_spread_have_no_interval() {
         let options = Options::default();
@@ -467,7 +331,6 @@ mod tests {
         let few = data(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]);
         let flat = data(&[2.0; 5], &[2.0; 5]);
         for layout in [few, flat] {
-            assert_eq!(bca(&layout, &options), None);
             let difference = |a: f64, b: f64| Smooth {
                 value: b - a,
                 by_a: -1.0,
@@ -475,7 +338,6 @@ mod tests {
             };
             assert_eq!(studentised(&layout, difference, &options), None);
         }
-        assert_eq!(bca_of(&[1.0; 9], mean, 99, 1, 0.95), None);
     }
 
     #[test]

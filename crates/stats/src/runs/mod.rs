@@ -27,9 +27,8 @@
 //!
 //! *Interval.* The values of the effect that this test does not reject (Lehmann and Romano, *Testing
 //! Statistical Hypotheses*, 5.10 and 5.11): it covers as often as it says with 4 runs a side, where
-//! a bootstrap interval does not, and it never contradicts the p-value. [`Interval`] methods
-//! "studentised" and "BCa" are there to be chosen and compared ([`bootstrap`]); docs/methods has the
-//! table. Where the runs are too few for a test, Welch's t interval, which trusts that logarithms are
+//! a bootstrap interval does not, and it never contradicts the p-value. The other
+//! [`IntervalMethod`]s are in [`bootstrap`]; docs/methods has the table. Where the runs are too few for a test, Welch's t interval, which trusts that logarithms are
 //! normal, shows how little is known.
 //!
 //! *Looking again.* "Too few runs" invites a second look, and the level is split over both
@@ -39,8 +38,6 @@
 //! *Assumptions.* Runs are independent and, inside a block or a group, exchangeable: made in random
 //! or interleaved order on the same machine. No statistic repairs a comparison in which all runs of
 //! one group were made before all runs of the other.
-//!
-//! [`Interval`]: IntervalMethod
 
 pub mod bootstrap;
 mod lengths;

@@ -72,8 +72,6 @@ pub enum IntervalMethod {
     Permutation,
     /// The studentised bootstrap over runs.
     Studentised,
-    /// The bias-corrected and accelerated bootstrap over runs.
-    Bca,
     /// The studentised bootstrap over runs, each drawn again from its samples
     /// ([`Question::with_redrawn`](super::Question::with_redrawn)); without those, over runs alone,
     /// and it then says so: `Studentised`.

@@ -397,7 +397,6 @@ impl Analysis {
                 },
                 options,
             ),
-            IntervalMethod::Bca => bootstrap::bca(&self.data.layout, options),
             IntervalMethod::Welch => None,
         };
         let contrast = self.contrast.filter(|contrast| contrast.error > 0.0)?;

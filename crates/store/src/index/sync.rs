@@ -13,8 +13,7 @@ use super::{APPLICATION, Index, IndexError, SCHEMA_VERSION, Trouble, id_text};
 use punctual_sys::dir::Dir;
 
 use crate::list::{Names, read_run};
-use crate::store::Runs;
-use crate::writer::RUN_FILE;
+use crate::place::{RUN_FILE, Runs};
 
 /// What tells whether run.json is still the one that was indexed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -9,8 +9,8 @@ use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{Outcome, Scale};
 use punctual_stats::{LatencyHistogram, Moments, Source, float};
 
-use super::metric::above;
 use super::{GroupInput, Metric, RunInput};
+use crate::bursts::above;
 
 /// Values that a run might have had, of each run.
 const REDRAWN: usize = 200;

@@ -11,6 +11,7 @@ use punctual_model::{Better, Figure, Nanos, RunRecord};
 use punctual_stats::text::{percent, quantile};
 use punctual_stats::{LatencyHistogram, float};
 
+use crate::bursts::above;
 use crate::number::compact;
 
 /// A figure of a run.
@@ -166,15 +167,6 @@ impl Metric {
         let width = known.then(|| (interval.high / interval.low).ln() / (2.0 * 1.959_963_985))?;
         Some(width * width)
     }
-}
-
-/// Samples above `limit`, those in its bucket included: never too few.
-pub(crate) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
-    histogram
-        .buckets()
-        .filter(|bucket| bucket.to_ns > limit.get())
-        .map(|bucket| bucket.count)
-        .sum()
 }
 
 /// The figures to compare when none are named: what every kind of run is judged by, as far as any of

@@ -5,7 +5,7 @@
 
 use punctual_model::{Codec, Reversibility};
 
-use super::{Kind, Knob};
+use super::{Kind, Knob, Part};
 use crate::knob::place::Place;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -18,7 +18,8 @@ pub(super) const KNOBS: &[Knob] = &[
         "whether a CPU is online",
         "threads and interrupts of an offline CPU move elsewhere; masks that lose their last CPU \
          are saved and restored; within its mask, the kernel chooses the CPU of each interrupt",
-    ),
+    )
+    .part(Part::Cpu),
     Knob::value(
         "smt",
         &[Place::at(
@@ -27,7 +28,9 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         "whether the SMT siblings are used",
         "off: the siblings go offline; half the CPUs, but no neighbour that stalls the core",
-    ),
+    )
+    .part(Part::Siblings)
+    .moves(&["cpu.online"]),
     Knob::exact(
         "cpu.resume_latency_us",
         &[Place::at(
@@ -55,7 +58,16 @@ pub(super) const KNOBS: &[Knob] = &[
         .offering("scaling_available_governors")],
         "the CPU frequency governor",
         "performance: more power and heat, and with heat perhaps throttling",
-    ),
+    )
+    .moves(&[
+        "cpufreq.min_freq",
+        "cpufreq.max_freq",
+        "cpufreq.epp",
+        "cpufreq.tunable",
+        "cpufreq.setspeed",
+        "cpufreq.shared_tunable",
+    ])
+    .forgotten(),
     Knob::exact(
         "cpufreq.min_freq",
         &[Place::at(
@@ -65,7 +77,10 @@ pub(super) const KNOBS: &[Knob] = &[
         .between("cpuinfo_min_freq", "cpuinfo_max_freq")],
         "lowest frequency in kHz; `max`: the highest of the hardware",
         "more power",
-    ),
+    )
+    .part(Part::Lower("cpufreq.max_freq"))
+    .moves(&["cpufreq.max_freq"])
+    .forgotten(),
     Knob::exact(
         "cpufreq.max_freq",
         &[Place::at(
@@ -75,7 +90,9 @@ pub(super) const KNOBS: &[Knob] = &[
         .between("cpuinfo_min_freq", "cpuinfo_max_freq")],
         "highest frequency in kHz; `min`: the lowest of the hardware",
         "lower: everything is slower, and steadier",
-    ),
+    )
+    .moves(&["cpufreq.min_freq"])
+    .forgotten(),
     Knob::exact(
         "cpufreq.epp",
         &[Place::at(
@@ -85,7 +102,8 @@ pub(super) const KNOBS: &[Knob] = &[
         .offering("energy_performance_available_preferences")],
         "the hardware's preference between performance and power saving",
         "more power",
-    ),
+    )
+    .forgotten(),
     Knob::exact(
         "cpufreq.turbo",
         &[
@@ -97,7 +115,13 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
         "whether frequencies above the nominal one are used",
         "off: slower, but independent of heat and of what the other cores do",
-    ),
+    )
+    .moves(&[
+        "cpufreq.min_freq",
+        "cpufreq.max_freq",
+        "cpufreq.boost",
+        "cpufreq.min_perf_pct",
+    ]),
     Knob::exact(
         "uncore.min_freq",
         &[Place::at(
@@ -137,7 +161,8 @@ pub(super) const KNOBS: &[Knob] = &[
         .between("latency", "latency")],
         "whether an idle state is disabled; `above 10us` disables those with a longer exit latency",
         "more power, and less turbo for the other cores",
-    ),
+    )
+    .forgotten(),
     Knob::exact(
         "haltpoll.guest_halt_poll_ns",
         &[Place::at(
@@ -156,14 +181,14 @@ pub(super) const KNOBS: &[Knob] = &[
         "initial length of that spinning, in ns",
         "spinning costs CPU time",
     ),
-    Knob {
-        name: "dma_latency",
-        about: "maximum idle-state exit latency of all CPUs (/dev/cpu_dma_latency), such as 0us",
-        effect: "0us: every idle CPU spins at full power; a process holds it, and the kernel lifts \
+    Knob::made(
+        "dma_latency",
+        Kind::Held("/dev/cpu_dma_latency"),
+        Reversibility::Scoped,
+        "maximum idle-state exit latency of all CPUs (/dev/cpu_dma_latency), such as 0us",
+        "0us: every idle CPU spins at full power; a process holds it, and the kernel lifts \
                  it when that process ends",
-        reversibility: Reversibility::Scoped,
-        kind: Kind::Held("/dev/cpu_dma_latency"),
-    },
+    ),
     Knob::exact(
         "clocksource",
         &[Place::at(
@@ -173,5 +198,9 @@ pub(super) const KNOBS: &[Knob] = &[
         .offering("available_clocksource")],
         "the clock source of the kernel",
         "hpet, acpi_pm: every read of the clock takes a microsecond",
-    ),
+    )
+    .part(Part::Never(
+        "jiffies",
+        "the clock would advance in steps of milliseconds",
+    )),
 ];

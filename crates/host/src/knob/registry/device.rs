@@ -6,7 +6,7 @@
 use punctual_model::{Codec, Reversibility};
 
 use super::sched::sysctl;
-use super::{Kind, Knob};
+use super::{Kind, Knob, Part};
 use crate::knob::place::Place;
 
 /// Makes the knob of a file of a disk's request queue.
@@ -52,14 +52,15 @@ pub(super) const KNOBS: &[Knob] = &[
         "CPUs that an interrupt may go to",
         "its handler runs there; interrupts tied to CPUs by the kernel or the hardware stay, which \
          is not a failure; the kernel chooses a CPU within the mask",
+    )
+    .part(Part::Interrupts),
+    Knob::made(
+        "irq.thread_policy",
+        Kind::IrqThreadPolicy,
+        Reversibility::Exact,
+        "scheduling policy of the threads that serve interrupts (threadirqs, PREEMPT_RT)",
+        "above the measured threads' priority they delay these threads, below it devices wait",
     ),
-    Knob {
-        name: "irq.thread_policy",
-        about: "scheduling policy of the threads that serve interrupts (threadirqs, PREEMPT_RT)",
-        effect: "above the measured threads' priority they delay these threads, below it devices wait",
-        reversibility: Reversibility::Exact,
-        kind: Kind::IrqThreadPolicy,
-    },
     Knob::exact(
         "workqueue.cpumask",
         &[Place::at(
@@ -104,7 +105,13 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         "the I/O scheduler of a disk",
         "the queue is drained first; its depth and write-back throttling may follow, and are kept",
-    ),
+    )
+    .moves(&[
+        "block.nr_requests",
+        "block.wbt_lat_usec",
+        "block.rq_affinity",
+        "block.iosched",
+    ]),
     queue!(
         "block.rq_affinity",
         "rq_affinity",
@@ -132,7 +139,8 @@ pub(super) const KNOBS: &[Knob] = &[
         Integer,
         "depth of the queue",
         "smaller: shorter waits, less throughput"
-    ),
+    )
+    .moves(&["block.iosched"]),
     queue!(
         "block.read_ahead_kb",
         "read_ahead_kb",
@@ -146,14 +154,16 @@ pub(super) const KNOBS: &[Knob] = &[
         Mask,
         "CPUs that received packets are spread over; empty is the CPU of the interrupt",
         "packets are processed there"
-    ),
+    )
+    .part(Part::Spread),
     net!(
         "net.xps_cpus",
         "queues/{tx}/xps_cpus",
         Mask,
         "CPUs that use a transmit queue",
         "none for others"
-    ),
+    )
+    .part(Part::Queue),
     net!(
         "net.threaded",
         "threaded",

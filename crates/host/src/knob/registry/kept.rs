@@ -9,7 +9,7 @@
 //! `intel_pstate` and goes to every policy's `boost`. A set of CPUs (version 1) forgets a CPU that goes
 //! offline, and so do the sets in it.
 
-use super::Knob;
+use super::{Knob, Part};
 use crate::knob::place::Place;
 use punctual_model::Codec;
 
@@ -48,7 +48,8 @@ pub(super) const KEPT: &[Knob] = &[
             cpufreq!("{policy}/ondemand/{tunable}", Word),
             cpufreq!("{policy}/conservative/{tunable}", Word),
         ],
-    ),
+    )
+    .forgotten(),
     // Where all policies share them.
     Knob::kept(
         "cpufreq.shared_tunable",
@@ -57,13 +58,15 @@ pub(super) const KEPT: &[Knob] = &[
             cpufreq!("ondemand/{tunable}", Word),
             cpufreq!("conservative/{tunable}", Word),
         ],
-    ),
+    )
+    .part(Part::Shared),
     // Where the governor is another one it reads `<unsupported>`.
     Knob::kept(
         "cpufreq.setspeed",
         &[cpufreq!("{policy}/scaling_setspeed", Integer)],
-    ),
-    Knob::kept("cpufreq.boost", &[cpufreq!("{policy}/boost", Flag)]),
+    )
+    .forgotten(),
+    Knob::kept("cpufreq.boost", &[cpufreq!("{policy}/boost", Flag)]).forgotten(),
     Knob::kept(
         "cpufreq.min_perf_pct",
         &[Place::at(
@@ -79,5 +82,6 @@ pub(super) const KEPT: &[Knob] = &[
             cpuset!("{group}/{inner}/{inner}"),
             cpuset!("{group}/{inner}"),
         ],
-    ),
+    )
+    .part(Part::Group),
 ];

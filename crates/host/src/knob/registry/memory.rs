@@ -3,8 +3,8 @@
 
 //! Memory and its housekeeping.
 
-use super::Knob;
 use super::sched::sysctl;
+use super::{Knob, Part};
 use crate::knob::place::Place;
 use punctual_model::Codec;
 
@@ -43,14 +43,14 @@ pub(super) const KNOBS: &[Knob] = &[
         Integer,
         "share of memory, in %, at which a writer must write out dirty pages itself",
         "lower: more writers wait"
-    ),
+    ).part(Part::Share("vm.dirty_bytes")),
     sysctl!(
         "vm.dirty_background_ratio",
         "vm/dirty_background_ratio",
         Integer,
         "share of memory, in %, at which dirty pages are written in the background",
         "lower: more and smaller writes"
-    ),
+    ).part(Part::Share("vm.dirty_background_bytes")),
     sysctl!(
         "vm.compaction_proactiveness",
         "vm/compaction_proactiveness",
@@ -70,13 +70,13 @@ pub(super) const KNOBS: &[Knob] = &[
         &[Place::at("/proc/sys/vm/min_free_kbytes", Codec::Integer)],
         "memory that is kept free, in KiB",
         "more: less for programs; the kernel derives its watermarks from it",
-    ),
+    ).part(Part::Memory { most: 10, huge: false }),
     Knob::value(
         "vm.nr_hugepages",
         &[Place::at("/proc/sys/vm/nr_hugepages", Codec::Integer)],
         "huge pages set aside",
         "their memory is unavailable for anything else; the kernel sets aside as many as it can find",
-    ),
+    ).part(Part::Memory { most: 80, huge: true }),
     sysctl!(
         "vm.zone_reclaim_mode",
         "vm/zone_reclaim_mode",
@@ -107,7 +107,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "whether ordinary memory becomes huge pages",
         "never: no stalls to build them, more TLB misses; existing huge pages remain; khugepaged \
          ends, and starts again on revert",
-    ),
+    ).moves(&["vm.min_free_kbytes"]),
     Knob::exact(
         "thp.defrag",
         &[Place::at(

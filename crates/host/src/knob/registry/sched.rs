@@ -5,7 +5,7 @@
 
 use punctual_model::{Codec, Reversibility};
 
-use super::{Kind, Knob, Threads};
+use super::{Kind, Knob, Part, Threads};
 use crate::knob::place::Place;
 
 /// Makes the knob of a sysctl.
@@ -44,14 +44,16 @@ pub(super) const KNOBS: &[Knob] = &[
         Integer,
         "time in each period that real-time threads may use, in µs; -1: all",
         "-1: a real-time thread that never sleeps keeps its CPU forever"
-    ),
+    )
+    .part(Part::Budget(0)),
     sysctl!(
         "kernel.sched_rt_period_us",
         "kernel/sched_rt_period_us",
         Integer,
         "the throttling period, in µs",
         "shorter: throttling is more frequent and shorter"
-    ),
+    )
+    .part(Part::Budget(1)),
     Knob::exact(
         "cgroup.rt_runtime_us",
         &[
@@ -64,7 +66,8 @@ pub(super) const KNOBS: &[Knob] = &[
         "the same for the root control group, whose value is the one that applies with \
          RT_GROUP_SCHED; it follows kernel.sched_rt_runtime_us",
         "as kernel.sched_rt_runtime_us",
-    ),
+    )
+    .part(Part::Budget(2)),
     Knob::exact(
         "cgroup.rt_period_us",
         &[
@@ -76,7 +79,8 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
         "the period of the root control group; it follows kernel.sched_rt_period_us",
         "as kernel.sched_rt_period_us",
-    ),
+    )
+    .part(Part::Budget(3)),
     sysctl!(
         "kernel.sched_rr_timeslice_ms",
         "kernel/sched_rr_timeslice_ms",
@@ -217,21 +221,24 @@ pub(super) const KNOBS: &[Knob] = &[
         Flag,
         "whether CPUs that hang are detected (both watchdogs)",
         "off: hangs are no longer reported"
-    ),
+    )
+    .moves(&["kernel.soft_watchdog", "kernel.nmi_watchdog"]),
     sysctl!(
         "kernel.soft_watchdog",
         "kernel/soft_watchdog",
         Flag,
         "whether soft lockups are detected (CPUs that stop scheduling)",
         "off: such hangs are no longer reported"
-    ),
+    )
+    .moves(&["kernel.watchdog"]),
     sysctl!(
         "kernel.nmi_watchdog",
         "kernel/nmi_watchdog",
         Flag,
         "whether hard lockups are detected (CPUs that take no interrupts)",
         "off: such hangs are not reported; frees a performance counter"
-    ),
+    )
+    .moves(&["kernel.watchdog"]),
     sysctl!(
         "kernel.watchdog_thresh",
         "kernel/watchdog_thresh",
@@ -266,7 +273,8 @@ pub(super) const KNOBS: &[Knob] = &[
         Integer,
         "how far program addresses are randomised",
         "0: weaker security; running programs keep their addresses"
-    ),
+    )
+    .part(Part::Protects("lower makes attacks easier")),
     sysctl!(
         "kernel.perf_event_paranoid",
         "kernel/perf_event_paranoid",
@@ -346,21 +354,21 @@ pub(super) const KNOBS: &[Knob] = &[
         "whether RCU stall reports are suppressed",
         "on: a CPU that stalls RCU is not reported, and its long console output is avoided",
     ),
-    Knob {
-        name: "threads.affinity",
-        about: "CPUs that programs' threads may run on; masks are narrowed, never widened",
-        effect: "threads bound only to other CPUs stay; threads that a moved thread starts later \
+    Knob::made(
+        "threads.affinity",
+        Kind::ThreadCpus(Threads::Programs),
+        Reversibility::Value,
+        "CPUs that programs' threads may run on; masks are narrowed, never widened",
+        "threads bound only to other CPUs stay; threads that a moved thread starts later \
                  are moved back with it",
-        reversibility: Reversibility::Value,
-        kind: Kind::ThreadCpus(Threads::Programs),
-    },
-    Knob {
-        name: "kthreads.affinity",
-        about: "CPUs that the kernel's own threads may run on, as far as they can be moved",
-        effect: "per-CPU threads stay on their CPU",
-        reversibility: Reversibility::Value,
-        kind: Kind::ThreadCpus(Threads::Kernel),
-    },
+    ),
+    Knob::made(
+        "kthreads.affinity",
+        Kind::ThreadCpus(Threads::Kernel),
+        Reversibility::Value,
+        "CPUs that the kernel's own threads may run on, as far as they can be moved",
+        "per-CPU threads stay on their CPU",
+    ),
     Knob::exact(
         "cgroup.cpus",
         &[
@@ -369,12 +377,13 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
         "CPUs of the top-level control groups, which limit everything in them",
         "programs in them cannot use other CPUs, whatever they ask for",
+    )
+    .part(Part::Group),
+    Knob::made(
+        "cgroup.partition",
+        Kind::Partition,
+        Reversibility::Exact,
+        "CPUs excluded from load balancing, as a cgroup partition",
+        "only threads bound to them run there; the group `punctual` exists while it is set",
     ),
-    Knob {
-        name: "cgroup.partition",
-        about: "CPUs excluded from load balancing, as a cgroup partition",
-        effect: "only threads bound to them run there; the group `punctual` exists while it is set",
-        reversibility: Reversibility::Exact,
-        kind: Kind::Partition,
-    },
 ];

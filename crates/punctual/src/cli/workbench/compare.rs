@@ -209,15 +209,9 @@ pub enum FailOn {
 pub enum Interval {
     /// All effects that the test does not reject
     Permutation,
-    /// Studentised bootstrap over runs
-    Studentised,
-    /// Bias-corrected and accelerated bootstrap over runs
-    Bca,
     /// Bootstrap over runs, then within each run over blocks of its samples (`measure --raw`)
     /// or over its recorded interval of the figure; the answer says which
     Hierarchical,
-    /// Welch's t, or that of the blocks' differences
-    Welch,
 }
 
 /// A direction that is good

@@ -43,13 +43,6 @@ const FACTOR: &str = "knob";
 const NOTHING: &str = "nothing";
 /// The name of all knobs as one treatment.
 const TOGETHER: &str = "all together";
-/// Knobs that only go together: the kernel ties their values to each other.
-const BANDWIDTH: [&str; 4] = [
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_rt_period_us",
-    "cgroup.rt_runtime_us",
-    "cgroup.rt_period_us",
-];
 /// How long nothing is measured after a change.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -152,7 +145,7 @@ fn treatments(
 ) -> Result<(Vec<Trying>, Vec<LeftOut>), CliError> {
     let mut names: Vec<&str> = Vec::new();
     for want in &profile.wants {
-        let name = group(want.knob.name);
+        let name = want.knob.together();
         if !names.contains(&name) {
             names.push(name);
         }
@@ -161,7 +154,7 @@ fn treatments(
     let mut left_out = Vec::new();
     for name in names {
         let mut part = profile.clone();
-        part.wants.retain(|want| group(want.knob.name) == name);
+        part.wants.retain(|want| want.knob.together() == name);
         let plan = tuning::prepare_profile(place, part.clone(), wish)?.plan;
         if plan.is_empty() {
             left_out.push(LeftOut {
@@ -184,14 +177,6 @@ fn treatments(
         });
     }
     Ok((tried, left_out))
-}
-
-fn group(knob: &'static str) -> &'static str {
-    if BANDWIDTH.contains(&knob) {
-        BANDWIDTH[0]
-    } else {
-        knob
-    }
 }
 
 fn settings(plan: &Plan) -> u64 {

@@ -272,7 +272,6 @@ fn the_same_seed_gives_the_same_outcome_with_any_method() {
     for interval in [
         IntervalMethod::Permutation,
         IntervalMethod::Studentised,
-        IntervalMethod::Bca,
         IntervalMethod::Welch,
     ] {
         let options = Options {

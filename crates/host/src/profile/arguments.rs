@@ -121,14 +121,14 @@ pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Says what an argument is for.
-pub(super) fn about(name: &str) -> &'static str {
+pub(crate) fn about(name: &str) -> &'static str {
     let known = KNOWN.iter().find(|(known, ..)| *known == name);
     known.map_or("as the profile says", |(_, about, _)| about)
 }
 
 /// Says why the kernel of `machine` would not heed an argument, as far as its version and
 /// configuration are known.
-pub(super) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
+pub(crate) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let version = machine.version();
     if name == "isolcpus"
@@ -156,7 +156,7 @@ pub(super) fn unheeded(word: &str, machine: &Machine) -> Option<String> {
 }
 
 /// Says why the kernel of `machine` does without an argument what the argument asks for.
-pub(super) fn implied(word: &str, machine: &Machine) -> Option<&'static str> {
+pub(crate) fn implied(word: &str, machine: &Machine) -> Option<&'static str> {
     let config = machine.config()?;
     let fixed = !config.has("PREEMPT_DYNAMIC");
     match word {
