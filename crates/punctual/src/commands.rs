@@ -31,6 +31,8 @@ use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
 #[cfg(feature = "workbench")]
+use crate::instruments::Instrument;
+#[cfg(feature = "workbench")]
 use crate::{recording, tuning};
 
 /// Does what the command line says.
@@ -55,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             }
             measure::run(home, &tuning, &instrument)
         }
+        Command::Watch { tuning, args } => measure::run(home, &tuning, &Instrument::Watch(args)),
         Command::Experiment { action } => experiment::run(home, action),
         Command::Study { action } => study::run(home, action),
         Command::Kernel { action } => kernel::run(home, &action),

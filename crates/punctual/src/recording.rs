@@ -415,6 +415,7 @@ fn to_record(
         findings: found.findings,
         tags: job.tags.clone(),
         requirements: Vec::new(),
+        watched: found.watched,
         loads: outcome.loads,
         threshold: found.threshold,
         precision: found.precision,

@@ -47,7 +47,7 @@ use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
 
 use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of};
-use crate::instruments::Instrument;
+use crate::instruments::{Instrument, WatchArgs};
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -97,6 +97,16 @@ pub enum Command {
         /// The instrument
         #[command(subcommand)]
         instrument: Instrument,
+    },
+    /// Watch a program, unchanged: why are its cycles late, and who made them late?
+    Watch {
+        /// Tuning for the time of the measurement
+        #[command(flatten)]
+        tuning: MeasureTuning,
+
+        /// Whom to watch, and how
+        #[command(flatten)]
+        args: Box<WatchArgs>,
     },
     /// Measure as cyclictest does: same options, output and exit statuses
     Cyclictest(CyclictestArgs),

@@ -82,6 +82,20 @@ impl Asked {
         Self { measured, ..self }
     }
 
+    /// Keeps these statistics of samples.
+    pub(super) fn statistics(self, statistics: &StatisticsArgs) -> Self {
+        Self {
+            psquare: statistics.psquare(),
+            ..self
+        }
+    }
+
+    /// Goes on for this time at most.
+    pub(super) const fn upto(mut self, duration: Option<Nanos>) -> Self {
+        self.duration = duration;
+        self
+    }
+
     /// Takes samples for this time, and keeps these statistics of them.
     pub(super) fn samples(self, duration: Nanos, statistics: &StatisticsArgs) -> Self {
         Self {
@@ -135,7 +149,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
         None => cpus.free_of(&measured),
     };
     let makes = Instrument::of(asked.instrument).map(|of| of.makes);
-    let latency = makes != Some(Makes::Rates);
+    let latency = makes == Some(Makes::Latencies);
     Ok(Setup {
         cpus: measured,
         priority: asked.priority,
