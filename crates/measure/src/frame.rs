@@ -79,6 +79,8 @@ pub struct Found {
     /// Histograms to store, each with its tag: the thread, or `THREAD/CONTEXT`, without a blank or a
     /// comma.
     pub histograms: Vec<(String, LatencyHistogram)>,
+    /// Files to store beside the record, by their names.
+    pub artifacts: Vec<(&'static str, Vec<u8>)>,
     /// Results that are no latencies.
     pub figures: Vec<Figure>,
     /// What the pattern shows.
@@ -111,6 +113,7 @@ impl Default for Found {
             series: Vec::new(),
             total: Series::default(),
             histograms: Vec::new(),
+            artifacts: Vec::new(),
             figures: Vec::new(),
             findings: Vec::new(),
             watched: None,

@@ -18,6 +18,7 @@ mod event;
 mod history;
 mod replay;
 mod source;
+mod table;
 mod tally;
 mod target;
 #[cfg(test)]
@@ -54,6 +55,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Threads that are watched at most: what is kept of one takes some 300 KiB, and of its longest cycles some megabytes.
 const THREADS: usize = 256;
 
+/// The name of the table of all cycles in the store.
+pub const CYCLE_TABLE: &str = "cycles.csv";
+
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
 
@@ -70,6 +74,8 @@ pub struct Watch {
     pub threads: Vec<String>,
     /// Whether a program that is started writes its output to our standard error: ours is somebody's input.
     pub output_to_stderr: bool,
+    /// Whether every cycle is kept, as a line of a table.
+    pub keep_cycles: bool,
 }
 
 /// Watches as `watch` says until the program ends, or the run does. Returns how a program that was started ended, too.
@@ -127,6 +133,7 @@ pub fn run(
         pending: BTreeMap::new(),
         order: Vec::new(),
         origin: frame.origin().get(),
+        table: watch.keep_cycles.then(table::Table::new),
     };
     let (ended, status) = watcher.attend(frame, &mut source, started)?;
     source.stop()?;
@@ -137,6 +144,9 @@ pub fn run(
     let lost = source.losses()?.all();
     let watched = watcher.watched(&source);
     let mut found = watcher.found(&watched, &source, lost);
+    if let Some(table) = watcher.table.take() {
+        found.artifacts.push((CYCLE_TABLE, table.bytes()));
+    }
     source.remove()?;
     (found.ended, found.watched) = (ended, Some(Box::new(watched)));
     Ok((found, status))
@@ -154,6 +164,8 @@ struct Watcher<'a> {
     /// Threads that had a cycle, in the order in which they had their first.
     order: Vec<Tid>,
     origin: u64,
+    /// Every cycle, where that is asked for.
+    table: Option<table::Table>,
 }
 
 impl Watcher<'_> {
@@ -254,6 +266,9 @@ impl Watcher<'_> {
                 self.order.push(tid);
             }
             tally.add(&cycle, &self.replay, self.origin);
+            if let Some(table) = &mut self.table {
+                table.add(&cycle, self.origin);
+            }
         }
         let done = pending.len().saturating_sub(1);
         pending.drain(..done);

@@ -300,18 +300,19 @@ fn record_for<'a>(
     );
     drop(load);
     listener.view.pause();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);
     let histograms = outcome.found.histograms.iter();
     let all = merged(histograms.map(|(_, histogram)| histogram));
+    let artifacts = std::mem::take(&mut outcome.found.artifacts);
     let mut record = to_record(id, job, host, started, outcome);
     record.figures.extend(work_after(job, stop));
     if let Some(spec) = &mut record.spec {
         spec.raw = keep_samples;
     }
     record.requirements = judged(&job.requirements, &record, all.as_ref());
-    let stored = keep(listener.writer, &log, &record);
+    let stored = keep(listener.writer, &log, &artifacts, &record);
     Ok(Recorded { record, stored })
 }
 
@@ -347,9 +348,13 @@ fn judged(
 fn keep(
     mut writer: RunWriter,
     histograms: &[u8],
+    artifacts: &[(&str, Vec<u8>)],
     record: &RunRecord,
 ) -> Result<PathBuf, StoreError> {
     writer.artifact(HISTOGRAM_LOG, histograms)?;
+    for (name, bytes) in artifacts {
+        writer.artifact(name, bytes)?;
+    }
     writer.finish(record)
 }
 

@@ -72,6 +72,10 @@ pub struct WatchArgs {
     )]
     pub duration: Option<Nanos>,
 
+    /// Keep every cycle with its phases, in cycles.csv beside the run's record
+    #[arg(long, help_heading = "Output")]
+    pub raw: bool,
+
     /// What is kept of response times
     #[command(flatten)]
     pub statistics: StatisticsArgs,
@@ -111,6 +115,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
         cycle_at: args.cycle_at.clone(),
         threads: args.threads.clone(),
         output_to_stderr: args.common.json,
+        keep_cycles: args.raw,
     };
     let mut status = None;
     let exit = asked::run(home, &args.common, asked, |frame| {
