@@ -110,7 +110,7 @@ pub struct Late {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// What kind: `task`, `unpreemptible`, `interrupt`, `softirq`, `timer`, `masked`, `idle-exit`, `outside`, `slack`,
-    /// `throttling`, `lock`, `lock-chain`, `call`, `page-fault`, `stopped`, `itself`, `earlier-cycle`, `unknown`.
+    /// `throttling`, `lock`, `lock-chain`, `call`, `system-call`, `page-fault`, `stopped`, `itself`, `earlier-cycle`, `unknown`.
     pub kind: String,
     /// Its name as the kernel has it, where it has one.
     pub name: Option<String>,

@@ -85,7 +85,7 @@ pub(super) fn culprits(tally: &Tally, late: &Late, names: &Names) -> Vec<Culprit
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
     let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
     let scale = tally.basis.and_then(|basis| basis.period).unwrap_or(median);
-    let least = (SHARE * scale.min(late.limit_ns) as f64).max(LEAST);
+    let least = (SHARE * scale as f64).max(LEAST);
     let mut found: Vec<(f64, Culprit)> = shares
         .into_iter()
         .filter_map(|(cause, share)| {

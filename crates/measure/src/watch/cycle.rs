@@ -9,7 +9,7 @@ use punctual_model::CpuId;
 
 use super::history::Stretch;
 use super::replay::Replay;
-use super::thread::{Expiry, Span, State, Thread, Waited};
+use super::thread::{Expiry, Own, Span, State, Thread, Wait, Waited};
 use super::who::{Name, Tid, Who};
 
 /// What a thread goes through in a cycle.
@@ -64,6 +64,8 @@ pub(super) enum Cause {
     Itself,
     /// The thread itself, which had not ended an earlier cycle.
     Earlier,
+    /// The kernel, on behalf of the thread, in a system call.
+    System { call: i64 },
     /// Somebody who had the CPU by right: an interrupt, a thread of a higher priority or the same.
     Taken(Who),
     /// A thread of a lower priority, which the kernel could not preempt.
@@ -87,7 +89,7 @@ pub(super) enum Cause {
     KeptHolder { who: Who, holder: Name },
     /// A system call waited for something, and this ended it.
     Call { call: i64, by: Who },
-    /// A page fault that had to wait.
+    /// A page fault of the thread's.
     Fault,
     /// The thread was stopped by a signal.
     Stopped,
@@ -180,8 +182,7 @@ pub(super) fn take_apart(
     let mut cut = Cut {
         replay,
         exits,
-        prio: thread.prio,
-        tid: thread.tid,
+        thread,
         begin: *begin,
         woken,
         pieces: Vec::new(),
@@ -207,8 +208,7 @@ pub(super) fn take_apart(
 struct Cut<'a> {
     replay: &'a Replay,
     exits: &'a IdleExits,
-    prio: i16,
-    tid: Tid,
+    thread: &'a Thread,
     begin: Waited,
     woken: u64,
     pieces: Vec<Piece>,
@@ -256,7 +256,7 @@ impl Cut<'_> {
                 } else if fault {
                     self.add(from, to, cpu, Phase::Blocked, Cause::Fault);
                 } else if let (Some(Who::Task { tid, name, .. }), true) =
-                    (by, call.is_some_and(super::thread::Wait::is_lock))
+                    (by, call.is_some_and(Wait::is_lock))
                 {
                     self.behind(tid, name, cpu, from, to);
                 } else {
@@ -279,8 +279,19 @@ impl Cut<'_> {
             }
             // What it ran before it came to wait belongs to the cycle before, and delays this one.
             let before = self.begin.entered.clamp(from, to);
-            self.add(from, before, cpu, Phase::Running, Cause::Earlier);
-            self.add(before, to, cpu, Phase::Running, Cause::Itself);
+            let works =
+                [(from, before), (before, to)].map(|(from, to)| self.thread.own_work(from, to));
+            for (from, to, own) in works.into_iter().flatten() {
+                let cause = match own {
+                    // The way back from the wait is no call of the cycle's.
+                    Own::Call(_) if from >= before && from < self.begin.left => Cause::Itself,
+                    Own::Call(call) => Cause::System { call },
+                    Own::Fault => Cause::Fault,
+                    Own::Code if from < before => Cause::Earlier,
+                    Own::Code => Cause::Itself,
+                };
+                self.add(from, to, cpu, Phase::Running, cause);
+            }
         }
     }
 
@@ -290,8 +301,16 @@ impl Cut<'_> {
         } else {
             Phase::Preempted
         };
-        for stretch in self.replay.cut(span.cpu, from, to) {
+        let stretches = self.replay.cut(span.cpu, from, to);
+        // A CPU that comes out of idle for an interrupt and goes idle again saw no thread that it may run.
+        let is_idle = |s: &&Stretch| matches!(s.who, Who::Idle { .. }) && s.to - s.from > AWAKE;
+        let goes_back_to_idle = stretches.iter().filter(is_idle).count() > 1;
+        for stretch in stretches {
             for (from, to, cause) in self.who_else(&stretch, span.from) {
+                let cause = match cause {
+                    Cause::Outside if goes_back_to_idle => Cause::Throttled,
+                    cause => cause,
+                };
                 let phase = match cause {
                     Cause::Unknown => Phase::Unaccounted,
                     _ => phase,
@@ -306,12 +325,14 @@ impl Cut<'_> {
         let Stretch { from, to, who, .. } = *stretch;
         // Whom the scheduler chose while this thread was there to be chosen.
         let chosen = stretch.began > ready;
-        let lower = |prio: i16| self.prio < 100 && prio > self.prio.max(99);
+        let lower = |prio: i16| self.thread.prio < 100 && prio > self.thread.prio.max(99);
         let cause = match who {
             Who::Unknown => Cause::Unknown,
-            Who::Task { tid, .. } if tid == self.tid => Cause::Itself,
+            Who::Task { tid, .. } if tid == self.thread.tid => Cause::Itself,
             Who::Task { prio, .. } if lower(prio) && chosen => Cause::Throttled,
-            Who::Task { prio, .. } if prio > self.prio && prio >= 100 && self.prio < 100 => {
+            Who::Task { prio, .. }
+                if prio > self.thread.prio && prio >= 100 && self.thread.prio < 100 =>
+            {
                 Cause::Unpreemptible(who)
             }
             Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,

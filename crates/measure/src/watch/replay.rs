@@ -277,7 +277,7 @@ impl Replay {
             }
             What::Fault => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
-                    thread.faults();
+                    thread.faults(time);
                 }
             }
             What::WorkStart { function } => {

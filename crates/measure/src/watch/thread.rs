@@ -168,6 +168,9 @@ pub(super) struct Thread {
     pub(super) waited: VecDeque<Waited>,
     /// The wait that ends a cycle, where it is known.
     pub(super) cycle_at: Option<Wait>,
+    /// System calls that are over: begin, end, number.
+    own_calls: VecDeque<(u64, u64, i64)>,
+    fault_times: VecDeque<u64>,
     /// How often each system call was made, and page faults.
     pub(super) calls: BTreeMap<i64, u64>,
     pub(super) faults: u64,
@@ -187,6 +190,8 @@ impl Thread {
             expiries: VecDeque::new(),
             waited: VecDeque::new(),
             cycle_at: None,
+            own_calls: VecDeque::new(),
+            fault_times: VecDeque::new(),
             calls: BTreeMap::new(),
             faults: 0,
             migrations: 0,
@@ -313,9 +318,10 @@ impl Thread {
     }
 
     /// It takes a page fault.
-    pub(super) fn faults(&mut self) {
+    pub(super) fn faults(&mut self, time: u64) {
         self.faults += 1;
         self.faulted = true;
+        keep(&mut self.fault_times, time, |at| *at);
     }
 
     /// It is back from the kernel.
@@ -323,6 +329,8 @@ impl Thread {
         let Some(call) = self.call.take() else {
             return;
         };
+        let done = (call.at, time, call.wait.call);
+        keep(&mut self.own_calls, done, |(_, end, _)| *end);
         let is_wait = call.blocked || call.wait.is_sleep() || self.cycle_at == Some(call.wait);
         if !is_wait {
             return;
@@ -352,5 +360,84 @@ impl Thread {
             let (begin, end) = (span.from.max(from), end.min(to));
             (span.from < to).then_some((*span, begin, end.max(begin)))
         })
+    }
+
+    /// Returns what the thread did itself while it ran from `from` to `to`: the system calls that it was in, the page
+    /// faults that it took, and nothing where it was its own code.
+    pub(super) fn own_work(&self, from: u64, to: u64) -> Vec<(u64, u64, Own)> {
+        let mut work = Vec::new();
+        let mut at = from;
+        let first = self.own_calls.partition_point(|(_, end, _)| *end <= from);
+        for (begin, end, call) in self.own_calls.range(first..) {
+            if *begin >= to {
+                break;
+            }
+            let (begin, end) = ((*begin).max(at), (*end).min(to));
+            self.outside_calls(at, begin, &mut work);
+            if begin < end {
+                work.push((begin, end, Own::Call(*call)));
+            }
+            at = end.max(at);
+        }
+        // A call that goes on still.
+        let going_on = self.call.map_or(to, |call| call.at.clamp(at, to));
+        self.outside_calls(at, going_on, &mut work);
+        if let Some(call) = self.call.filter(|_| going_on < to) {
+            work.push((going_on, to, Own::Call(call.wait.call)));
+        }
+        work
+    }
+
+    /// Adds its own code from `from` to `to`, with the page faults in it. The kernel tells when a fault begins and not when
+    /// it ends: where they come one after the other each lasts until the next.
+    fn outside_calls(&self, from: u64, to: u64, work: &mut Vec<(u64, u64, Own)>) {
+        let mut at = from;
+        let first = self.fault_times.partition_point(|time| *time < from);
+        let mut times = self
+            .fault_times
+            .range(first..)
+            .take_while(|time| **time < to)
+            .peekable();
+        while let Some(time) = times.next() {
+            let next = times.peek().map_or(to, |next| **next);
+            let end = match next - time <= FAULT_AFTER_FAULT {
+                true => next,
+                false => next.min(time + ONE_FAULT),
+            };
+            if at < *time {
+                work.push((at, *time, Own::Code));
+            }
+            work.push((*time, end, Own::Fault));
+            at = end;
+        }
+        if at < to {
+            work.push((at, to, Own::Code));
+        }
+    }
+}
+
+/// What a thread does while it runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Own {
+    Code,
+    Call(i64),
+    Fault,
+}
+
+/// Faults that come within this time are one after the other, in ns.
+const FAULT_AFTER_FAULT: u64 = 20_000;
+
+/// Time that a fault alone is taken to last, in ns.
+const ONE_FAULT: u64 = 1_000;
+
+/// Keeps one more, and of the older ones those that a cycle can still reach.
+fn keep<T>(all: &mut VecDeque<T>, one: T, time: impl Fn(&T) -> u64) {
+    if all.len() >= SPANS {
+        all.pop_front();
+    }
+    let old = time(&one).saturating_sub(KEPT_NS);
+    all.push_back(one);
+    while all.front().is_some_and(|first| time(first) < old) {
+        all.pop_front();
     }
 }

@@ -54,7 +54,7 @@ pub(super) const fn tid(cause: Cause) -> Option<Tid> {
 }
 
 /// Returns the cause without the number of its thread: threads of one name are one culprit.
-pub(super) const fn without_tid(cause: Cause) -> Cause {
+pub(super) fn without_tid(cause: Cause) -> Cause {
     const fn bare(who: Who) -> Who {
         match who {
             Who::Task { name, prio, .. } => Who::Task { tid: 0, name, prio },
@@ -72,9 +72,36 @@ pub(super) const fn without_tid(cause: Cause) -> Cause {
             who: bare(who),
             holder,
         },
+        // To be without the call is to be without both: the work in the kernel, and the wait for a device.
+        Cause::System { call } => Cause::Call {
+            call,
+            by: Who::Unknown,
+        },
+        Cause::Call { call, by } if by.interrupts() || waits_for_storage(call) => Cause::Call {
+            call,
+            by: Who::Unknown,
+        },
         Cause::Call { call, by } => Cause::Call { call, by: bare(by) },
         cause => cause,
     }
+}
+
+/// Whether a call that waits does so for storage, whoever tells it that the data are there.
+fn waits_for_storage(call: i64) -> bool {
+    let name = calls::name(call).unwrap_or_default();
+    let calls = [
+        "sync",
+        "write",
+        "open",
+        "rename",
+        "unlink",
+        "link",
+        "mkdir",
+        "truncate",
+        "fallocate",
+        "stat",
+    ];
+    calls.iter().any(|part| name.contains(part))
 }
 
 /// Says a cause.
@@ -159,16 +186,17 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
         Cause::Call { call, by } => {
             let call = call_name(call);
             let what = match by {
-                Who::Unknown => format!("waiting in {call}"),
+                Who::Unknown => format!("its system call {call}"),
                 by => format!("waiting in {call} until {}", who(by, names)),
             };
             ("call", Some(call), what)
         }
-        Cause::Fault => (
-            "page-fault",
-            None,
-            "a page fault that had to wait".to_owned(),
-        ),
+        Cause::System { call } => {
+            let call = call_name(call);
+            let what = format!("its own work in the kernel, in {call}");
+            ("system-call", Some(call), what)
+        }
+        Cause::Fault => ("page-fault", None, "page faults of its own".to_owned()),
         Cause::Stopped => ("stopped", None, "a signal that stopped it".to_owned()),
         Cause::Unknown => ("unknown", None, "nothing that was recorded".to_owned()),
     };
