@@ -243,6 +243,13 @@ impl Cut<'_> {
             State::Blocked { .. } if from < self.woken && span.from >= self.begin.entered => {
                 self.late_timer(cpu, from, to);
             }
+            // It sleeps for an earlier release still, which was before this one.
+            State::Blocked {
+                call: Some((wait, _)),
+                ..
+            } if wait == self.begin.wait && wait.is_sleep() && from < self.begin.entered => {
+                self.late_interrupt(cpu, from, to);
+            }
             State::Blocked {
                 call,
                 state,
@@ -329,6 +336,11 @@ impl Cut<'_> {
         let cause = match who {
             Who::Unknown => Cause::Unknown,
             Who::Task { tid, .. } if tid == self.thread.tid => Cause::Itself,
+            Who::Task { prio: 100.., .. } | Who::Idle { .. }
+                if stretch.held && (0..100).contains(&self.thread.prio) =>
+            {
+                Cause::Throttled
+            }
             Who::Task { prio, .. } if lower(prio) && chosen => Cause::Throttled,
             Who::Task { prio, .. }
                 if prio > self.thread.prio && prio >= 100 && self.thread.prio < 100 =>
@@ -365,8 +377,13 @@ impl Cut<'_> {
         };
         let expires = hard.clamp(from, to);
         self.add(from, expires, timer, Phase::Timer, Cause::Slack);
+        self.late_interrupt(timer, expires, to);
+    }
+
+    /// The time for which the interrupt of a timer that had expired did not come, or did not come to the thread.
+    fn late_interrupt(&mut self, timer: CpuId, from: u64, to: u64) {
         let mut idle_since = None;
-        for stretch in self.replay.cut(timer, expires, to) {
+        for stretch in self.replay.cut(timer, from, to) {
             let Stretch { from, to, who, .. } = stretch;
             let cause = match who {
                 Who::Unknown => Cause::Unknown,

@@ -16,6 +16,7 @@ struct Entry {
     since: u64,
     /// Whether the thread that had it before was still runnable.
     left_ready: bool,
+    held: bool,
 }
 
 /// A stretch of time in which one had the CPU.
@@ -28,6 +29,21 @@ pub(super) struct Stretch {
     pub(super) began: u64,
     /// Whether it was still runnable when it lost the CPU; nothing where it has it still.
     pub(super) left_ready: Option<bool>,
+    /// Whether the scheduler keeps real-time threads of this CPU from running.
+    pub(super) held: bool,
+}
+
+/// A change of who has a CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) time: u64,
+    pub(super) who: Who,
+    /// When it got the CPU: before `time`, where an interrupt on its time is over.
+    pub(super) since: u64,
+    /// Whether the one before was runnable still.
+    pub(super) left_ready: bool,
+    /// Whether the scheduler keeps real-time threads of this CPU from running.
+    pub(super) held: bool,
 }
 
 /// Who had one CPU, since a time.
@@ -49,13 +65,20 @@ impl History {
         }
     }
 
-    /// `who`, that got the CPU at `since`, has it from `time` on; the one before was runnable still, if `left_ready`.
-    pub(super) fn now(&mut self, time: u64, who: Who, since: u64, left_ready: bool) {
+    /// Notes a change.
+    pub(super) fn now(&mut self, change: Change) {
+        let Change {
+            time,
+            who,
+            since,
+            left_ready,
+            held,
+        } = change;
         match self.entries.back_mut() {
             Some(last) if (last.who, last.since) == (who, since) => return,
             // A change in the same nanosecond leaves nothing of the one before.
             Some(last) if last.from >= time => {
-                (last.who, last.since) = (who, since);
+                (last.who, last.since, last.held) = (who, since, held);
                 return;
             }
             _ => {}
@@ -69,6 +92,7 @@ impl History {
             who,
             since,
             left_ready,
+            held,
         });
     }
 
@@ -96,6 +120,7 @@ impl History {
             who: Who::Unknown,
             began: from,
             left_ready: None,
+            held: false,
         });
         let entries = self.entries.range(first.saturating_sub(1)..);
         let next = self.entries.range(
@@ -112,6 +137,7 @@ impl History {
                 who: entry.who,
                 began: entry.since,
                 left_ready: next.map(|next| next.left_ready),
+                held: entry.held,
             })
         });
         let stretches = stretches.filter(|stretch| stretch.from < stretch.to);
@@ -142,6 +168,16 @@ mod tests {
         }
     }
 
+    fn change(time: u64, tid: Tid, left_ready: bool) -> Change {
+        Change {
+            time,
+            who: task(tid),
+            since: time,
+            left_ready,
+            held: false,
+        }
+    }
+
     fn cut(history: &History, from: u64, to: u64) -> Vec<(u64, u64, Option<Tid>)> {
         let stretches = history.cut(from, to);
         stretches.map(|s| (s.from, s.to, s.who.tid())).collect()
@@ -151,10 +187,10 @@ mod tests {
     fn a_cut_has_no_gap_and_begins_with_what_is_not_known() {
         let mut history = History::new(100);
         assert_eq!(cut(&history, 3, 7), [(3, 7, None)]);
-        history.now(10, task(1), 10, false);
-        history.now(20, task(2), 20, true);
-        history.now(20, task(3), 20, true);
-        history.now(30, task(1), 30, false);
+        history.now(change(10, 1, false));
+        history.now(change(20, 2, true));
+        history.now(change(20, 3, true));
+        history.now(change(30, 1, false));
         assert_eq!(
             cut(&history, 5, 25),
             [(5, 10, None), (10, 20, Some(1)), (20, 25, Some(3))]
@@ -173,7 +209,7 @@ mod tests {
     fn what_is_forgotten_is_not_made_up() {
         let mut history = History::new(3);
         for (n, tid) in (0..10).zip(0..) {
-            history.now(n * 10, task(tid), n * 10, false);
+            history.now(change(n * 10, tid, false));
         }
         assert_eq!(cut(&history, 60, 75), [(60, 70, None), (70, 75, Some(7))]);
         history.forget_before(85);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use punctual_model::CpuId;
 
 use super::event::{Event, What};
-use super::history::{History, Stretch};
+use super::history::{Change, History, Stretch};
 use super::thread::{Expiry, KEPT_NS, Thread, Wait};
 use super::who::{Name, Names, Tid, Who};
 
@@ -38,6 +38,9 @@ struct Cpu {
     base: Who,
     /// When it got the CPU.
     since: u64,
+    /// Whether the scheduler took it from a real-time thread that was runnable still, for one of a lower class or nobody:
+    /// real-time throttling, or the server of ordinary threads. It lasts until a real-time thread has it again.
+    held: bool,
     stack: Vec<(Nest, Who)>,
     /// When it last went out of an idle state, while nobody has it.
     idle_ended: Option<u64>,
@@ -56,7 +59,13 @@ impl Cpu {
         } else {
             time
         };
-        self.history.now(time, self.top(), since, left_ready);
+        self.history.now(Change {
+            time,
+            who: self.top(),
+            since,
+            left_ready,
+            held: self.held,
+        });
     }
 
     fn is_idle(&self) -> bool {
@@ -174,6 +183,7 @@ impl Replay {
                 who: Who::Unknown,
                 began: from,
                 left_ready: None,
+                held: false,
             }],
         }
     }
@@ -315,6 +325,7 @@ impl Replay {
         self.cpus.entry(cpu).or_insert_with(|| Cpu {
             base: Who::Unknown,
             since: 0,
+            held: false,
             stack: Vec::new(),
             idle_ended: None,
             history: History::new(limit),
@@ -392,10 +403,16 @@ impl Replay {
     fn switch(&mut self, time: u64, cpu: CpuId, prev: Tid, prev_state: u32, next: Tid) {
         let task = self.task(next);
         let of = self.cpu(cpu);
+        let left_ready = prev != 0 && prev_state & 0xff == 0;
+        of.held = match (is_real_time(of.base), is_real_time(task)) {
+            (_, true) => false,
+            (true, false) => left_ready,
+            (false, false) => of.held,
+        };
         (of.base, of.since, of.idle_ended) = (task, time, None);
         // No interrupt lasts over a switch: what is still there lost its end.
         of.stack.clear();
-        of.note(time, prev != 0 && prev_state & 0xff == 0);
+        of.note(time, left_ready);
         let calls = self.calls;
         if let Some(thread) = self.threads.get_mut(&prev) {
             thread.stops(time, cpu, prev_state, calls);
@@ -501,6 +518,10 @@ impl Replay {
         remember(&mut self.functions, address, name);
         name
     }
+}
+
+fn is_real_time(who: Who) -> bool {
+    matches!(who, Who::Task { prio: 0..100, .. })
 }
 
 /// Keeps `value`; a map that holds too much begins anew.

@@ -162,7 +162,8 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
         Cause::Throttled => (
             "throttling",
             None,
-            "the scheduler held it back (real-time throttling, or a CPU quota)".to_owned(),
+            "the scheduler held it back (real-time throttling, the fair server, or a CPU quota)"
+                .to_owned(),
         ),
         Cause::Holder(of) => (
             "lock",
