@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Against programs that nobody here wrote, and that know themselves when they ran.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Home, finish, machine};
+
+/// A cycle as `cycles.csv` has it.
+struct Row {
+    latency_us: f64,
+    response_us: f64,
+}
+
+/// Returns the cycles of the thread `name`, in order.
+fn cycles(home: &Home, record: &Value, name: &str) -> Vec<Row> {
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    let thread = threads.iter().filter(|t| t["name"] == name);
+    let thread = thread.max_by_key(|t| t["cycles"].as_u64()).unwrap();
+    let path = home
+        .runs_dir()
+        .join(record["id"].as_str().unwrap())
+        .join("cycles.csv");
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let (tid, response) = (column("tid"), column("response_ns"));
+    let (timer, wakeup) = (
+        column("timer_ns"),
+        column("wake-up_ns".replace('-', "_").as_str()),
+    );
+    let rows = lines.map(|line| {
+        line.split(',')
+            .map(|n| n.parse::<f64>().unwrap())
+            .collect::<Vec<_>>()
+    });
+    rows.filter(|row| row[tid] == thread["tid"].as_f64().unwrap())
+        .map(|row| Row {
+            latency_us: (row[timer] + row[wakeup]) / 1e3,
+            response_us: row[response] / 1e3,
+        })
+        .collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Pearson's correlation.
+#[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len() as f64;
+    let mean = |x: &[f64]| x.iter().sum::<f64>() / n;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let products = |x: &[f64], mx: f64, y: &[f64], my: f64| -> f64 {
+        x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum()
+    };
+    let both = products(a, mean_a, b, mean_b);
+    both / (products(a, mean_a, a, mean_a) * products(b, mean_b, b, mean_b)).sqrt()
+}
+
+#[test]
+fn rt_app_says_the_same_of_its_cycles() {
+    if !machine::root() || !machine::has_tool("rt-app") {
+        return machine::skip("rt-app", "not installed, or no root");
+    }
+    let home = Home::new();
+    let json = home.dir().join("loop.json");
+    let config = serde_json::json!({
+        "tasks": {"loop": {"policy": "SCHED_FIFO", "priority": 80, "loop": -1, "run": 200,
+                           "timer": {"ref": "unique", "period": 2000}}},
+        "global": {"duration": 3, "calibration": 50, "default_policy": "SCHED_OTHER", "lock_pages": true,
+                   "logdir": home.dir(), "log_basename": "loop", "gnuplot": false},
+    });
+    fs::write(&json, config.to_string()).unwrap();
+    let mut command = home.command(["watch", "--raw", "--quiet", "--json", "--", "rt-app"]);
+    command.arg(&json);
+    let record = finish(command).record();
+    let ours = cycles(&home, &record, "loop");
+    let log = fs::read_to_string(home.dir().join("loop-loop-0.log")).unwrap();
+    let log = log.lines().filter(|line| !line.starts_with('#'));
+    let log: Vec<Vec<f64>> = log
+        .map(|line| {
+            line.split_whitespace()
+                .map(|n| n.parse().unwrap())
+                .collect()
+        })
+        .collect();
+    // It logs a cycle when it has waited for the next one: what it says of its last wait is of a cycle that had no end.
+    assert!(
+        log.len().abs_diff(ours.len()) <= 1,
+        "{} {}",
+        log.len(),
+        ours.len()
+    );
+    let latency: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
+    let theirs: Vec<f64> = log
+        .iter()
+        .map(|line| line[10])
+        .take(latency.len())
+        .collect();
+    let off = latency.iter().zip(&theirs).map(|(a, b)| a - b).collect();
+    assert!(median(off).abs() <= 3.0 + 1.0, "whole microseconds");
+    assert!(correlation(&latency[..theirs.len()], &theirs) > 0.99);
+    // The time that it had left when it went to sleep: of the period all but the response. The first line is of the cycle before ours.
+    let response: Vec<f64> = ours.iter().map(|row| row.response_us).collect();
+    let theirs: Vec<f64> = log.iter().skip(1).map(|line| 2_000.0 - line[7]).collect();
+    let pairs = response.iter().zip(&theirs);
+    assert!(median(pairs.map(|(a, b)| a - b).collect()).abs() <= 3.0);
+    let n = response.len().min(theirs.len());
+    assert!(correlation(&response[..n], &theirs[..n]) > 0.99);
+    let thread = &record["watched"]["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|t| t["name"] == "loop");
+    assert_eq!(thread.unwrap()["period_ns"], 2_000_000);
+}
+
+#[test]
+fn cyclictest_says_the_same_of_its_wake_ups() {
+    if !machine::root() || !machine::has_tool("cyclictest") {
+        return machine::skip("cyclictest", "not installed, or no root");
+    }
+    let home = Home::new();
+    let args = "watch --raw --quiet --json -- cyclictest -v -t1 -p80 -i2000 -l1000 -m";
+    let answer = finish(home.command(args.split(' ')));
+    let record = answer.record();
+    let ours = cycles(&home, &record, "cyclictest");
+    // thread:cycle:latency; the output of the program is on our standard error.
+    let theirs: Vec<f64> = answer
+        .stderr
+        .lines()
+        .filter_map(|line| {
+            let (thread, rest) = line.trim().split_once(':')?;
+            let (cycle, latency) = rest.split_once(':')?;
+            (thread.trim() == "0" && cycle.trim().parse::<u64>().is_ok())
+                .then(|| latency.trim().parse().ok())?
+        })
+        .collect();
+    assert_eq!(theirs.len(), 1_000);
+    assert_eq!(ours.len(), 999, "the last wake-up has no wait after it");
+    let latency: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
+    let theirs = &theirs[..latency.len()];
+    let off = latency.iter().zip(theirs).map(|(a, b)| a - b).collect();
+    assert!(median(off).abs() <= 3.0 + 1.0, "whole microseconds");
+    assert!(correlation(&latency, theirs) > 0.99);
+    let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    assert!((largest(&latency) - largest(theirs)).abs() <= 50.0);
+}
