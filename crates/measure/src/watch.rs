@@ -34,6 +34,7 @@ use std::time::Duration;
 use punctual_model::watch::{PhaseTime, ResponseStep, Watched, WatchedThread};
 use punctual_model::{Better, Check, CpuSet, Ended, Figure, Finding, Nanos, Progress, Series};
 use punctual_stats::Keep;
+use punctual_sys::sched;
 use punctual_sys::tracefs::Tracefs;
 
 use self::basis::Basis;
@@ -249,6 +250,7 @@ impl Watcher<'_> {
                 if !known && !at_the_end {
                     return;
                 }
+                tally.policy = sched::policy_of(tid).ok();
                 let basis = basis_of(self.watch.cycle_at.as_deref(), pending);
                 (tally.basis, thread.cycle_at) = (Some(basis), basis.at);
                 basis
@@ -354,7 +356,7 @@ impl Watcher<'_> {
             thread: n,
             tid: thread.tid,
             name: names.text(thread.name).to_owned(),
-            policy: words::policy(thread.prio),
+            policy: policy(thread, tally),
             cycle_at: basis.at.map(|wait| wait.to_string()),
             period_ns: basis.period.map(Nanos::new),
             timed_releases: tally.timed,
@@ -381,7 +383,7 @@ impl Watcher<'_> {
             let series = figures::series(&tally.responses);
             found.series.push(Series {
                 thread: Some(n),
-                policy: Some(words::policy(thread.prio)),
+                policy: Some(policy(thread, tally)),
                 interval_ns: tally.basis.and_then(|b| b.period).map(Nanos::new),
                 overruns: Some(tally.missed),
                 lost: Some(0),
@@ -467,6 +469,14 @@ impl Watcher<'_> {
                 ),
             ),
         ]
+    }
+}
+
+/// Returns a thread's policy as the kernel said it while it lived, else what its priority tells.
+fn policy(thread: &thread::Thread, tally: &Tally) -> String {
+    match tally.policy {
+        Some(policy) => policy.to_string(),
+        None => words::policy(thread.prio),
     }
 }
 

@@ -24,6 +24,7 @@ mod series;
 mod study;
 mod study_tables;
 mod verdicts;
+mod watched;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,

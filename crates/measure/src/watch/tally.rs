@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use punctual_model::watch::{CpuLane, CyclePiece, LaneStretch, WorstCycle};
-use punctual_model::{CpuId, SeriesProgress};
+use punctual_model::{CpuId, Policy, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
 
 use super::basis::Basis;
@@ -83,6 +83,7 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) basis: Option<Basis>,
+    pub(super) policy: Option<Policy>,
     pub(super) responses: Accumulator,
     pub(super) cycles: u64,
     pub(super) timed: u64,
@@ -105,6 +106,7 @@ impl Tally {
     pub(super) fn new(keep: &Keep) -> Self {
         Self {
             basis: None,
+            policy: None,
             responses: Accumulator::new(keep),
             cycles: 0,
             timed: 0,

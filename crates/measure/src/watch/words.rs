@@ -15,13 +15,12 @@ pub(super) struct Said {
     pub(super) what: String,
 }
 
-/// Writes a priority as the scheduler counts it in the words of policies.
+/// Writes a priority as the scheduler counts it in the words of users.
 pub(super) fn policy(prio: i16) -> String {
     match prio {
-        ..0 => "SCHED_DEADLINE".to_owned(),
-        0..100 => format!("real-time priority {}", 99 - prio),
-        120 => "ordinary policy".to_owned(),
-        _ => format!("ordinary policy, nice {}", prio - 120),
+        ..0 => "deadline".to_owned(),
+        0..100 => format!("real-time {}", 99 - prio),
+        _ => format!("nice {}", prio - 120),
     }
 }
 
@@ -134,16 +133,13 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
         Cause::Unpreemptible(of) => (
             "unpreemptible",
             named(of),
-            format!(
-                "{} in the kernel, which could not preempt it",
-                who(of, names)
-            ),
+            format!("{}, which the kernel could not preempt", who(of, names)),
         ),
         Cause::Masked(of) => (
             "masked",
             named(of),
             format!(
-                "{} with interrupts off, or an interrupt that came late",
+                "{} with interrupts off, or a late interrupt",
                 who(of, names)
             ),
         ),
@@ -151,7 +147,7 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
         Cause::Outside => (
             "outside",
             None,
-            "outside this kernel (hypervisor, firmware): the CPU was idle and its interrupt late"
+            "outside this kernel (hypervisor, firmware): the interrupt of an idle CPU was late"
                 .to_owned(),
         ),
         Cause::Slack => (

@@ -138,10 +138,7 @@ fn a_thread_of_a_higher_priority_is_named() {
     seen.is_first("task", Some("hog"));
     let first = &seen.culprits()[0];
     assert!(
-        first["what"]
-            .as_str()
-            .unwrap()
-            .contains("real-time priority 90"),
+        first["what"].as_str().unwrap().contains("real-time 90"),
         "{first:#}"
     );
     // Each strike is longer than any cycle may be, and no longer than three of them.

@@ -12,7 +12,7 @@ use punctual_model::{Instrument, RunRecord};
 use super::named::{self, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
-use super::{answer, deadline, events, irregular, results, series};
+use super::{answer, deadline, events, irregular, results, series, watched};
 use crate::chart::{Look, Validity};
 use crate::text::VIRTUAL;
 
@@ -98,6 +98,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         if instrument == "deadline" {
             blocks.extend(deadline::blocks(ids, &of));
         }
+        blocks.extend(watched::blocks(&of));
         blocks.extend(results::charts(ids, &of));
         if contexts {
             blocks.extend(irregular::blocks(ids, &of));
