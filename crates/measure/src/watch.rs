@@ -12,6 +12,7 @@
 //! Nothing is guessed: what the kernel has no event for is said, and time that no event accounts for is a phase of its own.
 
 mod basis;
+mod beside;
 mod culprits;
 mod cycle;
 mod event;
@@ -38,6 +39,7 @@ use punctual_sys::sched;
 use punctual_sys::tracefs::Tracefs;
 
 use self::basis::Basis;
+pub use self::beside::Beside;
 use self::cycle::{IdleExits, Phase};
 use self::replay::Replay;
 use self::source::Source;
@@ -77,6 +79,18 @@ pub struct Watch {
     pub output_to_stderr: bool,
     /// Whether every cycle is kept, as a line of a table.
     pub keep_cycles: bool,
+    /// From what excess on somebody is a culprit.
+    pub matters: Matters,
+}
+
+/// From what excess on somebody is a culprit.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Matters {
+    /// A twentieth of the period, and 10 µs: what keeps a program from its work.
+    #[default]
+    OfThePeriod,
+    /// A quarter of the median response time, and 2 µs: for threads that do nothing but wake up.
+    OfTheMedian,
 }
 
 /// Watches as `watch` says until the program ends, or the run does. Returns how a program that was started ended, too.
@@ -122,20 +136,9 @@ pub fn run(
         },
         None => None,
     };
-    let mut watcher = Watcher {
-        watch,
-        exits: source::idle_exits(frame.sys()),
-        replay,
-        keep: Keep {
-            thresholds_ns: watch.deadline.iter().map(|d| d.get()).collect(),
-            ..frame.keep()
-        },
-        tallies: BTreeMap::new(),
-        pending: BTreeMap::new(),
-        order: Vec::new(),
-        origin: frame.origin().get(),
-        table: watch.keep_cycles.then(table::Table::new),
-    };
+    let exits = source::idle_exits(frame.sys());
+    let keep = frame.keep();
+    let mut watcher = Watcher::new(watch, exits, replay, keep, frame.origin().get());
     let (ended, status) = watcher.attend(frame, &mut source, started)?;
     source.stop()?;
     let rest = source.rest(&mut watcher.replay.names)?;
@@ -169,7 +172,24 @@ struct Watcher<'a> {
     table: Option<table::Table>,
 }
 
-impl Watcher<'_> {
+impl<'a> Watcher<'a> {
+    fn new(watch: &'a Watch, exits: IdleExits, replay: Replay, keep: Keep, origin: u64) -> Self {
+        Self {
+            watch,
+            exits,
+            replay,
+            keep: Keep {
+                thresholds_ns: watch.deadline.iter().map(|d| d.get()).collect(),
+                ..keep
+            },
+            tallies: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            order: Vec::new(),
+            origin,
+            table: watch.keep_cycles.then(table::Table::new),
+        }
+    }
+
     /// Reads the trace until the program has ended, or the run is to end.
     fn attend(
         &mut self,
@@ -364,7 +384,7 @@ impl Watcher<'_> {
             missed_releases: tally.missed,
             phases: phases.collect(),
             by_response: by_response.collect(),
-            culprits: culprits::culprits(tally, &late, names),
+            culprits: culprits::culprits(tally, &late, self.watch.matters, names),
             late,
             worst: tally.worst(),
             calls,

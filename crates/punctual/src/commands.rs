@@ -12,6 +12,8 @@ mod doctor;
 #[cfg(feature = "workbench")]
 mod experiment;
 #[cfg(feature = "workbench")]
+mod explain;
+#[cfg(feature = "workbench")]
 mod kernel;
 pub(crate) mod load;
 #[cfg(feature = "workbench")]
@@ -58,6 +60,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             measure::run(home, &tuning, &instrument)
         }
         Command::Watch { tuning, args } => measure::run(home, &tuning, &Instrument::Watch(args)),
+        Command::Explain(args) => explain::run(home, &args),
         Command::Experiment { action } => experiment::run(home, action),
         Command::Study { action } => study::run(home, action),
         Command::Kernel { action } => kernel::run(home, &action),
@@ -87,6 +90,7 @@ fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,
         Command::Compare(_)
+            | Command::Explain(_)
             | Command::Report(_)
             | Command::Runs { .. }
             | Command::Doctor(_)

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
+use punctual_measure::watch::Beside as Explainer;
 use punctual_measure::{MeasureError, Sink, SinkError, wakeup, work};
 use punctual_model::{
     Better, Check, Event, Figure, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, Progress, RUN_FORMAT,
@@ -99,6 +100,8 @@ pub(crate) struct Job {
     pub(crate) insist_on_dma_latency: bool,
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
+    /// Whether the measuring threads are watched, to say why a sample was late.
+    pub(crate) explain: bool,
     /// How long ordinary work is done afterwards.
     pub(crate) work: Option<Nanos>,
 }
@@ -119,6 +122,7 @@ impl Job {
             insist_on_mlock: false,
             insist_on_dma_latency: false,
             psquare: false,
+            explain: false,
             work: None,
         }
     }
@@ -296,7 +300,17 @@ fn record_for<'a>(
         &control,
         load.as_mut(),
         &mut listener,
-        instrument,
+        |frame| {
+            let explainer = match job.explain {
+                true => Some(Explainer::start(sys, job.instrument)?),
+                false => None,
+            };
+            let mut found = instrument(frame)?;
+            if let Some(explainer) = explainer {
+                explainer.finish(&mut found)?;
+            }
+            Ok(found)
+        },
     );
     drop(load);
     listener.view.pause();

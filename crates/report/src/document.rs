@@ -334,6 +334,16 @@ impl Document {
         document
     }
 
+    /// Makes one of what was seen of a run's threads; nothing where none were watched.
+    pub fn explaining(run: &RunRecord) -> Option<Self> {
+        let name = named::own(run);
+        let (answer, blocks) = watched::explained(run, &name)?;
+        Some(Self {
+            answers: vec![answer],
+            ..Self::of(&format!("Run {name}"), blocks)
+        })
+    }
+
     /// Makes one of a single section, which is all that is said.
     pub(crate) fn of(title: &str, blocks: Vec<Block>) -> Self {
         let section = Section {

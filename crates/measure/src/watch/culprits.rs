@@ -7,16 +7,20 @@ use std::collections::HashMap;
 
 use punctual_model::watch::{Culprit, Late};
 
+use super::Matters;
 use super::cycle::Cause;
 use super::tally::{Long, Spent, Tally};
 use super::who::Names;
 use super::words;
 
-/// A culprit takes at least this share of the limit more of a late cycle than of one in time.
-const SHARE: f64 = 0.05;
-
-/// And at least this long, in ns.
-const LEAST: f64 = 10_000.0;
+/// A culprit takes at least this share of the period, or of the median, more of a late cycle than of one in time; and
+/// at least this long, in ns.
+const fn least(matters: Matters) -> (f64, f64) {
+    match matters {
+        Matters::OfThePeriod => (0.05, 10_000.0),
+        Matters::OfTheMedian => (0.25, 2_000.0),
+    }
+}
 
 /// Culprits that are named at most.
 const NAMED: usize = 12;
@@ -56,7 +60,12 @@ struct Share {
 
 /// Returns the culprits, the one first without which most late cycles would have been in time.
 #[expect(clippy::cast_precision_loss, reason = "times within days")]
-pub(super) fn culprits(tally: &Tally, late: &Late, names: &Names) -> Vec<Culprit> {
+pub(super) fn culprits(
+    tally: &Tally,
+    late: &Late,
+    matters: Matters,
+    names: &Names,
+) -> Vec<Culprit> {
     let longs = tally.longer_than(late.limit_ns);
     if longs.is_empty() {
         return Vec::new();
@@ -84,8 +93,13 @@ pub(super) fn culprits(tally: &Tally, late: &Late, names: &Names) -> Vec<Culprit
     }
     // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
     let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
-    let scale = tally.basis.and_then(|basis| basis.period).unwrap_or(median);
-    let least = (SHARE * scale as f64).max(LEAST);
+    let period = tally.basis.and_then(|basis| basis.period);
+    let scale = match matters {
+        Matters::OfThePeriod => period.unwrap_or(median),
+        Matters::OfTheMedian => median,
+    };
+    let (share, at_least) = least(matters);
+    let least = (share * scale as f64).max(at_least);
     let mut found: Vec<(f64, Culprit)> = shares
         .into_iter()
         .filter_map(|(cause, share)| {

@@ -96,6 +96,11 @@ impl Source {
             .map_err(TracefsError::Use)?)
     }
 
+    /// Returns the number of CPUs.
+    pub(super) fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
     /// Begins to record.
     pub(super) fn start(&self) -> Result<(), MeasureError> {
         self.switch(true)

@@ -62,6 +62,18 @@ Exit status:
 
 Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are written as the kernel writes them: 0-3,5.";
 
+/// Options of `explain`
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The run: an id (or at least 4 characters of its beginning or end), a name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+
+    /// Print what was seen as JSON: the key `watched` of the run's record
+    #[arg(long)]
+    pub json: bool,
+}
+
 const DOCTOR_EXIT: &str = "\
 Exit status: 0 whatever is found, unless --fail-on turns findings into a failure (3). Unreadable files
 are listed, not counted as findings; --fail-on exits 6 if a rule of that severity could not be judged.";
@@ -108,6 +120,8 @@ pub enum Command {
         #[command(flatten)]
         args: Box<WatchArgs>,
     },
+    /// Say who made the late cycles of a run late: one of `watch`, or measured with --explain
+    Explain(ExplainArgs),
     /// Measure as cyclictest does: same options, output and exit statuses
     Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a set time

@@ -112,6 +112,9 @@ impl Asked {
     }
 }
 
+/// Instruments that need the kernel's events for what they measure.
+const RECORDS_ITSELF: [&str; 2] = ["irq", "watch"];
+
 /// Measures, records, and prints, with `instrument` in the middle.
 pub(super) fn run(
     home: Option<&Path>,
@@ -121,6 +124,11 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let name = asked.instrument;
+    if common.explain && RECORDS_ITSELF.contains(&name) {
+        return Err(CliError::usage(format!(
+            "--explain: {name} records the kernel's events itself"
+        )));
+    }
     let psquare = asked.psquare;
     let setup = setup(common, asked, &cpus(&sys)?)?;
     let store = Store::open(home::find(home)?)?;
@@ -171,6 +179,7 @@ pub(super) fn job(common: &CommonArgs, job: Job) -> Result<Job, CliError> {
         requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
         metrics: Metrics::of(&common.metrics, job.instrument, common.name.as_deref())?,
+        explain: common.explain,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
         ..job

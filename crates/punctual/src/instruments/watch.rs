@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use punctual_measure::watch::{self, Target, Watch};
+use punctual_measure::watch::{self, Matters, Target, Watch};
 use punctual_model::{Nanos, Policy};
 
 use super::asked::{self, Asked};
@@ -116,6 +116,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
         threads: args.threads.clone(),
         output_to_stderr: args.common.json,
         keep_cycles: args.raw,
+        matters: Matters::OfThePeriod,
     };
     let mut status = None;
     let exit = asked::run(home, &args.common, asked, |frame| {

@@ -10,7 +10,7 @@ use punctual_model::{Nanos, RunRecord};
 
 use super::named::{capital, counted, micros};
 use super::runs::Named;
-use super::{Block, KeyFigure, Table, Tone};
+use super::{Answer, Block, KeyFigure, RunItem, Table, Tone, answer};
 use crate::text::span;
 
 /// Threads with tables of their own; of the others there is a line each.
@@ -52,9 +52,53 @@ fn span_of_period(period: Nanos) -> String {
     span(Nanos::from_micros(us))
 }
 
-/// Says in a sentence what was seen, with the figures that carry it.
-pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFigure>)> {
+/// What was seen of a run's threads, and nothing else of it; nothing where none were watched.
+pub(crate) fn explained(run: &RunRecord, name: &str) -> Option<(Answer, Vec<Block>)> {
+    let item = RunItem::from(run.clone());
+    let named = Named {
+        name,
+        item: &item,
+        look: None,
+        group: None,
+    };
+    run.watched.as_ref()?;
+    let mut said = answer::run(run, name);
+    let why = why(run);
+    if let Some(why) = why.filter(|_| run.instrument != WATCH) {
+        said.sentence = why;
+    }
+    Some((said, blocks(&[named])))
+}
+
+/// The instrument whose runs are of somebody's program. Those of others are of our own threads.
+const WATCH: &str = "watch";
+
+/// Says who made the latest samples of our own threads late.
+fn why(run: &RunRecord) -> Option<String> {
     let watched = run.watched.as_ref()?;
+    let worst = watched
+        .threads
+        .iter()
+        .max_by_key(|t| t.worst.first().map(|w| w.response_ns))?;
+    let which = match worst.late.rule.as_str() {
+        "p99" => format!("The latest hundredth of {}", worst.name),
+        _ => format!("The late cycles of {}", worst.name),
+    };
+    let named: Vec<String> = worst
+        .culprits
+        .iter()
+        .take(3)
+        .map(|c| format!("{} ({} of {})", c.what, c.cycles, worst.late.examined))
+        .collect();
+    Some(match named.is_empty() {
+        true => format!("{which}: nobody took notably more of them than of the others."),
+        false => format!("{which}: {}.", named.join("; ")),
+    })
+}
+
+/// Says in a sentence what was seen of somebody's program, with the figures that carry it.
+pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFigure>)> {
+    let watched = run.watched.as_ref().filter(|_| run.instrument == WATCH)?;
     let threads = ranked(watched);
     let thread = *threads.first()?;
     let name = &thread.name;
@@ -131,6 +175,9 @@ pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
             1 => String::new(),
             _ => format!(" ({})", run.name),
         };
+        if run.record().instrument != WATCH {
+            blocks.extend(why(run.record()).map(Block::Text));
+        }
         let threads = ranked(watched);
         let shown = threads.iter().take(THREADS);
         let worth_a_table = |t: &&&WatchedThread| t.period_ns.is_some() || !t.culprits.is_empty();
