@@ -55,6 +55,9 @@ use crate::frame::{Found, Frame, Throttling};
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Time of the trace after which cycles are made of it, in ns.
+const SETTLE_EVERY: u64 = 100_000_000;
+
 /// Threads that are watched at most: what is kept of one takes some 300 KiB, and of its longest cycles some megabytes.
 const THREADS: usize = 256;
 
@@ -108,7 +111,7 @@ pub fn run(
         .sys()
         .fact("/sys/devices/system/cpu/online")
         .unwrap_or_else(|| frame.setup().cpus.clone());
-    let mut source = Source::new(frame.sys(), &tracefs, cpus.clone())?;
+    let mut source = Source::new(frame.sys(), tracefs, cpus.clone())?;
     let symbols = source::symbols(frame.sys());
     let calls = source.decoder.has("raw_syscalls/sys_exit");
     let mut replay = Replay::new(cpus.len(), calls, THREADS, symbols);
@@ -168,6 +171,7 @@ struct Watcher<'a> {
     /// Threads that had a cycle, in the order in which they had their first.
     order: Vec<Tid>,
     origin: u64,
+    next_settling: u64,
     /// Every cycle, where that is asked for.
     table: Option<table::Table>,
 }
@@ -186,6 +190,7 @@ impl<'a> Watcher<'a> {
             pending: BTreeMap::new(),
             order: Vec::new(),
             origin,
+            next_settling: 0,
             table: watch.keep_cycles.then(table::Table::new),
         }
     }
@@ -225,7 +230,16 @@ impl<'a> Watcher<'a> {
     fn take_in(&mut self, events: &[event::Event]) {
         for event in events {
             self.replay.apply(event);
+            // What is read at once may be of seconds, and the past is kept for no longer.
+            if event.time >= self.next_settling {
+                self.settle_those_known();
+            }
         }
+        self.settle_those_known();
+    }
+
+    fn settle_those_known(&mut self) {
+        self.next_settling = self.replay.now + SETTLE_EVERY;
         let tids: Vec<Tid> = self.replay.threads.keys().copied().collect();
         for tid in tids {
             self.settle(tid, false);

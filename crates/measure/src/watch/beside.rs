@@ -43,7 +43,8 @@ impl Beside {
             target: Target::Process(std::process::id()),
             deadline: None,
             cycle_at: None,
-            threads: vec![format!("{instrument}/")],
+            // Threads of `wakeup` have the name of the whole verb.
+            threads: vec![format!("{instrument}/"), "measure/".to_owned()],
             output_to_stderr: false,
             keep_cycles: false,
             matters: Matters::OfTheMedian,
@@ -52,7 +53,7 @@ impl Beside {
         let cpus = sys
             .fact("/sys/devices/system/cpu/online")
             .unwrap_or_default();
-        let source = Source::new(sys, &tracefs, cpus)?;
+        let source = Source::new(sys, tracefs, cpus)?;
         let present = target::threads_of(sys, &watch.target)?;
         let symbols = source::symbols(sys);
         let calls = source.decoder.has("raw_syscalls/sys_exit");

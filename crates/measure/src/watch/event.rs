@@ -90,7 +90,7 @@ pub(super) enum What {
 pub(super) enum Of {
     /// All threads of the machine.
     All,
-    /// The watched threads alone.
+    /// The watched threads alone; of switches and wake-ups also those by others of them.
     Watched,
 }
 
@@ -196,7 +196,7 @@ const OF_ALL: [Wanted; 23] = [
     },
     Wanted {
         event: "sched/sched_waking",
-        of: Of::All,
+        of: Of::Watched,
         without: None,
         read: waking,
         fields: &["pid", "prio", "comm", "target_cpu"],
@@ -289,7 +289,7 @@ const OF_ALL: [Wanted; 23] = [
     },
     Wanted {
         event: "timer/hrtimer_start",
-        of: Of::All,
+        of: Of::Watched,
         without: Some("for when a timer was set: a cycle begins when its thread is woken"),
         read: |l, r, _| {
             Some(What::TimerStart {

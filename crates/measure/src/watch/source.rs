@@ -33,6 +33,8 @@ pub(super) struct Source {
     pub(super) decoder: Decoder,
     all: Instance,
     own: Instance,
+    /// Where it is not mounted it is there as long as this is, and the instances' files with it: the last to go.
+    _tracefs: Tracefs,
     layout: PageLayout,
     page: Vec<u8>,
     cpus: CpuSet,
@@ -43,13 +45,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Makes the instances. Nothing is recorded yet.
-    pub(super) fn new(
-        sys: &SysRoot,
-        tracefs: &Tracefs,
-        cpus: CpuSet,
-    ) -> Result<Self, MeasureError> {
-        let decoder = Decoder::of(tracefs)?;
+    /// Makes the instances in `tracefs`. Nothing is recorded yet.
+    pub(super) fn new(sys: &SysRoot, tracefs: Tracefs, cpus: CpuSet) -> Result<Self, MeasureError> {
+        let decoder = Decoder::of(&tracefs)?;
         let name = instance_name(sys);
         let all = tracefs.instance(&name).map_err(TracefsError::Use)?;
         let own = tracefs.instance(&format!("{name}+watched"));
@@ -59,6 +57,7 @@ impl Source {
             decoder,
             all,
             own: own.map_err(TracefsError::Use)?,
+            _tracefs: tracefs,
             layout,
             page: vec![0; layout.bytes()],
             cpus,
