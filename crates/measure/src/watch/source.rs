@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use punctual_model::{CpuSet, Nanos};
-use punctual_sys::tracefs::{Instance, Losses, PageLayout, Records, Tracefs, TracefsError};
+use punctual_sys::tracefs::{Guard, Instance, Losses, PageLayout, Records, Tracefs, TracefsError};
 use punctual_sys::{SysError, SysRoot, clock};
 
 use super::event::{Decoder, Event, Of};
@@ -33,6 +33,8 @@ pub(super) struct Source {
     pub(super) decoder: Decoder,
     all: Instance,
     own: Instance,
+    /// Removes the instances where we cannot any more.
+    _guard: Guard,
     /// Where it is not mounted it is there as long as this is, and the instances' files with it: the last to go.
     _tracefs: Tracefs,
     layout: PageLayout,
@@ -51,12 +53,16 @@ impl Source {
         let name = instance_name(sys);
         let all = tracefs.instance(&name).map_err(TracefsError::Use)?;
         let own = tracefs.instance(&format!("{name}+watched"));
+        let watched = format!("{name}+watched");
+        let guard = tracefs.guard(&[&name, &watched]);
+        let guard = guard.map_err(MeasureError::Spawn)?;
         let layout = tracefs.page_layout()?;
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1);
         let mut source = Self {
             decoder,
             all,
             own: own.map_err(TracefsError::Use)?,
+            _guard: guard,
             _tracefs: tracefs,
             layout,
             page: vec![0; layout.bytes()],
