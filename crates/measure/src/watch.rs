@@ -437,16 +437,34 @@ impl<'a> Watcher<'a> {
         found.total.clamped = found.series.iter().map(|s| s.clamped).sum();
         (found.total.lost, found.total.warm_up_samples) = (Some(0), Some(0));
         found.figures = self.phase_figures();
+        found.figures.extend(source.cost.clone());
+        found.findings.extend(self.cost(source));
         found.checks = self.checks(watched, source, lost);
-        found.findings = watched
-            .unknown
-            .iter()
-            .map(|unknown| {
-                let detail = format!("this kernel does not record {unknown}");
-                Finding::observed("no-event", detail)
-            })
-            .collect();
+        found.findings.extend(watched.unknown.iter().map(|unknown| {
+            let detail = format!("this kernel does not record {unknown}");
+            Finding::observed("no-event", detail)
+        }));
         found
+    }
+
+    /// Says what tracing cost a cycle of the thread that it cost most.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times within days")]
+    fn cost(&self, source: &Source) -> Option<Finding> {
+        let ns = source.cost.as_ref()?.value?;
+        let a_cycle = |tally: &Tally| tally.events as f64 / tally.cycles.max(1) as f64;
+        let (most, thread) = self
+            .shown()
+            .map(|(_, thread, tally)| (a_cycle(tally), thread))
+            .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        Some(Finding::observed(
+            "tracing-cost",
+            format!(
+                "an event costs {ns:.0} ns here, and a cycle of {} has some {most:.0}: being watched made it about \
+                 {:.1} µs longer",
+                self.replay.names.text(thread.name),
+                most * ns / 1e3
+            ),
+        ))
     }
 
     /// The mean time of each phase, for comparisons of two runs.

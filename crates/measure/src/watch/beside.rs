@@ -30,6 +30,7 @@ pub struct Beside {
 struct Explained {
     watched: Watched,
     checks: Vec<Check>,
+    cost: Option<Finding>,
 }
 
 impl Beside {
@@ -91,10 +92,7 @@ impl Beside {
         let explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;
         found.checks.extend(explained.checks);
         found.watched = Some(Box::new(explained.watched));
-        found.findings.push(Finding::observed(
-            "explained",
-            "the kernel's events were recorded all the time, which makes each wake-up some µs later than without",
-        ));
+        found.findings.extend(explained.cost);
         Ok(())
     }
 }
@@ -118,6 +116,11 @@ fn attend(
     let mut checks = watcher.checks(&watched, &source, lost);
     // Of the samples the instrument itself says whether there are any.
     checks.retain(|check| check.id != "samples");
+    let cost = watcher.cost(&source);
     source.remove()?;
-    Ok(Explained { watched, checks })
+    Ok(Explained {
+        watched,
+        checks,
+        cost,
+    })
 }

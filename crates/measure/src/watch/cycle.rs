@@ -125,6 +125,8 @@ pub(super) struct Cycle {
     pub(super) end: u64,
     /// Releases that passed while the thread was late.
     pub(super) missed: u32,
+    /// Events that were recorded on its way, about: each costs it some time.
+    pub(super) events: u32,
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -185,6 +187,7 @@ pub(super) fn take_apart(
         thread,
         begin: *begin,
         woken,
+        events: 0,
         pieces: Vec::new(),
     };
     let mut at = release;
@@ -201,6 +204,7 @@ pub(super) fn take_apart(
         asked: begin.expiry.is_some(),
         end: end.entered,
         missed: begin.missed,
+        events: cut.events,
         pieces: cut.pieces,
     }
 }
@@ -211,6 +215,7 @@ struct Cut<'a> {
     thread: &'a Thread,
     begin: Waited,
     woken: u64,
+    events: u32,
     pieces: Vec<Piece>,
 }
 
@@ -219,6 +224,8 @@ impl Cut<'_> {
         if from >= to {
             return;
         }
+        // Each stretch began with an event.
+        self.events += 1;
         if let Some(last) = self.pieces.last_mut()
             && (last.to, last.cpu, last.phase, last.cause) == (from, cpu, phase, cause)
         {

@@ -6,14 +6,15 @@
 
 use std::collections::VecDeque;
 
-use punctual_model::{CpuSet, Nanos};
+use punctual_model::{Better, CpuSet, Figure, Nanos};
 use punctual_sys::tracefs::{Guard, Instance, Losses, PageLayout, Records, Tracefs, TracefsError};
-use punctual_sys::{SysError, SysRoot, clock};
+use punctual_sys::{SysError, SysRoot, clock, thread};
 
 use super::event::{Decoder, Event, Of};
 use super::who::{Names, Tid};
 use crate::error::MeasureError;
 use crate::irq::instance_name;
+use crate::median::median_figure;
 
 /// Bytes of trace buffer for each CPU, in KiB: a busy machine fills some 4 MB a second.
 const BUFFER_KIB: u32 = 8 * 1_024;
@@ -23,6 +24,10 @@ const OWN_BUFFER_KIB: u32 = 2 * 1_024;
 
 /// All trace buffers together, in KiB.
 const ALL_BUFFERS_KIB: u32 = 256 * 1_024;
+
+/// How often the cost of an event is measured, and by how many system calls each time.
+const COST_PAIRS: u32 = 9;
+const COST_CALLS: u32 = 2_000;
 
 /// Time after which an event is in the buffers, in ns: it gets its time before it is put there.
 const ON_ITS_WAY: u64 = 200_000;
@@ -43,6 +48,8 @@ pub(super) struct Source {
     /// Events that were read and are not passed on yet.
     waiting: VecDeque<Event>,
     pub(super) records: u64,
+    /// What one event costs the thread that it happens to.
+    pub(super) cost: Option<Figure>,
     pub(super) buffer_kib: u32,
 }
 
@@ -69,9 +76,13 @@ impl Source {
             cpus,
             waiting: VecDeque::new(),
             records: 0,
+            cost: None,
             buffer_kib: BUFFER_KIB.min(ALL_BUFFERS_KIB / count).max(64),
         };
         source.set_up().map_err(TracefsError::Use)?;
+        if source.decoder.has("raw_syscalls/sys_exit") {
+            source.cost = Some(source.measure_cost()?);
+        }
         Ok(source)
     }
 
@@ -109,6 +120,52 @@ impl Source {
     /// Begins to record.
     pub(super) fn start(&self) -> Result<(), MeasureError> {
         self.switch(true)
+    }
+
+    /// Measures what one event costs the thread that it happens to: system calls of ours with and without their two events, in
+    /// turn.
+    fn measure_cost(&self) -> Result<Figure, MeasureError> {
+        self.follow(&[thread::Tid::current().get()])?;
+        let mut differences = Vec::new();
+        for _ in 0..COST_PAIRS {
+            let without = self.calls_take();
+            self.switch_calls(true)?;
+            let with = self.calls_take();
+            self.switch_calls(false)?;
+            differences.push((with - without) / 2.0);
+        }
+        Ok(median_figure(
+            "tracing_cost_per_event",
+            "ns",
+            Better::Lower,
+            &mut differences,
+        ))
+    }
+
+    /// Returns how long a system call takes now, in ns.
+    fn calls_take(&self) -> f64 {
+        let begun = clock::monotonic();
+        for _ in 0..COST_CALLS {
+            std::hint::black_box(std::os::unix::process::parent_id());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "less than a second")]
+        {
+            clock::monotonic().since(begun).get() as f64 / f64::from(COST_CALLS)
+        }
+    }
+
+    fn switch_calls(&self, on: bool) -> Result<(), MeasureError> {
+        let calls = self
+            .decoder
+            .chosen()
+            .iter()
+            .filter(|w| w.event.starts_with("raw_syscalls/"));
+        for wanted in calls {
+            let value = if on { "1" } else { "0" };
+            let path = format!("events/{}/enable", wanted.event);
+            self.own.write(&path, value).map_err(TracefsError::Use)?;
+        }
+        Ok(())
     }
 
     /// Ends recording.

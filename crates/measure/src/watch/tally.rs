@@ -88,6 +88,7 @@ pub(super) struct Tally {
     pub(super) cycles: u64,
     pub(super) timed: u64,
     pub(super) missed: u64,
+    pub(super) events: u64,
     pub(super) phase_sums: [u64; Phase::ALL.len()],
     pub(super) phase_max: [u64; Phase::ALL.len()],
     pub(super) steps: BTreeMap<u32, Step>,
@@ -111,6 +112,7 @@ impl Tally {
             cycles: 0,
             timed: 0,
             missed: 0,
+            events: 0,
             phase_sums: [0; Phase::ALL.len()],
             phase_max: [0; Phase::ALL.len()],
             steps: BTreeMap::new(),
@@ -129,6 +131,7 @@ impl Tally {
         self.cycles += 1;
         self.timed += u64::from(cycle.asked);
         self.missed += u64::from(cycle.missed);
+        self.events += u64::from(cycle.events);
         self.last_cpu = cycle.pieces.last().map_or(self.last_cpu, |piece| piece.cpu);
         let phases = cycle.phases();
         let step = self.steps.entry(step_of(response)).or_default();

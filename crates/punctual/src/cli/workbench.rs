@@ -200,6 +200,11 @@ pub struct AssessArgs {
     )]
     pub duration: Nanos,
 
+    /// Record the kernel's events too, and name the causes of the latest samples of the worst condition;
+    /// costs some µs a wake-up, needs root
+    #[arg(long)]
+    pub explain: bool,
+
     /// Print the assessment as JSON
     #[arg(long)]
     pub json: bool,

@@ -6,7 +6,7 @@
 mod bad_input;
 mod truth;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -179,7 +179,7 @@ fn what_the_loop_does_itself_is_named() {
 
 #[test]
 fn real_time_throttling_is_no_other_threads_fault() {
-    let budget = || std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap();
+    let budget = || machine::read(Path::new("/proc/sys/kernel/sched_rt_runtime_us")).unwrap();
     let home = Home::alone();
     if budget().trim() == "-1" {
         return machine::skip("watch", "real-time threads are not throttled");

@@ -74,7 +74,7 @@ pub(crate) fn explained(run: &RunRecord, name: &str) -> Option<(Answer, Vec<Bloc
 const WATCH: &str = "watch";
 
 /// Says who made the latest samples of our own threads late.
-fn why(run: &RunRecord) -> Option<String> {
+pub(super) fn why(run: &RunRecord) -> Option<String> {
     let watched = run.watched.as_ref()?;
     let worst = watched
         .threads

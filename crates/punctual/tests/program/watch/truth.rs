@@ -24,7 +24,7 @@ fn cycles(home: &Home, record: &Value, name: &str) -> Vec<Row> {
         .runs_dir()
         .join(record["id"].as_str().unwrap())
         .join("cycles.csv");
-    let text = fs::read_to_string(path).unwrap();
+    let text = machine::read(&path).unwrap();
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
     let column = |name: &str| names.iter().position(|n| *n == name).unwrap();
@@ -82,7 +82,7 @@ fn rt_app_says_the_same_of_its_cycles() {
     command.arg(&json);
     let record = finish(command).record();
     let ours = cycles(&home, &record, "loop");
-    let log = fs::read_to_string(home.dir().join("loop-loop-0.log")).unwrap();
+    let log = machine::read(&home.dir().join("loop-loop-0.log")).unwrap();
     let log = log.lines().filter(|line| !line.starts_with('#'));
     let log: Vec<Vec<f64>> = log
         .map(|line| {
