@@ -3,9 +3,8 @@
 
 //! Who made late cycles late: what they took more of than cycles in time.
 
-use std::collections::HashMap;
-
 use punctual_model::watch::{Culprit, Late};
+use rustc_hash::FxHashMap;
 
 use super::Matters;
 use super::cycle::Cause;
@@ -80,7 +79,7 @@ pub(super) fn culprits(
         let late = spent_late.get(&cause).copied().unwrap_or(0);
         all.saturating_sub(late) as f64 / in_time
     };
-    let mut shares: HashMap<Cause, Share> = HashMap::new();
+    let mut shares: FxHashMap<Cause, Share> = FxHashMap::default();
     for long in &longs {
         for (cause, ns) in &long.parts {
             let share = shares.entry(*cause).or_default();
@@ -141,8 +140,8 @@ pub(super) fn culprits(
 }
 
 /// Adds up what cycles spent on each cause.
-fn sums(longs: &[&Long]) -> HashMap<Cause, u64> {
-    let mut sums = HashMap::new();
+fn sums(longs: &[&Long]) -> FxHashMap<Cause, u64> {
+    let mut sums = FxHashMap::default();
     for (cause, ns) in longs.iter().flat_map(|long| &long.parts) {
         *sums.entry(*cause).or_default() += ns;
     }

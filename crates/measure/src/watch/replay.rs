@@ -3,10 +3,11 @@
 
 //! The machine as its trace tells it: who has each CPU, and what the watched threads are doing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_model::CpuId;
+use rustc_hash::FxHashMap;
 
 use super::event::{Event, What};
 use super::history::{Change, History, Stretch};
@@ -92,14 +93,14 @@ pub(super) struct Replay {
     pub(super) names: Names,
     pub(super) threads: BTreeMap<Tid, Thread>,
     /// Names and priorities of threads that were seen.
-    seen: HashMap<Tid, (Name, i16)>,
+    seen: FxHashMap<Tid, (Name, i16)>,
     /// Set timers: the time asked for, that time with slack.
-    timers: HashMap<u64, (u64, u64)>,
+    timers: FxHashMap<u64, (u64, u64)>,
     /// Which watched thread set a timer.
-    timer_of: HashMap<u64, Tid>,
+    timer_of: FxHashMap<u64, Tid>,
     /// What each kernel worker works on.
-    works: HashMap<Tid, Name>,
-    functions: HashMap<u64, Name>,
+    works: FxHashMap<Tid, Name>,
+    functions: FxHashMap<u64, Name>,
     symbols: Symbols,
     /// Whether the kernel tells system calls.
     calls: bool,
@@ -115,7 +116,7 @@ pub(super) struct Replay {
     /// Threads that are not watched because there are too many.
     pub(super) unwatched: u64,
     /// Who sent each thread a signal that stops it.
-    pub(super) stoppers: HashMap<Tid, Who>,
+    pub(super) stoppers: FxHashMap<Tid, Who>,
 }
 
 impl std::fmt::Debug for Replay {
@@ -133,11 +134,11 @@ impl Replay {
             cpus: BTreeMap::new(),
             names: Names::default(),
             threads: BTreeMap::new(),
-            seen: HashMap::new(),
-            timers: HashMap::new(),
-            timer_of: HashMap::new(),
-            works: HashMap::new(),
-            functions: HashMap::new(),
+            seen: FxHashMap::default(),
+            timers: FxHashMap::default(),
+            timer_of: FxHashMap::default(),
+            works: FxHashMap::default(),
+            functions: FxHashMap::default(),
             symbols,
             calls,
             history_limit: HISTORY / cpus.max(1),
@@ -146,7 +147,7 @@ impl Replay {
             parent: None,
             limit,
             unwatched: 0,
-            stoppers: HashMap::new(),
+            stoppers: FxHashMap::default(),
         }
     }
 
@@ -525,7 +526,7 @@ fn is_real_time(who: Who) -> bool {
 }
 
 /// Keeps `value`; a map that holds too much begins anew.
-fn remember<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: V) {
+fn remember<K: std::hash::Hash + Eq, V>(map: &mut FxHashMap<K, V>, key: K, value: V) {
     if map.len() >= REMEMBERED && !map.contains_key(&key) {
         map.clear();
     }

@@ -4,11 +4,12 @@
 //! What is kept of cycles: figures of all, the longest in full.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use punctual_model::watch::{CpuLane, CyclePiece, LaneStretch, WorstCycle};
 use punctual_model::{CpuId, Policy, SeriesProgress};
 use punctual_stats::{Accumulator, Keep};
+use rustc_hash::FxHashMap;
 
 use super::basis::Basis;
 use super::cycle::{Cause, Cycle, Phase};
@@ -92,7 +93,7 @@ pub(super) struct Tally {
     pub(super) phase_sums: [u64; Phase::ALL.len()],
     pub(super) phase_max: [u64; Phase::ALL.len()],
     pub(super) steps: BTreeMap<u32, Step>,
-    pub(super) spent: HashMap<Cause, Spent>,
+    pub(super) spent: FxHashMap<Cause, Spent>,
     /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
     pub(super) unclear: u64,
     longest: BinaryHeap<Reverse<Long>>,
@@ -116,7 +117,7 @@ impl Tally {
             phase_sums: [0; Phase::ALL.len()],
             phase_max: [0; Phase::ALL.len()],
             steps: BTreeMap::new(),
-            spent: HashMap::new(),
+            spent: FxHashMap::default(),
             unclear: 0,
             longest: BinaryHeap::new(),
             worst: Vec::new(),

@@ -3,7 +3,7 @@
 
 //! Who has a CPU: tasks, interrupts, timers, with their names kept once.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The kernel's number of a thread.
 pub(super) type Tid = i32;
@@ -20,14 +20,23 @@ const KEPT: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Names {
     texts: Vec<String>,
-    places: HashMap<Vec<u8>, Name>,
+    places: FxHashMap<Vec<u8>, Name>,
+    /// The name that was asked for last with each of a few sums of its bytes: a machine switches between the same threads.
+    recent: Vec<((u64, u64), Name)>,
 }
+
+/// Names of the kernel's threads have at most 15 bytes.
+const SHORT: usize = 16;
+
+/// Bits of the sums.
+const RECENT: u32 = 10;
 
 impl Default for Names {
     fn default() -> Self {
         Self {
             texts: vec!["?".to_owned()],
-            places: HashMap::new(),
+            places: FxHashMap::default(),
+            recent: vec![((0, 0), Self::UNKNOWN); 1 << RECENT],
         }
     }
 }
@@ -38,6 +47,35 @@ impl Names {
 
     /// Keeps `text`, which may be anything: a thread names itself.
     pub(super) fn keep(&mut self, text: &[u8]) -> Name {
+        let mut padded = [0; SHORT];
+        let Some(head) = padded.get_mut(..text.len()) else {
+            return self.find_or_keep(text);
+        };
+        head.copy_from_slice(text);
+        let half = |from: usize| {
+            let bytes = padded.iter().skip(from).take(SHORT / 2).rev();
+            bytes.fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte))
+        };
+        let (low, high) = (half(0), half(SHORT / 2));
+        let key = (low, high);
+        if key == (0, 0) {
+            return self.find_or_keep(text);
+        }
+        let sum = (low ^ high.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = (sum >> (u64::BITS - RECENT)) as usize;
+        if let Some((known, name)) = self.recent.get(place)
+            && *known == key
+        {
+            return *name;
+        }
+        let name = self.find_or_keep(text);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = (key, name);
+        }
+        name
+    }
+
+    fn find_or_keep(&mut self, text: &[u8]) -> Name {
         if let Some(name) = self.places.get(text) {
             return *name;
         }
