@@ -79,7 +79,7 @@ pub struct Found {
     /// Histograms to store, each with its tag: the thread, or `THREAD/CONTEXT`, without a blank or a
     /// comma.
     pub histograms: Vec<(String, LatencyHistogram)>,
-    /// Files to store beside the record, by their names.
+    /// Files to store next to the record, by their names.
     pub artifacts: Vec<(&'static str, Vec<u8>)>,
     /// Results that are no latencies.
     pub figures: Vec<Figure>,

@@ -17,7 +17,7 @@ use super::who::{Name, Names, Tid, Who};
 /// Changes of all CPUs together that are kept.
 const HISTORY: usize = 1 << 21;
 
-/// Timers, threads and workers that are remembered at most: those of programs that ended without a word go first.
+/// Timers, threads and workers that are remembered at most: those of programs that ended silently go first.
 const REMEMBERED: usize = 1 << 16;
 
 /// Names the functions of the kernel by their addresses.

@@ -72,7 +72,7 @@ pub struct WatchArgs {
     )]
     pub duration: Option<Nanos>,
 
-    /// Keep every cycle with its phases, in cycles.csv beside the run's record
+    /// Keep every cycle with its phases, in cycles.csv next to the run's record
     #[arg(long, help_heading = "Output")]
     pub raw: bool,
 
