@@ -240,3 +240,56 @@ fn a_signal_that_stops_the_loop_is_named() {
     let late = seen.culprits()[0]["cycles"].as_u64().unwrap();
     assert!(late >= stopped / 2, "{late} of {stopped}");
 }
+
+#[test]
+fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
+    let home = Home::new();
+    let quick = "measure wakeup --quiet --json --duration 600ms --interval 2ms --dma-latency off --mlock off";
+    let plain = home.run(format!("{quick} --priority o --name plain").split(' '));
+    assert!(plain.json()["watched"].is_null());
+    home.run(["explain", "plain"])
+        .error(2, &["were not watched"])
+        .hinted();
+    home.run(["explain", "nobody"]).error(2, &["nobody"]);
+    home.run("measure irq --explain".split(' '))
+        .error(2, &["--explain", "irq records the kernel's events itself"]);
+    if !machine::root() {
+        return machine::skip("--explain", "tracing needs root");
+    }
+    let record = home
+        .run(format!("{quick} --explain --name why").split(' '))
+        .record();
+    let watched = &record["watched"];
+    let threads = watched["threads"].as_array().unwrap();
+    let series = record["series"].as_array().unwrap();
+    assert_eq!(threads.len(), series.len());
+    for thread in threads {
+        assert_eq!(thread["period_ns"], 2_000_000, "{thread:#}");
+        // The cycle that was going on when the run ended has no wait after it.
+        let samples =
+            series[usize::try_from(thread["thread"].as_u64().unwrap()).unwrap()]["count"].as_u64();
+        assert!(
+            thread["cycles"]
+                .as_u64()
+                .unwrap()
+                .abs_diff(samples.unwrap())
+                <= 2,
+            "{thread:#}"
+        );
+    }
+    for id in ["lost-events", "accounted"] {
+        let checks = record["checks"].as_array().unwrap();
+        assert!(checks.iter().any(|check| check["id"] == id), "{id}");
+    }
+    assert_eq!(
+        &home.run(["explain", "why", "--json"]).fine().json(),
+        watched
+    );
+    let said = home.run(["explain", "why"]);
+    assert!(
+        said.fine().stdout.contains("Where the time of"),
+        "{}",
+        said.stdout
+    );
+    crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}

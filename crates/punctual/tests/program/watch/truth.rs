@@ -51,17 +51,34 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Pearson's correlation.
-#[expect(clippy::cast_precision_loss, reason = "a few thousand")]
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let n = a.len() as f64;
-    let mean = |x: &[f64]| x.iter().sum::<f64>() / n;
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    let products = |x: &[f64], mx: f64, y: &[f64], my: f64| -> f64 {
-        x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum()
+/// Compares what was seen with what a program says itself, cycle for cycle: half are within 4 µs, one for the whole
+/// microseconds that programs write, and nine in ten within 10. What comes between the kernel's event and the program's own
+/// reading of the clock on a busy machine is in the rest.
+fn assert_alike(ours: &[f64], theirs: &[f64]) {
+    let off: Vec<f64> = ours
+        .iter()
+        .zip(theirs)
+        .map(|(a, b)| (a - b).abs())
+        .collect();
+    let near = off.iter().filter(|off| **off <= 10.0).count();
+    assert!(
+        10 * near >= 9 * off.len(),
+        "{near} of {} within 10 µs",
+        off.len()
+    );
+    assert!(median(off) <= 4.0);
+    // The latest wake-ups are the same ones: those of the largest hundredth of the one are large in the other.
+    let nth = |values: &[f64], share: usize| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() - 1 - sorted.len() / share]
     };
-    let both = products(a, mean_a, b, mean_b);
-    both / (products(a, mean_a, a, mean_a) * products(b, mean_b, b, mean_b)).sqrt()
+    let (late, usual) = (nth(ours, 100), nth(theirs, 2));
+    let pairs = ours.iter().zip(theirs).filter(|(a, _)| **a > late);
+    let (all, large) = pairs.fold((0, 0), |(all, large), (_, b)| {
+        (all + 1, large + u32::from(*b >= usual))
+    });
+    assert!(10 * large >= 9 * all, "{large} of the {all} latest");
 }
 
 #[test]
@@ -104,16 +121,11 @@ fn rt_app_says_the_same_of_its_cycles() {
         .map(|line| line[10])
         .take(latency.len())
         .collect();
-    let off = latency.iter().zip(&theirs).map(|(a, b)| a - b).collect();
-    assert!(median(off).abs() <= 3.0 + 1.0, "whole microseconds");
-    assert!(correlation(&latency[..theirs.len()], &theirs) > 0.99);
+    assert_alike(&latency, &theirs);
     // The time that it had left when it went to sleep: of the period all but the response. The first line is of the cycle before ours.
     let response: Vec<f64> = ours.iter().map(|row| row.response_us).collect();
     let theirs: Vec<f64> = log.iter().skip(1).map(|line| 2_000.0 - line[7]).collect();
-    let pairs = response.iter().zip(&theirs);
-    assert!(median(pairs.map(|(a, b)| a - b).collect()).abs() <= 3.0);
-    let n = response.len().min(theirs.len());
-    assert!(correlation(&response[..n], &theirs[..n]) > 0.99);
+    assert_alike(&response, &theirs);
     let thread = &record["watched"]["threads"]
         .as_array()
         .unwrap()
@@ -147,9 +159,5 @@ fn cyclictest_says_the_same_of_its_wake_ups() {
     assert_eq!(ours.len(), 999, "the last wake-up has no wait after it");
     let latency: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
     let theirs = &theirs[..latency.len()];
-    let off = latency.iter().zip(theirs).map(|(a, b)| a - b).collect();
-    assert!(median(off).abs() <= 3.0 + 1.0, "whole microseconds");
-    assert!(correlation(&latency, theirs) > 0.99);
-    let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    assert!((largest(&latency) - largest(theirs)).abs() <= 50.0);
+    assert_alike(&latency, theirs);
 }
