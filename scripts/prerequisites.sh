@@ -4,7 +4,7 @@
 #
 # prerequisites.sh build|lint|test|bench|lab: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
+# without cyclictest, rt-app, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
 # skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
@@ -70,6 +70,11 @@ check_compiler() {
 check_cyclictest() {
     command -v cyclictest >/dev/null || apt rt-tests ||
         without cyclictest "no cyclictest, so nothing is compared with it. Install it: sudo apt-get install rt-tests"
+}
+
+check_rt_app() {
+    command -v rt-app >/dev/null || apt rt-app ||
+        without rt-app "no rt-app, so what is seen of a program is not compared with what it says. Install it: sudo apt-get install rt-app"
 }
 
 check_chromium() {
@@ -183,6 +188,7 @@ lint)
     ;;
 test)
     check_cyclictest
+    check_rt_app
     check_fio
     check_stress_ng
     check_zstd

@@ -11,8 +11,8 @@ use punctual_model::{Check, Clock, LoadRecord, Nanos, Pin, Policy};
 
 use crate::conditions::{Conditions, Ticks};
 use crate::crew::ThreadEvidence;
+use crate::steadiness::Steadiness;
 use crate::throttling::RtLoad;
-use crate::watch::Watch;
 
 /// Steal time above this share of a measured CPU's time makes a run say more about the
 /// hypervisor's other guests than about this machine.
@@ -72,7 +72,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) observed_step: Option<Nanos>,
     pub(crate) rt_load: &'a RtLoad,
     pub(crate) loads: &'a [LoadRecord],
-    pub(crate) watch: &'a Watch,
+    pub(crate) watch: &'a Steadiness,
 }
 
 /// Judges what the kernel said of the measuring threads.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use punctual_model::watch::Watched;
 use punctual_model::{
     Check, Clock, CpuSet, Ended, Event, Figure, Finding, LoadRecord, Nanos, Pin, PrecisionState,
     Progress, Sample, Series, Setup, ThresholdHit,
@@ -33,8 +34,8 @@ use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
 use crate::loads::LoadProcess;
 use crate::sink::{Sink, SinkError};
 use crate::standing::{loads_check, standing};
+use crate::steadiness::Steadiness;
 use crate::throttling::{self, RtLoad};
-use crate::watch::Watch;
 
 /// Time between two looks at the threads, the clocks and the wish to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -78,10 +79,14 @@ pub struct Found {
     /// Histograms to store, each with its tag: the thread, or `THREAD/CONTEXT`, without a blank or a
     /// comma.
     pub histograms: Vec<(String, LatencyHistogram)>,
+    /// Files to store next to the record, by their names.
+    pub artifacts: Vec<(&'static str, Vec<u8>)>,
     /// Results that are no latencies.
     pub figures: Vec<Figure>,
     /// What the pattern shows.
     pub findings: Vec<Finding>,
+    /// What was seen of a program's threads.
+    pub watched: Option<Box<Watched>>,
     /// The sample above the threshold that ended the run.
     pub threshold: Option<ThresholdHit>,
     /// State of the precision targets.
@@ -108,8 +113,10 @@ impl Default for Found {
             series: Vec::new(),
             total: Series::default(),
             histograms: Vec::new(),
+            artifacts: Vec::new(),
             figures: Vec::new(),
             findings: Vec::new(),
+            watched: None,
             threshold: None,
             precision: Vec::new(),
             checks: Vec::new(),
@@ -147,7 +154,7 @@ pub struct Frame<'a> {
     original: CpuSet,
     lock: Option<LockedMemory>,
     locking: Locking,
-    watch: Watch,
+    watch: Steadiness,
     /// The clock that is watched.
     clock: Clock,
     origin: Nanos,
@@ -278,7 +285,7 @@ impl Frame<'_> {
     }
 
     /// Takes over what that recorder saw of `clock`, and how long the run took.
-    pub(crate) fn was_watched(&mut self, clock: Clock, watch: Watch, lasted: Nanos) {
+    pub(crate) fn was_watched(&mut self, clock: Clock, watch: Steadiness, lasted: Nanos) {
         (self.clock, self.watch, self.lasted) = (clock, watch, Some(lasted));
     }
 
@@ -438,7 +445,7 @@ pub fn run(
         original,
         lock,
         locking,
-        watch: Watch::new(Clock::Monotonic, origin),
+        watch: Steadiness::new(Clock::Monotonic, origin),
         clock: Clock::Monotonic,
         origin,
         lasted: None,

@@ -35,6 +35,7 @@ use punctual_sys::tracefs::Tracefs;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 
+pub(crate) use self::leftover::name as instance_name;
 pub use self::leftover::sweep;
 
 /// What to measure.

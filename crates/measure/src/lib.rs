@@ -22,6 +22,7 @@ pub mod release;
 mod standing;
 pub mod stream;
 pub mod wakeup;
+pub mod watch;
 pub mod work;
 
 mod budget;
@@ -38,11 +39,11 @@ mod rates;
 mod repeats;
 mod room;
 mod sink;
+mod steadiness;
 mod tasks;
 #[cfg(test)]
 mod testing;
 mod throttling;
-mod watch;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};

@@ -8,13 +8,13 @@
 use punctual_model::{Check, Clock, LoadProgress, Nanos, SeriesProgress};
 
 use crate::checks::{clock_steps_check, lost_samples, pauses_check};
-use crate::watch::Watch;
+use crate::steadiness::Steadiness;
 
 /// Judges what is known up to now of a run on `clock`.
 pub(crate) fn standing(
     series: &[SeriesProgress],
     loads: &[LoadProgress],
-    watch: &Watch,
+    watch: &Steadiness,
     clock: Clock,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_goes_wrong_during_a_run_shows_at_once() {
-        let watch = Watch::new(Clock::Monotonic, punctual_sys::clock::monotonic());
+        let watch = Steadiness::new(Clock::Monotonic, punctual_sys::clock::monotonic());
         let ok = |s: &[SeriesProgress], l: &[LoadProgress]| -> Vec<(String, bool)> {
             let checks = standing(s, l, &watch, Clock::Monotonic);
             checks

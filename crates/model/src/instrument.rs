@@ -10,6 +10,8 @@ pub enum Makes {
     Latencies,
     /// Rates: neither is a part of the question, and locking gigabytes takes a privilege.
     Rates,
+    /// What somebody else's program does: the machine stays as that program has it.
+    Observations,
 }
 
 /// The words for samples: a release that spun the last stretch has no wake-up latency, and a gap was nobody's deadline.
@@ -147,6 +149,18 @@ impl Instrument {
                 events: "Gaps",
             },
             picture: Picture::Dots,
+            ..COMMON
+        },
+        Self {
+            name: "watch",
+            heading: "Cycles of a program",
+            makes: Makes::Observations,
+            meaning: "response of a program's cycles",
+            samples: SampleWords {
+                title: "Response time",
+                value: "Response",
+                events: "Cycles",
+            },
             ..COMMON
         },
         Self {

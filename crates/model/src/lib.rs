@@ -36,6 +36,7 @@ mod spec;
 mod study;
 mod tune;
 mod units;
+pub mod watch;
 
 pub use assessment::{
     ASSESSMENT_FORMAT, Assessment, Condition, DeadlineVerdict, MissRate, RealTimeClass,

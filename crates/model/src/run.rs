@@ -19,6 +19,7 @@ use crate::origin::Origin;
 use crate::requirement::RequirementResult;
 use crate::spec::RunSpec;
 use crate::units::Nanos;
+use crate::watch::Watched;
 
 /// The name and major version of the format that this program writes.
 pub const RUN_FORMAT: &str = "punctual.run/1";
@@ -94,6 +95,9 @@ pub struct RunRecord {
     /// What the pattern of the run shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What was seen of a program's threads. Absent where none were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Box<Watched>>,
     /// What each load did during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<LoadRecord>,

@@ -215,6 +215,7 @@ impl Imported {
                 thread: None,
                 ..figures(&total)
             },
+            watched: None,
             threshold: None,
             precision: Vec::new(),
             setup: None,

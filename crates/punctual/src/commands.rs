@@ -12,6 +12,8 @@ mod doctor;
 #[cfg(feature = "workbench")]
 mod experiment;
 #[cfg(feature = "workbench")]
+mod explain;
+#[cfg(feature = "workbench")]
 mod kernel;
 pub(crate) mod load;
 #[cfg(feature = "workbench")]
@@ -30,6 +32,8 @@ mod tune;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::exit::Exit;
+#[cfg(feature = "workbench")]
+use crate::instruments::Instrument;
 #[cfg(feature = "workbench")]
 use crate::{recording, tuning};
 
@@ -55,6 +59,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
             }
             measure::run(home, &tuning, &instrument)
         }
+        Command::Watch { tuning, args } => measure::run(home, &tuning, &Instrument::Watch(args)),
+        Command::Explain(args) => explain::run(home, &args),
         Command::Experiment { action } => experiment::run(home, action),
         Command::Study { action } => study::run(home, action),
         Command::Kernel { action } => kernel::run(home, &action),
@@ -84,6 +90,7 @@ fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,
         Command::Compare(_)
+            | Command::Explain(_)
             | Command::Report(_)
             | Command::Runs { .. }
             | Command::Doctor(_)

@@ -15,6 +15,7 @@ mod noise;
 mod pi;
 mod release;
 mod wakeup;
+mod watch;
 
 use std::path::Path;
 
@@ -23,6 +24,8 @@ use punctual_model::CpuSet;
 
 #[cfg(feature = "workbench")]
 pub(crate) use self::asked::finish;
+#[cfg(feature = "workbench")]
+pub(crate) use self::watch::WatchArgs;
 use crate::cli::{CommonArgs, MetricsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -85,6 +88,8 @@ instruments! {
     Io = io::IoArgs,
     /// Measure which iterations of a computing real-time thread miss their deadline, and what took the time
     Deadline = deadline::DeadlineArgs,
+    /// Watch a program's own threads, unchanged: where the time of each cycle goes, and who made late ones late
+    Watch = watch::WatchArgs,
     /// Measure the gaps that a busy loop sees on a CPU, and the kernel's counts of interrupts and switches
     Noise = noise::NoiseArgs,
 }

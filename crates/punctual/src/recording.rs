@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
+use punctual_measure::watch::Beside as Explainer;
 use punctual_measure::{MeasureError, Sink, SinkError, wakeup, work};
 use punctual_model::{
     Better, Check, Event, Figure, HostFacts, INSTRUMENT_RUN_FORMAT, Nanos, Progress, RUN_FORMAT,
@@ -99,6 +100,8 @@ pub(crate) struct Job {
     pub(crate) insist_on_dma_latency: bool,
     /// Whether quantiles are estimated by P-square too.
     pub(crate) psquare: bool,
+    /// Whether the measuring threads are watched, to say why a sample was late.
+    pub(crate) explain: bool,
     /// How long ordinary work is done afterwards.
     pub(crate) work: Option<Nanos>,
 }
@@ -119,6 +122,7 @@ impl Job {
             insist_on_mlock: false,
             insist_on_dma_latency: false,
             psquare: false,
+            explain: false,
             work: None,
         }
     }
@@ -296,22 +300,33 @@ fn record_for<'a>(
         &control,
         load.as_mut(),
         &mut listener,
-        instrument,
+        |frame| {
+            let explainer = match job.explain {
+                true => Some(Explainer::start(sys, job.instrument)?),
+                false => None,
+            };
+            let mut found = instrument(frame)?;
+            if let Some(explainer) = explainer {
+                explainer.finish(&mut found)?;
+            }
+            Ok(found)
+        },
     );
     drop(load);
     listener.view.pause();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     let host = crate::tuning::host_facts(sys);
     let log = histogram_log(&outcome, started);
     let histograms = outcome.found.histograms.iter();
     let all = merged(histograms.map(|(_, histogram)| histogram));
+    let artifacts = std::mem::take(&mut outcome.found.artifacts);
     let mut record = to_record(id, job, host, started, outcome);
     record.figures.extend(work_after(job, stop));
     if let Some(spec) = &mut record.spec {
         spec.raw = keep_samples;
     }
     record.requirements = judged(&job.requirements, &record, all.as_ref());
-    let stored = keep(listener.writer, &log, &record);
+    let stored = keep(listener.writer, &log, &artifacts, &record);
     Ok(Recorded { record, stored })
 }
 
@@ -347,9 +362,13 @@ fn judged(
 fn keep(
     mut writer: RunWriter,
     histograms: &[u8],
+    artifacts: &[(&str, Vec<u8>)],
     record: &RunRecord,
 ) -> Result<PathBuf, StoreError> {
     writer.artifact(HISTOGRAM_LOG, histograms)?;
+    for (name, bytes) in artifacts {
+        writer.artifact(name, bytes)?;
+    }
     writer.finish(record)
 }
 
@@ -415,6 +434,7 @@ fn to_record(
         findings: found.findings,
         tags: job.tags.clone(),
         requirements: Vec::new(),
+        watched: found.watched,
         loads: outcome.loads,
         threshold: found.threshold,
         precision: found.precision,

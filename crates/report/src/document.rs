@@ -33,6 +33,7 @@ mod study_tables;
 mod too_short;
 mod tuning;
 mod verdicts;
+mod watched;
 
 use punctual_model::{
     Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
@@ -400,6 +401,16 @@ impl Document {
         }
         document.title = title(material);
         document
+    }
+
+    /// Makes one of what was seen of a run's threads; nothing where none were watched.
+    pub fn explaining(run: &RunRecord) -> Option<Self> {
+        let name = named::own(run);
+        let (answer, blocks) = watched::explained(run, &name)?;
+        Some(Self {
+            answers: vec![answer],
+            ..Self::of(&format!("Run {name}"), blocks)
+        })
     }
 
     /// Makes one of a single section, which is all that is said. Blocks that have nothing are left out.

@@ -11,6 +11,7 @@
 )]
 
 pub mod adding;
+pub mod calls;
 pub mod child;
 pub mod clock;
 pub mod dense;

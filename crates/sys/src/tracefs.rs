@@ -9,6 +9,7 @@
 //! programs that were killed.
 
 mod format;
+mod guard;
 mod instance;
 mod ring;
 
@@ -21,6 +22,7 @@ use punctual_model::CpuSet;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 pub use self::format::{EventFormat, Field, FormatError};
+pub use self::guard::Guard;
 pub use self::instance::{Instance, Losses, RawBuffer};
 pub use self::ring::{Missed, PageLayout, Record, Records};
 use crate::root::{SysError, SysRoot};
@@ -36,7 +38,7 @@ const LANDMARK: &str = "available_tracers";
 pub struct Tracefs {
     root: SysRoot,
     /// What is open in place of a mount point; the directory is there as long as this lives.
-    _detached: Option<OwnedFd>,
+    detached: Option<OwnedFd>,
 }
 
 impl Tracefs {
@@ -51,7 +53,7 @@ impl Tracefs {
             if sys.exists(&format!("{place}/{LANDMARK}")) {
                 return Ok(Self {
                     root: SysRoot::at(sys.full(place)),
-                    _detached: None,
+                    detached: None,
                 });
             }
         }
@@ -68,7 +70,7 @@ impl Tracefs {
         root.read(LANDMARK).map_err(TracefsError::Use)?;
         Ok(Self {
             root,
-            _detached: Some(detached),
+            detached: Some(detached),
         })
     }
 
@@ -132,6 +134,20 @@ impl Tracefs {
     /// Fails as `mkdir(2)` does.
     pub fn instance(&self, name: &str) -> Result<Instance, SysError> {
         Instance::make(&self.root, name)
+    }
+
+    /// Has the instances of these names removed when this program ends, by whatever.
+    ///
+    /// # Errors
+    ///
+    /// Fails as `fork(2)` does.
+    pub fn guard(&self, names: &[&str]) -> io::Result<Guard> {
+        let paths: Vec<_> = names
+            .iter()
+            .map(|name| self.root.full(&format!("instances/{name}")))
+            .collect();
+        let detached = self.detached.as_ref().map(|fd| fd.as_raw_fd());
+        Guard::over(&paths, detached)
     }
 
     /// Removes instances whose name begins with `prefix` and for which `is_left` says that whoever

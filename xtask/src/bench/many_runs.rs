@@ -194,6 +194,7 @@ fn record(id: String, histogram: &LatencyHistogram, side: &str, started: String)
             ..total.clone()
         }],
         total,
+        watched: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

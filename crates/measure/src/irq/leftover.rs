@@ -121,7 +121,7 @@ impl Drop for Changed {
 }
 
 /// Returns a name for an instance of this process: its number, and the time when it was started.
-pub(super) fn name(sys: &SysRoot) -> String {
+pub(crate) fn name(sys: &SysRoot) -> String {
     let process = std::process::id();
     let started = started(sys, process).unwrap_or(0);
     format!("{PREFIX}{process}-{started}")

@@ -25,7 +25,7 @@ use crate::cyclic::Shared;
 use crate::error::MeasureError;
 use crate::pacing::{EndWith, Pacing};
 use crate::standing::standing;
-use crate::watch::Watch;
+use crate::steadiness::Steadiness;
 
 /// Time between two looks while the threads are asked to end.
 const ENDING_TICK: Duration = Duration::from_millis(5);
@@ -69,7 +69,7 @@ pub(super) struct Recorded {
     pub(super) duration: Nanos,
     pub(super) hit: Option<ThresholdHit>,
     pub(super) precision: Vec<PrecisionState>,
-    pub(super) watch: Watch,
+    pub(super) watch: Steadiness,
 }
 
 impl Recorder {
@@ -78,7 +78,7 @@ impl Recorder {
         let mut ended = Ended::Completed;
         let mut ending = false;
         let mut next_progress = self.progress_every;
-        let mut watch = Watch::new(self.spec.clock, self.origin);
+        let mut watch = Steadiness::new(self.spec.clock, self.origin);
         let mut last_call = None;
         loop {
             watch.look();
@@ -143,7 +143,7 @@ impl Recorder {
         }
     }
 
-    fn say_progress(&mut self, now: Nanos, watch: &Watch) {
+    fn say_progress(&mut self, now: Nanos, watch: &Steadiness) {
         let (done, left) = self.done(now);
         let precision = self.precision();
         let followers = self.followers.iter_mut();
@@ -201,7 +201,7 @@ impl Recorder {
             .collect()
     }
 
-    fn finish(mut self, ended: Ended, watch: Watch) -> Recorded {
+    fn finish(mut self, ended: Ended, watch: Steadiness) -> Recorded {
         let duration = watch.elapsed();
         // What came since the progress before belongs to the run as much as the rest.
         self.say_progress(duration, &watch);

@@ -173,6 +173,11 @@ pub struct CommonArgs {
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Output")]
     pub tag: Vec<Tag>,
 
+    /// Record the kernel's events too, and say who made the latest samples late; costs some µs a
+    /// wake-up, needs root
+    #[arg(long, help_heading = "Output")]
+    pub explain: bool,
+
     /// Print the run record as JSON instead of the summary
     #[arg(long, help_heading = "Output")]
     pub json: bool,

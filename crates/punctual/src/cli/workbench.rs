@@ -47,7 +47,7 @@ use punctual_peers::{Format, Unit};
 use punctual_stats::requirement::Requirement;
 
 use super::{LoadArgs, LoadOptions, LoadReach, MetricsArgs, Tag, label, one_of};
-use crate::instruments::Instrument;
+use crate::instruments::{Instrument, WatchArgs};
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -61,6 +61,18 @@ Exit status:
   6  --fail-on could not be judged: no valid run, too few runs, or something unreadable
 
 Durations need a unit: 100us, 1.5ms, 10s, 5m, 8h. CPU lists are written as the kernel writes them: 0-3,5.";
+
+/// Options of `explain`
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The run: an id (or at least 4 characters of its beginning or end), a name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+
+    /// Print what was seen as JSON: the key `watched` of the run's record
+    #[arg(long)]
+    pub json: bool,
+}
 
 const DOCTOR_EXIT: &str = "\
 Exit status: 0 whatever is found, unless --fail-on turns findings into a failure (3). Unreadable files
@@ -98,6 +110,18 @@ pub enum Command {
         #[command(subcommand)]
         instrument: Instrument,
     },
+    /// Watch a program, unchanged: why are its cycles late, and who made them late?
+    Watch {
+        /// Tuning for the time of the measurement
+        #[command(flatten)]
+        tuning: MeasureTuning,
+
+        /// Whom to watch, and how
+        #[command(flatten)]
+        args: Box<WatchArgs>,
+    },
+    /// Say who made the late cycles of a run late: one of `watch`, or measured with --explain
+    Explain(ExplainArgs),
     /// Measure as cyclictest does: same options, output and exit statuses
     Cyclictest(CyclictestArgs),
     /// Run only the loads, until Ctrl-C or for a set time
@@ -175,6 +199,11 @@ pub struct AssessArgs {
         default_value = "60s"
     )]
     pub duration: Nanos,
+
+    /// Record the kernel's events too, and name the causes of the latest samples of the worst condition;
+    /// costs some µs a wake-up, needs root
+    #[arg(long)]
+    pub explain: bool,
 
     /// Print the assessment as JSON
     #[arg(long)]

@@ -100,6 +100,7 @@ pub(crate) fn run(home: Option<&Path>, args: &AssessArgs) -> Result<Exit, CliErr
             requirements: cli::under(&args.require, Some(args.burst)),
             loads,
             metrics: metrics.clone(),
+            explain: args.explain,
             ..Job::wakeup(spec)
         };
         view.title(&format!("assess, {name} ({number} of {count})"));

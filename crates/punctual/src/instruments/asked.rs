@@ -15,7 +15,7 @@ use punctual_store::Store;
 use punctual_sys::SysRoot;
 use punctual_verdict::words::failed_checks;
 
-use crate::cli::{self, CommonArgs, DmaLatency, SampleArgs, Switch};
+use crate::cli::{self, CommonArgs, DmaLatency, SampleArgs, StatisticsArgs, Switch};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -79,6 +79,20 @@ impl Asked {
         Self { measured, ..self }
     }
 
+    /// Keeps these statistics of samples.
+    pub(super) fn statistics(self, statistics: &StatisticsArgs) -> Self {
+        Self {
+            psquare: statistics.psquare(),
+            ..self
+        }
+    }
+
+    /// Goes on for this time at most.
+    pub(super) const fn upto(mut self, duration: Option<Nanos>) -> Self {
+        self.duration = duration;
+        self
+    }
+
     /// Takes samples for this time, and keeps these statistics of them.
     pub(super) fn samples(self, sampling: &SampleArgs) -> Self {
         Self {
@@ -95,6 +109,9 @@ impl Asked {
     }
 }
 
+/// Instruments that need the kernel's events for what they measure.
+const RECORDS_ITSELF: [&str; 2] = ["irq", "watch"];
+
 /// Measures, records, and prints, with `instrument` in the middle.
 pub(super) fn run(
     home: Option<&Path>,
@@ -104,6 +121,11 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
     let name = asked.instrument;
+    if common.explain && RECORDS_ITSELF.contains(&name) {
+        return Err(CliError::usage(format!(
+            "--explain: {name} records the kernel's events itself"
+        )));
+    }
     let psquare = asked.psquare;
     let setup = setup(common, asked, &cpus(&sys)?)?;
     let store = Store::open(home::find(home)?)?;
@@ -132,7 +154,7 @@ fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliErr
         None => cpus.free_of(&measured),
     };
     let makes = Instrument::of(asked.instrument).map(|of| of.makes);
-    let latency = makes != Some(Makes::Rates);
+    let latency = makes == Some(Makes::Latencies);
     Ok(Setup {
         cpus: measured,
         priority: common.priority,
@@ -154,6 +176,7 @@ pub(super) fn job(common: &CommonArgs, job: Job) -> Result<Job, CliError> {
         requirements: cli::under(&common.require, common.burst),
         loads: common.loads.chosen()?,
         metrics: Metrics::of(&common.metrics, job.instrument, common.name.as_deref())?,
+        explain: common.explain,
         insist_on_mlock: common.mlock == Some(Switch::On),
         insist_on_dma_latency: matches!(common.dma_latency, Some(DmaLatency::Hold(_))),
         ..job

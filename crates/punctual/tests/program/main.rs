@@ -49,3 +49,4 @@ mod system;
 mod threads;
 mod throughput;
 mod unprivileged;
+mod watch;

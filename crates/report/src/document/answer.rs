@@ -14,7 +14,7 @@ use punctual_verdict::claims::at_most;
 
 use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
-use super::{Answer, KeyFigure, Reason, Tone};
+use super::{Answer, KeyFigure, Reason, Tone, watched};
 use crate::chart::Validity;
 use crate::text::{clean, digits, events_of, percent, share, span};
 use crate::times::Times;
@@ -24,15 +24,21 @@ const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];
 
 /// Says what a run says.
 pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
-    let (sentence, figures) = match run.total.count {
-        0 => results(run, name),
-        _ => deadlines(run, name).unwrap_or_else(|| latencies(run, name)),
+    let seen = watched::answer(run);
+    let of_watched = seen.as_ref().map(|(tone, word, ..)| (*tone, word.clone()));
+    let (sentence, figures) = match (seen, run.total.count) {
+        (Some((_, _, sentence, figures)), _) => (sentence, figures),
+        (None, 0) => results(run, name),
+        (None, _) => deadlines(run, name).unwrap_or_else(|| latencies(run, name)),
     };
     let (tone, word) = match validity(run) {
         Validity::Invalid => (Tone::Bad, "INVALID".to_owned()),
         Validity::Imported => (Tone::Doubtful, "imported, not checked".to_owned()),
         Validity::Virtual => (Tone::Doubtful, "virtual time".to_owned()),
-        Validity::Valid => ruling(run),
+        Validity::Valid => match of_watched {
+            Some(said) if run.requirements.is_empty() => said,
+            _ => ruling(run),
+        },
     };
     Answer {
         tone,

@@ -10,7 +10,7 @@ use super::answer::believed;
 use super::facts::{duration, measured};
 use super::named::{capital, counted, micros, validity};
 use super::series::bounded_quantile;
-use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone, watched};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
 use crate::text::{Missing, span};
 
@@ -31,13 +31,27 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, assessment: &Assessmen
     document.sections.push(Section {
         id: ids.make("assessment"),
         title: "Assessment".to_owned(),
-        blocks: vec![
-            fact("Claims", claims::claims(assessment)),
-            deadlines(ids, assessment),
-            latencies(ids, assessment),
-            Block::Facts(setting(assessment)),
-        ],
+        blocks: [
+            Some(fact("Claims", claims::claims(assessment))),
+            why(assessment).map(|why| fact("Why", why)),
+            Some(deadlines(ids, assessment)),
+            Some(latencies(ids, assessment)),
+            Some(Block::Facts(setting(assessment))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     });
+}
+
+/// Who made the latest samples of the worst condition late, where that was asked for.
+fn why(assessment: &Assessment) -> Option<String> {
+    let worst = assessment
+        .conditions
+        .iter()
+        .max_by_key(|c| c.run.total.max_ns)?;
+    let why = watched::why(&worst.run)?;
+    Some(format!("{}: {why}", capital(&worst.name)))
 }
 
 /// What was measured, once: the runs differ in their loads only.

@@ -255,6 +255,8 @@ fn figure_name(figure: &Figure, constant: &[&String]) -> String {
 pub(super) fn tables(runs: &[Named<'_>]) -> Option<Block> {
     let rows: Vec<Vec<String>> = runs
         .iter()
+        // The phases of a program's cycles have a table of their own.
+        .filter(|run| run.record().watched.is_none())
         .flat_map(|run| run.record().figures.iter().map(|f| row(run, runs, f)))
         .collect();
     if rows.is_empty() {

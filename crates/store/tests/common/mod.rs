@@ -58,6 +58,7 @@ pub(crate) fn record(id: Uuid) -> RunRecord {
             ..series.clone()
         }],
         total: series,
+        watched: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

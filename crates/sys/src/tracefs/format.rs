@@ -21,6 +21,8 @@ pub struct Field {
     pub(super) offset: usize,
     pub(super) size: usize,
     signed: bool,
+    /// Whether what lies there says where the field is: its offset in the lower 16 bits, its bytes in the upper ones.
+    dynamic: bool,
 }
 
 /// A description that is not understood.
@@ -87,7 +89,8 @@ pub(super) fn fields(text: &str) -> Result<Vec<(String, Field)>, FormatError> {
 fn field(rest: &str) -> Option<(String, Field)> {
     let mut parts = rest.split(';').map(str::trim);
     // The name is the last word of the declaration, less an array's length.
-    let name = parts.next()?.split_whitespace().last()?;
+    let declared = parts.next()?;
+    let name = declared.split_whitespace().last()?;
     let name = name.split('[').next()?.trim_start_matches('*').to_owned();
     let (mut offset, mut size, mut signed) = (None, None, false);
     for part in parts {
@@ -102,6 +105,7 @@ fn field(rest: &str) -> Option<(String, Field)> {
         offset: offset?,
         size: size?,
         signed,
+        dynamic: declared.starts_with("__data_loc"),
     };
     Some((name, field))
 }
@@ -121,6 +125,30 @@ impl Field {
             (8, _) => i64::from_ne_bytes(bytes.try_into().ok()?),
             _ => return None,
         })
+    }
+
+    /// Reads element `n` of a field that is an array of 8-byte numbers.
+    pub fn element(self, n: usize, record: &[u8]) -> Option<u64> {
+        let at = n.checked_mul(8)?;
+        let bytes = self.bytes(record)?.get(at..at.checked_add(8)?)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Reads the field of a record as text, up to its first NUL.
+    pub fn text(self, record: &[u8]) -> Option<&[u8]> {
+        let bytes = self.bytes(record)?;
+        let end = bytes.iter().position(|byte| *byte == 0);
+        bytes.get(..end.unwrap_or(bytes.len()))
+    }
+
+    fn bytes(self, record: &[u8]) -> Option<&[u8]> {
+        let (mut offset, mut size) = (self.offset, self.size);
+        if self.dynamic {
+            let place = record.get(offset..offset.checked_add(4)?)?;
+            let place = u32::from_ne_bytes(place.try_into().ok()?);
+            (offset, size) = ((place & 0xffff) as usize, (place >> 16) as usize);
+        }
+        record.get(offset..offset.checked_add(size)?)
     }
 }
 
@@ -151,7 +179,29 @@ print fmt: \"comm=%s pid=%d\", REC->comm, REC->pid
         assert_eq!(pid.read(&record[..27]), None);
         let comm = format.field("comm").unwrap();
         assert_eq!(comm.read(&record), None);
+        record[8..11].copy_from_slice(b"seq");
+        assert_eq!(comm.text(&record), Some(&b"seq"[..]));
+        assert_eq!(comm.text(&record[..23]), None);
         assert_eq!(format.field("vector"), Err(FormatError::Missing("vector")));
+    }
+
+    #[test]
+    fn texts_and_arrays_are_where_the_record_says() {
+        let format = "ID: 9\n field:__data_loc char[] name; offset:8; size:4; signed:0;\n \
+                      field:unsigned long args[6]; offset:16; size:48; signed:0;\n";
+        let format: EventFormat = format.parse().unwrap();
+        let name = format.field("name").unwrap();
+        let mut record = vec![0_u8; 72];
+        record[8..12].copy_from_slice(&(6_u32 << 16 | 64).to_ne_bytes());
+        record[64..69].copy_from_slice(b"timer");
+        record[24..32].copy_from_slice(&77_u64.to_ne_bytes());
+        assert_eq!(name.text(&record), Some(&b"timer"[..]));
+        assert_eq!(name.text(&record[..66]), None);
+        let args = format.field("args").unwrap();
+        assert_eq!(
+            (args.element(1, &record), args.element(6, &record)),
+            (Some(77), None)
+        );
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub(crate) fn run() -> RunRecord {
             count: 100_000,
             ..series(0)
         },
+        watched: None,
         threshold: None,
         precision: Vec::new(),
         setup: None,

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Which wait of a thread ends a cycle, found from how its waits come.
+
+use std::collections::BTreeMap;
+
+use super::thread::{Wait, Waited};
+
+/// Waits after which it is decided, where they come fast.
+pub(super) const WAITS: usize = 100;
+
+/// Time after which it is decided, in ns, where they come slowly.
+pub(super) const TIME: u64 = 1_500_000_000;
+
+/// Waits without which nothing can be said of a period.
+const FEW: usize = 6;
+
+/// Share of the intervals that have the length of the period, or of several, where a wait is periodic.
+const REGULAR: f64 = 0.7;
+
+/// How far such an interval may be off, as a share of the period.
+const OFF: f64 = 0.1;
+
+/// What a cycle of a thread is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Basis {
+    /// The wait that ends a cycle. None: every wait does.
+    pub(super) at: Option<Wait>,
+    /// Time between releases in ns, where they come regularly.
+    pub(super) period: Option<u64>,
+}
+
+impl Basis {
+    /// Every wait ends a cycle.
+    pub(super) const EVERY_WAIT: Self = Self {
+        at: None,
+        period: None,
+    };
+
+    /// Whether this wait ends a cycle.
+    pub(super) fn ends_at(&self, wait: Wait) -> bool {
+        self.at.is_none_or(|at| at == wait)
+    }
+}
+
+/// How one kind of wait comes.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    wait: Wait,
+    count: usize,
+    timed: bool,
+    period: u64,
+    /// Share of regular intervals.
+    regular: f64,
+    /// Half of the intervals are off the period by less than this share of it.
+    spread: f64,
+}
+
+/// Finds the wait that ends a cycle: the regular one that most of the waits for time are; where none is regular,
+/// every wait.
+pub(super) fn find<'a>(waited: impl Iterator<Item = &'a Waited> + Clone) -> Basis {
+    let mut releases: BTreeMap<Wait, (Vec<u64>, usize)> = BTreeMap::new();
+    for one in waited {
+        let (times, timed) = releases.entry(one.wait).or_default();
+        times.push(release(one));
+        *timed += usize::from(one.expiry.is_some());
+    }
+    let candidates: Vec<Candidate> = releases
+        .iter()
+        .filter_map(|(wait, (times, timed))| candidate(*wait, times, *timed))
+        .filter(|c| c.regular >= REGULAR)
+        .collect();
+    // A wait for time is the thread's own; what others wake it for may be as regular as they are.
+    let any_timed = candidates.iter().any(|c| c.timed);
+    let of_kind = || candidates.iter().filter(|c| c.timed == any_timed);
+    let most = of_kind().map(|c| c.count).max().unwrap_or(0);
+    let best = of_kind()
+        .filter(|c| 2 * c.count >= most)
+        .min_by(|a, b| a.spread.total_cmp(&b.spread).then(b.count.cmp(&a.count)));
+    best.map_or(Basis::EVERY_WAIT, |best| Basis {
+        at: Some(best.wait),
+        period: Some(best.period),
+    })
+}
+
+/// Returns the period of a wait that the user named.
+pub(super) fn period_of<'a>(waited: impl Iterator<Item = &'a Waited>) -> Option<u64> {
+    let times: Vec<u64> = waited.map(release).collect();
+    let wait = candidate(Wait::UNKNOWN, &times, 0)?;
+    (wait.regular >= REGULAR).then_some(wait.period)
+}
+
+fn release(one: &Waited) -> u64 {
+    let woken = one.woken.unwrap_or(one.left);
+    one.expiry.map_or(woken, |expiry| expiry.soft)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times within minutes")]
+fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
+    if times.len() < FEW {
+        return None;
+    }
+    let mut intervals: Vec<u64> = times
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    intervals.sort_unstable();
+    let period = *intervals.get(intervals.len() / 2)?;
+    if period == 0 {
+        return None;
+    }
+    let off = |interval: &u64| {
+        let share = *interval as f64 / period as f64;
+        (share - share.round().max(1.0)).abs()
+    };
+    let mut offs: Vec<f64> = intervals.iter().map(off).collect();
+    let regular = offs.iter().filter(|off| **off <= OFF).count();
+    offs.sort_by(f64::total_cmp);
+    Some(Candidate {
+        wait,
+        count: times.len(),
+        timed: 2 * timed > times.len(),
+        period,
+        regular: regular as f64 / offs.len() as f64,
+        spread: offs.get(offs.len() / 2).copied()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::thread::Expiry;
+
+    fn waited(wait: Wait, release: u64, timed: bool) -> Waited {
+        Waited {
+            wait,
+            entered: release.saturating_sub(100),
+            woken: Some(release + 5),
+            left: release + 9,
+            expiry: timed.then_some(Expiry {
+                soft: release,
+                hard: release,
+                cpu: 0,
+                timer: 1,
+            }),
+            missed: 0,
+        }
+    }
+
+    #[test]
+    fn the_regular_wait_for_time_ends_a_cycle_and_not_what_lies_within() {
+        let (sleep, read, futex) = (
+            Wait::of(900, [1, 0, 0]),
+            Wait::of(901, [3, 0, 0]),
+            Wait::of(902, [9, 0, 0]),
+        );
+        let mut all = Vec::new();
+        for n in 0..50_u64 {
+            all.push(waited(sleep, n * 1_000_000, true));
+            // A device answers at any time, twice a cycle; a lock is waited for now and then.
+            all.push(waited(read, n * 1_000_000 + n * n * 7_919 % 400_000, false));
+            all.push(waited(
+                read,
+                n * 1_000_000 + 500_000 + n * 77_777 % 300_000,
+                false,
+            ));
+            if n % 7 == 0 {
+                all.push(waited(futex, n * 1_000_000 + 900_000, false));
+            }
+        }
+        let basis = find(all.iter());
+        assert_eq!((basis.at, basis.period), (Some(sleep), Some(1_000_000)));
+        assert!(!basis.ends_at(read));
+    }
+
+    #[test]
+    fn missed_periods_leave_a_period_and_what_has_none_ends_at_every_wait() {
+        let sleep = Wait::of(900, [1, 0, 0]);
+        let late: Vec<Waited> = (0..40)
+            .filter(|n| n % 5 != 3)
+            .map(|n| waited(sleep, n * 2_000_000, true))
+            .collect();
+        assert_eq!(find(late.iter()).period, Some(2_000_000));
+        let wild: Vec<Waited> = (0..40_u64)
+            .map(|n| waited(sleep, n * n * n * 10_007, false))
+            .collect();
+        assert_eq!(find(wild.iter()), Basis::EVERY_WAIT);
+        assert_eq!(find(wild[..3].iter()), Basis::EVERY_WAIT);
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Who made late cycles late: what they took more of than cycles in time.
+
+use punctual_model::watch::{Culprit, Late};
+use rustc_hash::FxHashMap;
+
+use super::Matters;
+use super::cycle::Cause;
+use super::tally::{Long, Spent, Tally};
+use super::who::Names;
+use super::words;
+
+/// A culprit takes at least this share of the period, or of the median, more of a late cycle than of one in time; and
+/// at least this long, in ns.
+const fn least(matters: Matters) -> (f64, f64) {
+    match matters {
+        Matters::OfThePeriod => (0.05, 10_000.0),
+        Matters::OfTheMedian => (0.25, 2_000.0),
+    }
+}
+
+/// Culprits that are named at most.
+const NAMED: usize = 12;
+
+/// Returns which cycles of a thread count as late.
+pub(super) fn late(tally: &Tally, deadline: Option<u64>) -> Late {
+    let histogram = tally.responses.histogram();
+    let period = tally.basis.and_then(|basis| basis.period);
+    let period = period.filter(|period| histogram.max().is_some_and(|max| max > *period));
+    let (limit, rule) = match (deadline, period) {
+        (Some(deadline), _) => (deadline, "deadline"),
+        (None, Some(period)) => (period, "period"),
+        (None, None) => (histogram.quantile(0.99).unwrap_or(u64::MAX), "p99"),
+    };
+    let examined = tally.longer_than(limit).len() as u64;
+    // Where all late ones are kept their number is exact; else it is that of the histogram's buckets.
+    let count = match tally.keeps_all_above(limit) {
+        true => examined,
+        false => histogram.count_above(limit).max(examined),
+    };
+    Late {
+        limit_ns: limit,
+        rule: rule.to_owned(),
+        count,
+        examined,
+    }
+}
+
+/// What late cycles spent on one cause.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    total: u64,
+    worst: u64,
+    cycles: u64,
+    saved: u64,
+}
+
+/// Returns the culprits, the one first without which most late cycles would have been in time.
+#[expect(clippy::cast_precision_loss, reason = "times within days")]
+pub(super) fn culprits(
+    tally: &Tally,
+    late: &Late,
+    matters: Matters,
+    names: &Names,
+) -> Vec<Culprit> {
+    let longs = tally.longer_than(late.limit_ns);
+    if longs.is_empty() {
+        return Vec::new();
+    }
+    let in_time = tally.cycles.saturating_sub(late.count).max(1) as f64;
+    let spent_late = sums(&longs);
+    let usual = |cause: Cause| {
+        let all = tally
+            .spent
+            .get(&cause)
+            .map_or(0, |spent: &Spent| spent.total);
+        let late = spent_late.get(&cause).copied().unwrap_or(0);
+        all.saturating_sub(late) as f64 / in_time
+    };
+    let mut shares: FxHashMap<Cause, Share> = FxHashMap::default();
+    for long in &longs {
+        for (cause, ns) in &long.parts {
+            let share = shares.entry(*cause).or_default();
+            let excess = *ns as f64 - usual(*cause);
+            share.total += ns;
+            share.worst = share.worst.max(*ns);
+            share.cycles += u64::from(excess > 0.0 && *ns as f64 > 1.5 * usual(*cause));
+            share.saved += u64::from(long.response as f64 - excess <= late.limit_ns as f64);
+        }
+    }
+    // Of the longest in a hundred, that they are the longest makes nobody a culprit: the whole must matter.
+    let median = tally.responses.histogram().quantile(0.5).unwrap_or(0);
+    let period = tally.basis.and_then(|basis| basis.period);
+    let scale = match matters {
+        Matters::OfThePeriod => period.unwrap_or(median),
+        Matters::OfTheMedian => median,
+    };
+    let (share, at_least) = least(matters);
+    let least = (share * scale as f64).max(at_least);
+    let mut found: Vec<(f64, Culprit)> = shares
+        .into_iter()
+        .filter_map(|(cause, share)| {
+            let mean = share.total as f64 / longs.len() as f64;
+            let in_time_mean_ns = usual(cause);
+            let excess = mean - in_time_mean_ns;
+            // Rare and large counts as much as frequent and small.
+            let worst = share.worst as f64 - in_time_mean_ns;
+            let matters = excess >= least || (worst >= least && share.saved > 0);
+            let is_more = mean > 1.2 * in_time_mean_ns;
+            if !matters || !is_more {
+                return None;
+            }
+            let said = words::say(cause, names);
+            let tid = tally.spent.get(&cause).and_then(|spent| spent.tid);
+            let culprit = Culprit {
+                kind: said.kind.to_owned(),
+                name: said.name,
+                tid,
+                what: said.what,
+                cycles: share.cycles,
+                saved: share.saved,
+                total_ns: share.total,
+                mean_ns: mean,
+                worst_ns: share.worst,
+                in_time_mean_ns,
+            };
+            Some((excess, culprit))
+        })
+        .collect();
+    found.sort_by(|(a_excess, a), (b_excess, b)| {
+        b.saved
+            .cmp(&a.saved)
+            .then(b_excess.total_cmp(a_excess))
+            .then_with(|| a.what.cmp(&b.what))
+    });
+    found.truncate(NAMED);
+    found.into_iter().map(|(_, culprit)| culprit).collect()
+}
+
+/// Adds up what cycles spent on each cause.
+fn sums(longs: &[&Long]) -> FxHashMap<Cause, u64> {
+    let mut sums = FxHashMap::default();
+    for (cause, ns) in longs.iter().flat_map(|long| &long.parts) {
+        *sums.entry(*cause).or_default() += ns;
+    }
+    sums
+}

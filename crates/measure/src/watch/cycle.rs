@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Cycles of a watched thread: from the release to the next wait, every nanosecond with its phase and its cause.
+
+use std::collections::BTreeMap;
+
+use punctual_model::CpuId;
+
+use super::history::Stretch;
+use super::replay::Replay;
+use super::thread::{Expiry, Own, Span, State, Thread, Wait, Waited};
+use super::who::{Name, Tid, Who};
+
+/// What a thread goes through in a cycle.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) enum Phase {
+    /// From the release to the moment at which the thread is made runnable.
+    Timer,
+    /// Runnable after a wait, and not running yet.
+    Wakeup,
+    /// Running.
+    Running,
+    /// Runnable, after another took the CPU.
+    Preempted,
+    /// An interrupt runs on its time.
+    Interrupted,
+    /// Waiting in the middle of the cycle.
+    Blocked,
+    /// Nothing that was recorded accounts for it.
+    Unaccounted,
+}
+
+impl Phase {
+    /// All, in the order of a cycle.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Timer,
+        Self::Wakeup,
+        Self::Running,
+        Self::Preempted,
+        Self::Interrupted,
+        Self::Blocked,
+        Self::Unaccounted,
+    ];
+
+    /// Its name in records.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Wakeup => "wake-up",
+            Self::Running => "running",
+            Self::Preempted => "preempted",
+            Self::Interrupted => "interrupted",
+            Self::Blocked => "blocked",
+            Self::Unaccounted => "unaccounted",
+        }
+    }
+}
+
+/// Who or what a stretch of a cycle went to.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Cause {
+    /// The thread itself.
+    Itself,
+    /// The thread itself, which had not ended an earlier cycle.
+    Earlier,
+    /// The kernel, on behalf of the thread, in a system call.
+    System { call: i64 },
+    /// Somebody who had the CPU by right: an interrupt, a thread of a higher priority or the same.
+    Taken(Who),
+    /// A thread of a lower priority, which the kernel could not preempt.
+    Unpreemptible(Who),
+    /// A thread that had the CPU while the timer's interrupt did not come: it had interrupts off, or the
+    /// interrupt came late.
+    Masked(Who),
+    /// The CPU had to leave an idle state.
+    IdleExit,
+    /// The CPU was idle, and its interrupt came later than the idle state explains.
+    Outside,
+    /// The slack that the kernel may add to the thread's timers.
+    Slack,
+    /// The scheduler did not let the thread run, and ran others of a lower priority or none.
+    Throttled,
+    /// The thread that held the lock worked.
+    Holder(Who),
+    /// The thread that held the lock waited itself.
+    HolderWaits(Who),
+    /// This one kept the thread that held the lock from running.
+    KeptHolder { who: Who, holder: Name },
+    /// A system call waited for something, and this ended it.
+    Call { call: i64, by: Who },
+    /// A page fault of the thread's.
+    Fault,
+    /// The thread was stopped by a signal.
+    Stopped,
+    /// Not known.
+    Unknown,
+}
+
+/// A stretch of a cycle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Piece {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) cpu: CpuId,
+    pub(super) phase: Phase,
+    pub(super) cause: Cause,
+}
+
+impl Piece {
+    pub(super) const fn length(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
+/// One cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cycle {
+    pub(super) tid: Tid,
+    /// Number of the thread's cycle, from 0.
+    pub(super) number: u64,
+    pub(super) release: u64,
+    /// Whether the release is a time that the thread asked for; else it is when the thread was woken.
+    pub(super) asked: bool,
+    pub(super) end: u64,
+    /// Releases that passed while the thread was late.
+    pub(super) missed: u32,
+    /// Events that were recorded on its way, about: each costs it some time.
+    pub(super) events: u32,
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Cycle {
+    /// Time from the release to the end, in ns.
+    pub(super) const fn response(&self) -> u64 {
+        self.end.saturating_sub(self.release)
+    }
+
+    /// Time in each phase, in the order of [`Phase::ALL`].
+    pub(super) fn phases(&self) -> [u64; Phase::ALL.len()] {
+        let mut phases = [0; Phase::ALL.len()];
+        for piece in &self.pieces {
+            phases[piece.phase as usize] += piece.length();
+        }
+        phases
+    }
+
+    /// Time that went to each cause, by phase.
+    pub(super) fn parts(&self) -> Vec<(Phase, Cause, u64)> {
+        let mut parts: Vec<(Phase, Cause, u64)> = Vec::new();
+        for piece in &self.pieces {
+            let known = parts
+                .iter_mut()
+                .find(|(p, c, _)| (*p, *c) == (piece.phase, piece.cause));
+            match known {
+                Some((.., ns)) => *ns += piece.length(),
+                None => parts.push((piece.phase, piece.cause, piece.length())),
+            }
+        }
+        parts
+    }
+}
+
+/// What is known of a machine's idle states: the time that each takes to leave, in ns, by its number.
+pub(super) type IdleExits = BTreeMap<u8, u64>;
+
+/// Time within which a CPU without a sleep state, or one that is not known, goes on: an interrupt's way.
+const AWAKE: u64 = 5_000;
+
+/// A thread that is runnable on an idle CPU for longer than this is not waiting for that CPU to wake up.
+const NOT_IDLE: u64 = 1_000_000;
+
+/// Takes a cycle apart: from the release after the wait `begin` to the call of the wait `end`.
+pub(super) fn take_apart(
+    replay: &Replay,
+    exits: &IdleExits,
+    thread: &Thread,
+    number: u64,
+    begin: &Waited,
+    end: &Waited,
+) -> Cycle {
+    let woken = begin.woken.unwrap_or(begin.left);
+    let release = begin.expiry.map_or(woken, |expiry| expiry.soft.min(woken));
+    let mut cut = Cut {
+        replay,
+        exits,
+        thread,
+        begin: *begin,
+        woken,
+        events: 0,
+        pieces: Vec::new(),
+    };
+    let mut at = release;
+    for (span, from, to) in thread.spans(release, end.entered) {
+        cut.add(at, from, span.cpu, Phase::Unaccounted, Cause::Unknown);
+        cut.span(&span, from, to);
+        at = to;
+    }
+    cut.add(at, end.entered, 0, Phase::Unaccounted, Cause::Unknown);
+    Cycle {
+        tid: thread.tid,
+        number,
+        release,
+        asked: begin.expiry.is_some(),
+        end: end.entered,
+        missed: begin.missed,
+        events: cut.events,
+        pieces: cut.pieces,
+    }
+}
+
+struct Cut<'a> {
+    replay: &'a Replay,
+    exits: &'a IdleExits,
+    thread: &'a Thread,
+    begin: Waited,
+    woken: u64,
+    events: u32,
+    pieces: Vec<Piece>,
+}
+
+impl Cut<'_> {
+    fn add(&mut self, from: u64, to: u64, cpu: CpuId, phase: Phase, cause: Cause) {
+        if from >= to {
+            return;
+        }
+        // Each stretch began with an event.
+        self.events += 1;
+        if let Some(last) = self.pieces.last_mut()
+            && (last.to, last.cpu, last.phase, last.cause) == (from, cpu, phase, cause)
+        {
+            last.to = to;
+            return;
+        }
+        self.pieces.push(Piece {
+            from,
+            to,
+            cpu,
+            phase,
+            cause,
+        });
+    }
+
+    fn span(&mut self, span: &Span, from: u64, to: u64) {
+        let cpu = span.cpu;
+        match span.state {
+            State::Unknown => self.add(from, to, cpu, Phase::Unaccounted, Cause::Unknown),
+            State::Running => self.running(cpu, from, to),
+            State::Ready { woken } => self.ready(span, woken, from, to),
+            State::Blocked { .. } if from < self.woken && span.from >= self.begin.entered => {
+                self.late_timer(cpu, from, to);
+            }
+            // It sleeps for an earlier release still, which was before this one.
+            State::Blocked {
+                call: Some((wait, _)),
+                ..
+            } if wait == self.begin.wait && wait.is_sleep() && from < self.begin.entered => {
+                self.late_interrupt(cpu, from, to);
+            }
+            State::Blocked {
+                call,
+                state,
+                fault,
+                by,
+            } => {
+                let call = call.map(|(wait, _)| wait);
+                // TASK_STOPPED, TASK_TRACED
+                if state & 0xc != 0 {
+                    self.add(from, to, cpu, Phase::Blocked, Cause::Stopped);
+                } else if fault {
+                    self.add(from, to, cpu, Phase::Blocked, Cause::Fault);
+                } else if let (Some(Who::Task { tid, name, .. }), true) =
+                    (by, call.is_some_and(Wait::is_lock))
+                {
+                    self.behind(tid, name, cpu, from, to);
+                } else {
+                    let cause = Cause::Call {
+                        call: call.map_or(-1, |wait| wait.call),
+                        by: by.unwrap_or(Who::Unknown),
+                    };
+                    self.add(from, to, cpu, Phase::Blocked, cause);
+                }
+            }
+        }
+    }
+
+    fn running(&mut self, cpu: CpuId, from: u64, to: u64) {
+        for stretch in self.replay.cut(cpu, from, to) {
+            let (from, to) = (stretch.from, stretch.to);
+            if stretch.who.interrupts() {
+                self.add(from, to, cpu, Phase::Interrupted, Cause::Taken(stretch.who));
+                continue;
+            }
+            // What it ran before it came to wait belongs to the cycle before, and delays this one.
+            let before = self.begin.entered.clamp(from, to);
+            let works =
+                [(from, before), (before, to)].map(|(from, to)| self.thread.own_work(from, to));
+            for (from, to, own) in works.into_iter().flatten() {
+                let cause = match own {
+                    // The way back from the wait is no call of the cycle's.
+                    Own::Call(_) if from >= before && from < self.begin.left => Cause::Itself,
+                    Own::Call(call) => Cause::System { call },
+                    Own::Fault => Cause::Fault,
+                    Own::Code if from < before => Cause::Earlier,
+                    Own::Code => Cause::Itself,
+                };
+                self.add(from, to, cpu, Phase::Running, cause);
+            }
+        }
+    }
+
+    fn ready(&mut self, span: &Span, woken: bool, from: u64, to: u64) {
+        let phase = if woken {
+            Phase::Wakeup
+        } else {
+            Phase::Preempted
+        };
+        let stretches = self.replay.cut(span.cpu, from, to);
+        // A CPU that comes out of idle for an interrupt and goes idle again saw no thread that it may run.
+        let is_idle = |s: &&Stretch| matches!(s.who, Who::Idle { .. }) && s.to - s.from > AWAKE;
+        let goes_back_to_idle = stretches.iter().filter(is_idle).count() > 1;
+        for stretch in stretches {
+            for (from, to, cause) in self.who_else(&stretch, span.from) {
+                let cause = match cause {
+                    Cause::Outside if goes_back_to_idle => Cause::Throttled,
+                    cause => cause,
+                };
+                let phase = match cause {
+                    Cause::Unknown => Phase::Unaccounted,
+                    _ => phase,
+                };
+                self.add(from, to, span.cpu, phase, cause);
+            }
+        }
+    }
+
+    /// Says why the thread did not run while another, or nobody, had its CPU.
+    fn who_else(&self, stretch: &Stretch, ready: u64) -> Vec<(u64, u64, Cause)> {
+        let Stretch { from, to, who, .. } = *stretch;
+        // Whom the scheduler chose while this thread was there to be chosen.
+        let chosen = stretch.began > ready;
+        let lower = |prio: i16| self.thread.prio < 100 && prio > self.thread.prio.max(99);
+        let cause = match who {
+            Who::Unknown => Cause::Unknown,
+            Who::Task { tid, .. } if tid == self.thread.tid => Cause::Itself,
+            Who::Task { prio: 100.., .. } | Who::Idle { .. }
+                if stretch.held && (0..100).contains(&self.thread.prio) =>
+            {
+                Cause::Throttled
+            }
+            Who::Task { prio, .. } if lower(prio) && chosen => Cause::Throttled,
+            Who::Task { prio, .. }
+                if prio > self.thread.prio && prio >= 100 && self.thread.prio < 100 =>
+            {
+                Cause::Unpreemptible(who)
+            }
+            Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,
+            Who::Idle { state } => return self.out_of_idle(from, to, state),
+            who => Cause::Taken(who),
+        };
+        vec![(from, to, cause)]
+    }
+
+    /// An idle CPU takes the time that its state is known for, and what is beyond came from outside.
+    fn out_of_idle(&self, from: u64, to: u64, state: Option<u8>) -> Vec<(u64, u64, Cause)> {
+        let known = state.and_then(|state| self.exits.get(&state));
+        let awake = from
+            .saturating_add(known.map_or(AWAKE, |exit| exit + AWAKE))
+            .min(to);
+        let mut parts = vec![(from, awake, Cause::IdleExit)];
+        if awake < to {
+            parts.push((awake, to, Cause::Outside));
+        }
+        parts
+    }
+
+    /// The time between the release and the moment at which the thread was made runnable.
+    fn late_timer(&mut self, cpu: CpuId, from: u64, to: u64) {
+        let Some(Expiry {
+            hard, cpu: timer, ..
+        }) = self.begin.expiry
+        else {
+            return self.add(from, to, cpu, Phase::Timer, Cause::Unknown);
+        };
+        let expires = hard.clamp(from, to);
+        self.add(from, expires, timer, Phase::Timer, Cause::Slack);
+        self.late_interrupt(timer, expires, to);
+    }
+
+    /// The time for which the interrupt of a timer that had expired did not come, or did not come to the thread.
+    fn late_interrupt(&mut self, timer: CpuId, from: u64, to: u64) {
+        let mut idle_since = None;
+        for stretch in self.replay.cut(timer, from, to) {
+            let Stretch { from, to, who, .. } = stretch;
+            let cause = match who {
+                Who::Unknown => Cause::Unknown,
+                Who::Idle { state } => {
+                    // The time that an idle state takes to leave passes once.
+                    let parts = match idle_since.replace(from) {
+                        None => self.out_of_idle(from, to, state),
+                        Some(_) => vec![(from, to, Cause::IdleExit)],
+                    };
+                    for (from, to, cause) in parts {
+                        self.add(from, to, timer, Phase::Timer, cause);
+                    }
+                    continue;
+                }
+                Who::Task { .. } => Cause::Masked(who),
+                who => Cause::Taken(who),
+            };
+            self.add(from, to, timer, Phase::Timer, cause);
+        }
+    }
+
+    /// The time behind a lock, which the thread `holder` gave away in the end.
+    fn behind(&mut self, holder: Tid, name: Name, cpu: CpuId, from: u64, to: u64) {
+        let mut runs: Vec<(CpuId, Stretch)> = Vec::new();
+        for cpu in self.replay.cpus() {
+            let of = self.replay.cut(cpu, from, to);
+            runs.extend(
+                of.into_iter()
+                    .filter(|s| s.who.tid() == Some(holder))
+                    .map(|s| (cpu, s)),
+            );
+        }
+        runs.sort_by_key(|(_, stretch)| stretch.from);
+        let mut last = self
+            .replay
+            .last_of(holder, from)
+            .map(|(_, cpu, ready)| (cpu, ready));
+        let mut at = from;
+        for (on, run) in runs {
+            self.without_holder(last, name, cpu, at, run.from.max(at));
+            self.add(
+                run.from.max(at),
+                run.to,
+                cpu,
+                Phase::Blocked,
+                Cause::Holder(run.who),
+            );
+            at = run.to.max(at);
+            last = Some((on, run.left_ready.unwrap_or(false)));
+        }
+        self.without_holder(last, name, cpu, at, to);
+    }
+
+    /// The time behind a lock while its holder, that was last on the CPU named, did not run.
+    fn without_holder(
+        &mut self,
+        last: Option<(CpuId, bool)>,
+        holder: Name,
+        cpu: CpuId,
+        from: u64,
+        to: u64,
+    ) {
+        let waits = Cause::HolderWaits(Who::Task {
+            tid: 0,
+            name: holder,
+            prio: 0,
+        });
+        let Some((on, true)) = last else {
+            return self.add(from, to, cpu, Phase::Blocked, waits);
+        };
+        for stretch in self.replay.cut(on, from, to) {
+            let cause = match stretch.who {
+                Who::Unknown | Who::Idle { .. } => waits,
+                who => Cause::KeptHolder { who, holder },
+            };
+            self.add(stretch.from, stretch.to, cpu, Phase::Blocked, cause);
+        }
+    }
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The kernel's trace events that tell where the time of a thread goes, taken out of their records.
+
+use punctual_model::CpuId;
+use punctual_sys::tracefs::{EventFormat, Field, FormatError, Record, Tracefs, TracefsError};
+
+use super::who::{Name, Names, Tid};
+
+/// One event, on the monotonic clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Event {
+    /// Time in ns.
+    pub(super) time: u64,
+    pub(super) cpu: CpuId,
+    /// The thread that had the CPU.
+    pub(super) pid: Tid,
+    pub(super) what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum What {
+    /// The CPU goes from one thread to the next.
+    Switch {
+        prev_state: u32,
+        next: Tid,
+        next_prio: i16,
+        next_name: Name,
+    },
+    /// A thread is made runnable.
+    Waking {
+        tid: Tid,
+        prio: i16,
+        name: Name,
+        cpu: CpuId,
+    },
+    /// A thread is started.
+    Forked { child: Tid },
+    /// A thread ends.
+    Exited { tid: Tid },
+    /// A thread is moved to another CPU.
+    Migrated { tid: Tid, to: CpuId },
+    /// A thread has another name.
+    Renamed { tid: Tid, name: Name },
+    /// A device's interrupt begins to be handled.
+    IrqEntry { irq: i32, name: Name },
+    /// It is handled.
+    IrqExit,
+    /// An interrupt of the processor itself begins to be handled.
+    VectorEntry { name: Name },
+    /// It is handled.
+    VectorExit,
+    /// A soft interrupt begins.
+    SoftirqEntry { vec: u8 },
+    /// It ends.
+    SoftirqExit,
+    /// A timer is set.
+    TimerStart {
+        timer: u64,
+        function: u64,
+        soft: u64,
+        hard: u64,
+    },
+    /// A timer's function begins, at `now` on the timer's clock.
+    TimerEntry { timer: u64, function: u64, now: u64 },
+    /// It ends.
+    TimerExit,
+    /// The CPU goes idle, or out of it.
+    Idle { state: Option<u8> },
+    /// A watched thread calls the kernel.
+    Enter { call: i64, args: [u64; 3] },
+    /// It is back.
+    Exit { call: i64 },
+    /// A page fault of a watched thread.
+    Fault,
+    /// A kernel worker begins with this function.
+    WorkStart { function: u64 },
+    /// It is done with it.
+    WorkEnd,
+    /// A signal is sent.
+    Signal { signal: i32, tid: Tid },
+    /// We wrote to `trace_marker`.
+    Mark,
+}
+
+/// Which of two instances an event is recorded in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Of {
+    /// All threads of the machine.
+    All,
+    /// The watched threads alone; of switches and wake-ups also those by others of them.
+    Watched,
+}
+
+/// What a kernel may lack, and what is not seen then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) event: &'static str,
+    pub(super) of: Of,
+    /// What is not known without it. An event without one must be there.
+    pub(super) without: Option<&'static str>,
+    read: fn(&Layout, &[u8], &mut Names) -> Option<What>,
+    fields: &'static [&'static str],
+}
+
+/// Where the fields of one event lie, in the order in which they are wanted.
+#[derive(Clone, Debug)]
+struct Layout(Vec<Field>);
+
+impl Layout {
+    fn of(format: &EventFormat, names: &[&'static str]) -> Result<Self, FormatError> {
+        names
+            .iter()
+            .map(|name| format.field(name))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    fn number(&self, n: usize, record: &[u8]) -> Option<i64> {
+        self.0.get(n)?.read(record)
+    }
+
+    fn unsigned(&self, n: usize, record: &[u8]) -> Option<u64> {
+        self.number(n, record).map(i64::cast_unsigned)
+    }
+
+    fn tid(&self, n: usize, record: &[u8]) -> Option<Tid> {
+        Tid::try_from(self.number(n, record)?).ok()
+    }
+
+    fn prio(&self, n: usize, record: &[u8]) -> Option<i16> {
+        i16::try_from(self.number(n, record)?).ok()
+    }
+
+    fn cpu(&self, n: usize, record: &[u8]) -> Option<CpuId> {
+        CpuId::try_from(self.number(n, record)?).ok()
+    }
+
+    fn name(&self, n: usize, record: &[u8], names: &mut Names) -> Option<Name> {
+        Some(names.keep(self.0.get(n)?.text(record)?))
+    }
+}
+
+/// Names the interrupts of x86's own vectors, each of which has an event for its begin and its end.
+macro_rules! vectors {
+    ($($entry:literal, $exit:literal, $name:literal;)*) => {
+        [$(
+            Wanted {
+                event: $entry,
+                of: Of::All,
+                without: Some(VECTORS),
+                read: |_, _, names| Some(What::VectorEntry { name: names.keep($name.as_bytes()) }),
+                fields: &[],
+            },
+            Wanted {
+                event: $exit,
+                of: Of::All,
+                without: Some(VECTORS),
+                read: |_, _, _| Some(What::VectorExit),
+                fields: &[],
+            },
+        )*]
+    };
+}
+
+const VECTORS: &str = "the processor's own interrupts (timer, calls from other CPUs)";
+
+/// The interrupts that a processor makes itself. Only x86 has events for them.
+const OF_X86: [Wanted; 14] = vectors! {
+    "irq_vectors/local_timer_entry", "irq_vectors/local_timer_exit", "timer interrupt";
+    "irq_vectors/reschedule_entry", "irq_vectors/reschedule_exit", "reschedule interrupt";
+    "irq_vectors/call_function_entry", "irq_vectors/call_function_exit", "call from another CPU";
+    "irq_vectors/call_function_single_entry", "irq_vectors/call_function_single_exit", "call from another CPU";
+    "irq_vectors/irq_work_entry", "irq_vectors/irq_work_exit", "interrupt work";
+    "irq_vectors/x86_platform_ipi_entry", "irq_vectors/x86_platform_ipi_exit", "platform interrupt";
+    "irq_vectors/thermal_apic_entry", "irq_vectors/thermal_apic_exit", "thermal interrupt";
+};
+
+/// The events of every kernel.
+const OF_ALL: [Wanted; 23] = [
+    Wanted {
+        event: "sched/sched_switch",
+        of: Of::All,
+        without: None,
+        read: |l, r, names| {
+            Some(What::Switch {
+                prev_state: u32::try_from(l.number(0, r)? & 0xffff).ok()?,
+                next: l.tid(1, r)?,
+                next_prio: l.prio(2, r)?,
+                next_name: l.name(3, r, names)?,
+            })
+        },
+        fields: &["prev_state", "next_pid", "next_prio", "next_comm"],
+    },
+    Wanted {
+        event: "sched/sched_waking",
+        of: Of::Watched,
+        without: None,
+        read: waking,
+        fields: &["pid", "prio", "comm", "target_cpu"],
+    },
+    Wanted {
+        event: "sched/sched_wakeup_new",
+        of: Of::All,
+        without: Some("when a new thread is made runnable"),
+        read: waking,
+        fields: &["pid", "prio", "comm", "target_cpu"],
+    },
+    Wanted {
+        event: "sched/sched_process_fork",
+        of: Of::All,
+        without: Some("threads that are started later"),
+        read: |l, r, _| {
+            Some(What::Forked {
+                child: l.tid(0, r)?,
+            })
+        },
+        fields: &["child_pid"],
+    },
+    Wanted {
+        event: "sched/sched_process_exit",
+        of: Of::All,
+        without: Some("when a thread ends"),
+        read: |l, r, _| Some(What::Exited { tid: l.tid(0, r)? }),
+        fields: &["pid"],
+    },
+    Wanted {
+        event: "sched/sched_migrate_task",
+        of: Of::All,
+        without: Some("moves of a thread to another CPU"),
+        read: |l, r, _| {
+            Some(What::Migrated {
+                tid: l.tid(0, r)?,
+                to: l.cpu(1, r)?,
+            })
+        },
+        fields: &["pid", "dest_cpu"],
+    },
+    Wanted {
+        event: "task/task_rename",
+        of: Of::All,
+        without: Some("threads that take another name"),
+        read: |l, r, names| {
+            Some(What::Renamed {
+                tid: l.tid(0, r)?,
+                name: l.name(1, r, names)?,
+            })
+        },
+        fields: &["pid", "newcomm"],
+    },
+    Wanted {
+        event: "irq/irq_handler_entry",
+        of: Of::All,
+        without: Some("interrupts of devices"),
+        read: |l, r, names| {
+            Some(What::IrqEntry {
+                irq: i32::try_from(l.number(0, r)?).ok()?,
+                name: l.name(1, r, names)?,
+            })
+        },
+        fields: &["irq", "name"],
+    },
+    Wanted {
+        event: "irq/irq_handler_exit",
+        of: Of::All,
+        without: Some("interrupts of devices"),
+        read: |_, _, _| Some(What::IrqExit),
+        fields: &[],
+    },
+    Wanted {
+        event: "irq/softirq_entry",
+        of: Of::All,
+        without: Some("soft interrupts"),
+        read: |l, r, _| {
+            Some(What::SoftirqEntry {
+                vec: u8::try_from(l.number(0, r)?).ok()?,
+            })
+        },
+        fields: &["vec"],
+    },
+    Wanted {
+        event: "irq/softirq_exit",
+        of: Of::All,
+        without: Some("soft interrupts"),
+        read: |_, _, _| Some(What::SoftirqExit),
+        fields: &[],
+    },
+    Wanted {
+        event: "timer/hrtimer_start",
+        of: Of::Watched,
+        without: Some("for when a timer was set: a cycle begins when its thread is woken"),
+        read: |l, r, _| {
+            Some(What::TimerStart {
+                timer: l.unsigned(0, r)?,
+                function: l.unsigned(1, r)?,
+                soft: l.unsigned(2, r)?,
+                hard: l.unsigned(3, r)?,
+            })
+        },
+        fields: &["hrtimer", "function", "softexpires", "expires"],
+    },
+    Wanted {
+        event: "timer/hrtimer_expire_entry",
+        of: Of::All,
+        without: Some("which timer woke a thread: a cycle begins when its thread is woken"),
+        read: |l, r, _| {
+            Some(What::TimerEntry {
+                timer: l.unsigned(0, r)?,
+                function: l.unsigned(1, r)?,
+                now: l.unsigned(2, r)?,
+            })
+        },
+        fields: &["hrtimer", "function", "now"],
+    },
+    Wanted {
+        event: "timer/hrtimer_expire_exit",
+        of: Of::All,
+        without: Some("which timer woke a thread: a cycle begins when its thread is woken"),
+        read: |_, _, _| Some(What::TimerExit),
+        fields: &[],
+    },
+    Wanted {
+        event: "power/cpu_idle",
+        of: Of::All,
+        without: Some("idle states"),
+        read: |l, r, _| {
+            // (u32)-1 is the way out (include/trace/events/power.h).
+            let state = l.unsigned(0, r)? & 0xffff_ffff;
+            Some(What::Idle {
+                state: u8::try_from(state).ok(),
+            })
+        },
+        fields: &["state"],
+    },
+    Wanted {
+        event: "workqueue/workqueue_execute_start",
+        of: Of::All,
+        without: Some("what kernel workers do"),
+        read: |l, r, _| {
+            Some(What::WorkStart {
+                function: l.unsigned(0, r)?,
+            })
+        },
+        fields: &["function"],
+    },
+    Wanted {
+        event: "workqueue/workqueue_execute_end",
+        of: Of::All,
+        without: Some("what kernel workers do"),
+        read: |_, _, _| Some(What::WorkEnd),
+        fields: &[],
+    },
+    Wanted {
+        event: "signal/signal_generate",
+        of: Of::All,
+        without: Some("who stopped a thread"),
+        read: |l, r, _| {
+            Some(What::Signal {
+                signal: i32::try_from(l.number(0, r)?).ok()?,
+                tid: l.tid(1, r)?,
+            })
+        },
+        fields: &["sig", "pid"],
+    },
+    Wanted {
+        event: "raw_syscalls/sys_enter",
+        of: Of::Watched,
+        without: Some("system calls: a cycle ends where its thread goes to sleep"),
+        read: |l, r, _| {
+            let args = l.0.get(1)?;
+            let arg = |n| args.element(n, r).unwrap_or(0);
+            Some(What::Enter {
+                call: l.number(0, r)?,
+                args: [arg(0), arg(1), arg(2)],
+            })
+        },
+        fields: &["id", "args"],
+    },
+    Wanted {
+        event: "raw_syscalls/sys_exit",
+        of: Of::Watched,
+        without: Some("system calls: a cycle ends where its thread goes to sleep"),
+        read: |l, r, _| {
+            Some(What::Exit {
+                call: l.number(0, r)?,
+            })
+        },
+        fields: &["id"],
+    },
+    Wanted {
+        event: "exceptions/page_fault_user",
+        of: Of::Watched,
+        without: Some("page faults"),
+        read: |_, _, _| Some(What::Fault),
+        fields: &[],
+    },
+    Wanted {
+        event: "exceptions/page_fault_kernel",
+        of: Of::Watched,
+        without: Some("page faults within system calls"),
+        read: |_, _, _| Some(What::Fault),
+        fields: &[],
+    },
+    Wanted {
+        event: "ftrace/print",
+        of: Of::All,
+        without: None,
+        read: |_, _, _| Some(What::Mark),
+        fields: &[],
+    },
+];
+
+fn waking(l: &Layout, r: &[u8], names: &mut Names) -> Option<What> {
+    Some(What::Waking {
+        tid: l.tid(0, r)?,
+        prio: l.prio(1, r)?,
+        name: l.name(2, r, names)?,
+        cpu: l.cpu(3, r)?,
+    })
+}
+
+/// The events that this kernel has, and how their records are laid out.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    /// By the events' numbers.
+    known: Vec<Option<(Wanted, Layout)>>,
+    pid: Field,
+    chosen: Vec<Wanted>,
+    lacking: Vec<Wanted>,
+}
+
+impl Decoder {
+    /// Finds what the kernel has.
+    ///
+    /// # Errors
+    ///
+    /// Fails where an event is missing without which nothing can be said, or one is described in a way that is not
+    /// understood.
+    pub(super) fn of(tracefs: &Tracefs) -> Result<Self, TracefsError> {
+        let mut known: Vec<Option<(Wanted, Layout)>> = Vec::new();
+        let (mut chosen, mut lacking) = (Vec::new(), Vec::new());
+        let mut pid = None;
+        for wanted in OF_ALL.iter().chain(&OF_X86).copied() {
+            let event = wanted.event;
+            if wanted.without.is_some() && !tracefs.has_event(event) {
+                lacking.push(wanted);
+                continue;
+            }
+            let format = tracefs.format(event)?;
+            let refused = |source| TracefsError::Format {
+                event: event.to_owned(),
+                source,
+            };
+            let layout = Layout::of(&format, wanted.fields).map_err(refused)?;
+            pid.get_or_insert(format.field("common_pid").map_err(refused)?);
+            let id = usize::from(format.id());
+            if known.len() <= id {
+                known.resize_with(id + 1, || None);
+            }
+            if let Some(place) = known.get_mut(id) {
+                *place = Some((wanted, layout));
+            }
+            chosen.push(wanted);
+        }
+        Ok(Self {
+            known,
+            pid: pid.ok_or(TracefsError::Missing)?,
+            chosen,
+            lacking,
+        })
+    }
+
+    /// Returns the events that are recorded.
+    pub(super) fn chosen(&self) -> &[Wanted] {
+        &self.chosen
+    }
+
+    /// Returns the events that this kernel lacks.
+    pub(super) fn lacking(&self) -> &[Wanted] {
+        &self.lacking
+    }
+
+    /// Whether `event` is recorded.
+    pub(super) fn has(&self, event: &str) -> bool {
+        self.chosen.iter().any(|wanted| wanted.event == event)
+    }
+
+    /// Reads a record of `cpu`; nothing where it is of another event.
+    pub(super) fn read(&self, cpu: CpuId, record: &Record<'_>, names: &mut Names) -> Option<Event> {
+        let (wanted, layout) = self.known.get(usize::from(record.id()?))?.as_ref()?;
+        let what = (wanted.read)(layout, record.data, names)?;
+        let pid = Tid::try_from(self.pid.read(record.data)?).ok()?;
+        let time = record.time;
+        Some(Event {
+            time,
+            cpu,
+            pid,
+            what,
+        })
+    }
+}

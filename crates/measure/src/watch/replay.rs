@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The machine as its trace tells it: who has each CPU, and what the watched threads are doing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use punctual_model::CpuId;
+use rustc_hash::FxHashMap;
+
+use super::event::{Event, What};
+use super::history::{Change, History, Stretch};
+use super::thread::{Expiry, KEPT_NS, Thread, Wait};
+use super::who::{Name, Names, Tid, Who};
+
+/// Changes of all CPUs together that are kept.
+const HISTORY: usize = 1 << 21;
+
+/// Timers, threads and workers that are remembered at most: those of programs that ended silently go first.
+const REMEMBERED: usize = 1 << 16;
+
+/// Names the functions of the kernel by their addresses.
+pub(super) type Symbols = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
+
+/// What an entry on the stack of interrupts ends with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Nest {
+    Irq,
+    Vector,
+    Softirq,
+    Timer,
+}
+
+/// One CPU.
+#[derive(Debug)]
+struct Cpu {
+    /// The thread, or nobody, below all interrupts.
+    base: Who,
+    /// When it got the CPU.
+    since: u64,
+    /// Whether the scheduler took it from a real-time thread that was runnable still, for one of a lower class or nobody:
+    /// real-time throttling, or the server of ordinary threads. It lasts until a real-time thread has it again.
+    held: bool,
+    stack: Vec<(Nest, Who)>,
+    /// When it last went out of an idle state, while nobody has it.
+    idle_ended: Option<u64>,
+    history: History,
+}
+
+impl Cpu {
+    fn top(&self) -> Who {
+        self.stack.last().map_or(self.base, |(_, who)| *who)
+    }
+
+    /// Notes who has it from `time` on, after a change.
+    fn note(&mut self, time: u64, left_ready: bool) {
+        let since = if self.stack.is_empty() {
+            self.since
+        } else {
+            time
+        };
+        self.history.now(Change {
+            time,
+            who: self.top(),
+            since,
+            left_ready,
+            held: self.held,
+        });
+    }
+
+    fn is_idle(&self) -> bool {
+        matches!(self.base, Who::Idle { .. })
+    }
+}
+
+/// The functions of timers that a thread waits for: a sleep, a time-out, a descriptor, a signal. The scheduler sets its own
+/// ones on the time of whichever thread has the CPU.
+const WAITED_FOR: [&str; 5] = [
+    "hrtimer_wakeup",
+    "timerfd_tmrproc",
+    "posix_timer_fn",
+    "it_real_fn",
+    "alarmtimer_fired",
+];
+
+/// Interrupts within interrupts, at most: a trace that lost records could nest them without end.
+const NESTED: usize = 16;
+
+/// Everything that is known of the machine at a moment, and of the recent past.
+pub(super) struct Replay {
+    cpus: BTreeMap<CpuId, Cpu>,
+    pub(super) names: Names,
+    pub(super) threads: BTreeMap<Tid, Thread>,
+    /// Names and priorities of threads that were seen.
+    seen: FxHashMap<Tid, (Name, i16)>,
+    /// Set timers: the time asked for, that time with slack.
+    timers: FxHashMap<u64, (u64, u64)>,
+    /// Which watched thread set a timer.
+    timer_of: FxHashMap<u64, Tid>,
+    /// What each kernel worker works on.
+    works: FxHashMap<Tid, Name>,
+    functions: FxHashMap<u64, Name>,
+    symbols: Symbols,
+    /// Whether the kernel tells system calls.
+    calls: bool,
+    history_limit: usize,
+    /// Switches that were not recorded and followed from what was.
+    pub(super) inferred: u64,
+    /// The time up to which everything is known.
+    pub(super) now: u64,
+    /// A thread whose children are watched, and not itself.
+    parent: Option<Tid>,
+    /// Threads that are watched at most.
+    limit: usize,
+    /// Threads that are not watched because there are too many.
+    pub(super) unwatched: u64,
+    /// Who sent each thread a signal that stops it.
+    pub(super) stoppers: FxHashMap<Tid, Who>,
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay")
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Replay {
+    /// Knows nothing yet of a machine with so many CPUs.
+    pub(super) fn new(cpus: usize, calls: bool, limit: usize, symbols: Symbols) -> Self {
+        Self {
+            cpus: BTreeMap::new(),
+            names: Names::default(),
+            threads: BTreeMap::new(),
+            seen: FxHashMap::default(),
+            timers: FxHashMap::default(),
+            timer_of: FxHashMap::default(),
+            works: FxHashMap::default(),
+            functions: FxHashMap::default(),
+            symbols,
+            calls,
+            history_limit: HISTORY / cpus.max(1),
+            inferred: 0,
+            now: 0,
+            parent: None,
+            limit,
+            unwatched: 0,
+            stoppers: FxHashMap::default(),
+        }
+    }
+
+    /// Watches what the thread `parent` starts.
+    pub(super) fn watch_children_of(&mut self, parent: Tid) {
+        self.parent = Some(parent);
+    }
+
+    /// Watches a thread.
+    pub(super) fn watch(&mut self, tid: Tid, name: &[u8]) {
+        let name = self.names.keep(name);
+        self.adopt(tid, name);
+    }
+
+    fn adopt(&mut self, tid: Tid, name: Name) {
+        if self.threads.contains_key(&tid) {
+            return;
+        }
+        if self.threads.len() >= self.limit {
+            self.unwatched += 1;
+            return;
+        }
+        let (name, prio) = self.seen.get(&tid).copied().unwrap_or((name, 120));
+        self.threads.insert(tid, Thread::new(tid, name, prio));
+    }
+
+    /// Returns who had `cpu` from `from` to `to`.
+    pub(super) fn cut(&self, cpu: CpuId, from: u64, to: u64) -> Vec<Stretch> {
+        match self.cpus.get(&cpu) {
+            Some(cpu) => cpu.history.cut(from, to).collect(),
+            None => vec![Stretch {
+                from,
+                to,
+                who: Who::Unknown,
+                began: from,
+                left_ready: None,
+                held: false,
+            }],
+        }
+    }
+
+    /// Returns the CPUs of which anything is known.
+    pub(super) fn cpus(&self) -> impl Iterator<Item = CpuId> {
+        self.cpus.keys().copied()
+    }
+
+    /// Returns when and where `tid` last lost a CPU before `time`, and whether it was runnable still.
+    pub(super) fn last_of(&self, tid: Tid, time: u64) -> Option<(u64, CpuId, bool)> {
+        let lasts = self.cpus.iter().filter_map(|(cpu, of)| {
+            let (at, ready) = of.history.last_of(tid, time)?;
+            Some((at, *cpu, ready))
+        });
+        lasts.max_by_key(|(at, ..)| *at)
+    }
+
+    /// Takes in the next event; they come in the order of their times.
+    pub(super) fn apply(&mut self, event: &Event) {
+        let Event {
+            time,
+            cpu,
+            pid,
+            what,
+        } = *event;
+        self.now = time;
+        self.meet(time, cpu, pid);
+        match what {
+            What::Switch {
+                prev_state,
+                next,
+                next_prio,
+                next_name,
+            } => {
+                self.remember(next, next_name, next_prio);
+                self.switch(time, cpu, pid, prev_state, next);
+            }
+            What::Waking {
+                tid,
+                prio,
+                name,
+                cpu: target,
+            } => {
+                self.remember(tid, name, prio);
+                let by = self.cpus.get(&cpu).map(Cpu::top);
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.wakes(time, target, by);
+                }
+            }
+            What::Forked { child } => self.forked(pid, child),
+            What::Exited { tid } => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.ended = true;
+                }
+                self.seen.remove(&tid);
+                self.works.remove(&tid);
+            }
+            What::Migrated { tid, to } => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.moves(time, to);
+                }
+            }
+            What::Renamed { tid, name } => {
+                let prio = self.seen.get(&tid).map_or(120, |(_, prio)| *prio);
+                self.remember(tid, name, prio);
+            }
+            What::IrqEntry { irq, name } => self.push(time, cpu, Nest::Irq, Who::Irq { irq, name }),
+            What::VectorEntry { name } => self.push(time, cpu, Nest::Vector, Who::Vector { name }),
+            What::SoftirqEntry { vec } => {
+                self.push(time, cpu, Nest::Softirq, Who::Softirq { vec });
+            }
+            What::IrqExit => self.pop(time, cpu, Nest::Irq),
+            What::VectorExit => self.pop(time, cpu, Nest::Vector),
+            What::SoftirqExit => self.pop(time, cpu, Nest::Softirq),
+            What::TimerExit => self.pop(time, cpu, Nest::Timer),
+            What::TimerStart {
+                timer,
+                function,
+                soft,
+                hard,
+            } => {
+                remember(&mut self.timers, timer, (soft, hard));
+                self.timer_set(cpu, pid, timer, function);
+            }
+            What::TimerEntry {
+                timer,
+                function,
+                now,
+            } => self.timer_expires(time, cpu, timer, function, now),
+            What::Idle { state } => self.idle(time, cpu, state),
+            What::Enter { call, args } => {
+                if let Some(thread) = self.threads.get_mut(&pid) {
+                    thread.enters(time, Wait::of(call, args));
+                }
+            }
+            What::Exit { .. } => {
+                if let Some(thread) = self.threads.get_mut(&pid) {
+                    thread.leaves(time);
+                }
+            }
+            What::Fault => {
+                if let Some(thread) = self.threads.get_mut(&pid) {
+                    thread.faults(time);
+                }
+            }
+            What::WorkStart { function } => {
+                let function = self.function(function);
+                let text = format!("{} (kernel worker)", self.names.text(function));
+                let name = self.names.keep(text.as_bytes());
+                remember(&mut self.works, pid, name);
+                self.works_on(time, cpu, pid);
+            }
+            What::WorkEnd => {
+                self.works.remove(&pid);
+                self.works_on(time, cpu, pid);
+            }
+            What::Signal { signal, tid } => {
+                // SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU
+                if (19..=22).contains(&signal) && self.threads.contains_key(&tid) {
+                    let by = self.cpus.get(&cpu).map_or(Who::Unknown, |cpu| cpu.base);
+                    self.stoppers.insert(tid, by);
+                }
+            }
+            What::Mark => {}
+        }
+    }
+
+    /// Forgets what no cycle can reach any more.
+    pub(super) fn forget(&mut self) {
+        let old = self.now.saturating_sub(KEPT_NS);
+        for cpu in self.cpus.values_mut() {
+            cpu.history.forget_before(old);
+        }
+    }
+
+    fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
+        let limit = self.history_limit;
+        self.cpus.entry(cpu).or_insert_with(|| Cpu {
+            base: Who::Unknown,
+            since: 0,
+            held: false,
+            stack: Vec::new(),
+            idle_ended: None,
+            history: History::new(limit),
+        })
+    }
+
+    fn remember(&mut self, tid: Tid, name: Name, prio: i16) {
+        if tid == 0 {
+            return;
+        }
+        remember(&mut self.seen, tid, (name, prio));
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            (thread.name, thread.prio) = (name, prio);
+        }
+    }
+
+    /// Returns what a thread is called as the owner of a CPU.
+    fn task(&self, tid: Tid) -> Who {
+        if tid == 0 {
+            return Who::Idle { state: None };
+        }
+        let (name, prio) = self
+            .seen
+            .get(&tid)
+            .copied()
+            .unwrap_or((Names::UNKNOWN, 120));
+        Who::Task {
+            tid,
+            name: self.works.get(&tid).copied().unwrap_or(name),
+            prio,
+        }
+    }
+
+    /// Notes that `pid` has the CPU, where that is not what was known: a switch was not recorded.
+    fn meet(&mut self, time: u64, cpu: CpuId, pid: Tid) {
+        let task = self.task(pid);
+        let of = self.cpu(cpu);
+        let known = match of.base {
+            Who::Unknown => {
+                (of.base, of.since) = (task, time);
+                of.note(time, false);
+                self.runs(time, cpu, pid);
+                return;
+            }
+            Who::Idle { .. } => 0,
+            base => base.tid().unwrap_or(0),
+        };
+        if known == pid {
+            return;
+        }
+        // Out of idle, the next thread has the CPU as soon as the idle state has ended.
+        let at = of.idle_ended.filter(|_| of.is_idle()).unwrap_or(time);
+        let ready = self.threads.get(&pid).and_then(Thread::now);
+        let at = ready.map_or(at, |span| at.max(span.from)).min(time);
+        let of = self.cpu(cpu);
+        (of.base, of.since, of.idle_ended) = (task, at, None);
+        of.note(at, false);
+        self.inferred += 1;
+        if let Some(left) = self
+            .threads
+            .get_mut(&known)
+            .filter(|t| t.is_running_on(cpu))
+        {
+            left.is_lost(at, cpu);
+        }
+        self.runs(at, cpu, pid);
+    }
+
+    fn runs(&mut self, time: u64, cpu: CpuId, tid: Tid) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.runs(time, cpu);
+        }
+    }
+
+    fn switch(&mut self, time: u64, cpu: CpuId, prev: Tid, prev_state: u32, next: Tid) {
+        let task = self.task(next);
+        let of = self.cpu(cpu);
+        let left_ready = prev != 0 && prev_state & 0xff == 0;
+        of.held = match (is_real_time(of.base), is_real_time(task)) {
+            (_, true) => false,
+            (true, false) => left_ready,
+            (false, false) => of.held,
+        };
+        (of.base, of.since, of.idle_ended) = (task, time, None);
+        // No interrupt lasts over a switch: what is still there lost its end.
+        of.stack.clear();
+        of.note(time, left_ready);
+        let calls = self.calls;
+        if let Some(thread) = self.threads.get_mut(&prev) {
+            thread.stops(time, cpu, prev_state, calls);
+        }
+        self.runs(time, cpu, next);
+    }
+
+    fn forked(&mut self, parent: Tid, child: Tid) {
+        let (name, prio) = self
+            .seen
+            .get(&parent)
+            .copied()
+            .unwrap_or((Names::UNKNOWN, 120));
+        remember(&mut self.seen, child, (name, prio));
+        if self.parent == Some(parent) || self.threads.contains_key(&parent) {
+            self.adopt(child, name);
+        }
+    }
+
+    fn push(&mut self, time: u64, cpu: CpuId, nest: Nest, who: Who) {
+        let of = self.cpu(cpu);
+        if of.stack.len() < NESTED {
+            of.stack.push((nest, who));
+        }
+        of.note(time, false);
+    }
+
+    fn pop(&mut self, time: u64, cpu: CpuId, nest: Nest) {
+        let of = self.cpu(cpu);
+        if let Some(place) = of.stack.iter().rposition(|(own, _)| *own == nest) {
+            of.stack.truncate(place);
+        }
+        of.note(time, false);
+    }
+
+    /// Notes whose a timer is: the thread that set it, where it is one that threads wait for.
+    fn timer_set(&mut self, cpu: CpuId, pid: Tid, timer: u64, function: u64) {
+        let in_thread = self.cpus.get(&cpu).is_some_and(|of| of.stack.is_empty());
+        if !in_thread {
+            return;
+        }
+        let function = self.function(function);
+        let is_waited_for = WAITED_FOR.contains(&self.names.text(function));
+        if is_waited_for && self.threads.contains_key(&pid) {
+            remember(&mut self.timer_of, timer, pid);
+        } else {
+            // The kernel uses the memory of a timer that is gone for another one.
+            self.timer_of.remove(&timer);
+        }
+    }
+
+    fn timer_expires(&mut self, time: u64, cpu: CpuId, timer: u64, function: u64, now: u64) {
+        let name = self.function(function);
+        self.push(time, cpu, Nest::Timer, Who::Timer { name });
+        let Some((soft, hard)) = self.timers.remove(&timer) else {
+            return;
+        };
+        // The timer's own clock may not be the one of the trace; its function is told what it showed.
+        let off = i128::from(now) - i128::from(time);
+        let shift = if off.abs() < 1_000_000_000 { 0 } else { off };
+        let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
+        let owner = self
+            .timer_of
+            .get(&timer)
+            .and_then(|tid| self.threads.get_mut(tid));
+        if let Some(thread) = owner {
+            thread.expires(Expiry {
+                soft: here(soft),
+                hard: here(hard),
+                cpu,
+                timer,
+            });
+        }
+    }
+
+    fn idle(&mut self, time: u64, cpu: CpuId, state: Option<u8>) {
+        let of = self.cpu(cpu);
+        of.base = Who::Idle {
+            state: state.or(match of.base {
+                Who::Idle { state } => state,
+                _ => None,
+            }),
+        };
+        of.idle_ended = state.is_none().then_some(time);
+        of.note(time, false);
+    }
+
+    fn works_on(&mut self, time: u64, cpu: CpuId, pid: Tid) {
+        let task = self.task(pid);
+        let of = self.cpu(cpu);
+        if of.base.tid() == Some(pid) {
+            of.base = task;
+            of.note(time, true);
+        }
+    }
+
+    fn function(&mut self, address: u64) -> Name {
+        if let Some(name) = self.functions.get(&address) {
+            return *name;
+        }
+        let text = (self.symbols)(address).unwrap_or_else(|| format!("function at {address:#x}"));
+        let name = self.names.keep(text.as_bytes());
+        remember(&mut self.functions, address, name);
+        name
+    }
+}
+
+fn is_real_time(who: Who) -> bool {
+    matches!(who, Who::Task { prio: 0..100, .. })
+}
+
+/// Keeps `value`; a map that holds too much begins anew.
+fn remember<K: std::hash::Hash + Eq, V>(map: &mut FxHashMap<K, V>, key: K, value: V) {
+    if map.len() >= REMEMBERED && !map.contains_key(&key) {
+        map.clear();
+    }
+    map.insert(key, value);
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What is kept of cycles: figures of all, the longest in full.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use punctual_model::watch::{CpuLane, CyclePiece, LaneStretch, WorstCycle};
+use punctual_model::{CpuId, Policy, SeriesProgress};
+use punctual_stats::{Accumulator, Keep};
+use rustc_hash::FxHashMap;
+
+use super::basis::Basis;
+use super::cycle::{Cause, Cycle, Phase};
+use super::replay::Replay;
+use super::who::{Tid, Who};
+use super::words;
+use crate::figures;
+
+/// Long cycles of a thread of which each cause is kept: more than one in a hundred of ten minutes of cycles of 1 ms.
+const KEPT: usize = 10_000;
+
+/// The longest cycles that are shown with what went on around them.
+const SHOWN: usize = 5;
+
+/// Stretches that are shown of one CPU, at most.
+const STRETCHES: usize = 400;
+
+/// Steps of the response time within a power of two.
+const STEPS: u32 = 8;
+
+/// What one cycle spent, by causes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Long {
+    pub(super) response: u64,
+    number: u64,
+    pub(super) phases: [u64; Phase::ALL.len()],
+    pub(super) parts: Vec<(Cause, u64)>,
+}
+
+impl Eq for Long {}
+
+impl Ord for Long {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.response, self.number).cmp(&(other.response, other.number))
+    }
+}
+
+impl PartialOrd for Long {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Time that went to one cause, in all cycles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    pub(super) total: u64,
+    /// The thread that it was, while it was one alone.
+    pub(super) tid: Option<Tid>,
+    several: bool,
+}
+
+impl Spent {
+    fn add(&mut self, ns: u64, tid: Option<Tid>) {
+        self.total += ns;
+        match (self.tid, tid) {
+            (None, Some(_)) if !self.several => self.tid = tid,
+            (Some(one), Some(other)) if one != other => (self.tid, self.several) = (None, true),
+            _ => {}
+        }
+    }
+}
+
+/// Cycles of about the same response time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Step {
+    pub(super) count: u64,
+    pub(super) phases: [u64; Phase::ALL.len()],
+}
+
+/// What is kept of one thread's cycles.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) basis: Option<Basis>,
+    pub(super) policy: Option<Policy>,
+    pub(super) responses: Accumulator,
+    pub(super) cycles: u64,
+    pub(super) timed: u64,
+    pub(super) missed: u64,
+    pub(super) events: u64,
+    pub(super) phase_sums: [u64; Phase::ALL.len()],
+    pub(super) phase_max: [u64; Phase::ALL.len()],
+    pub(super) steps: BTreeMap<u32, Step>,
+    pub(super) spent: FxHashMap<Cause, Spent>,
+    /// Cycles whose phases do not add up to their response time within 2 µs, or are not known.
+    pub(super) unclear: u64,
+    longest: BinaryHeap<Reverse<Long>>,
+    worst: Vec<(Long, WorstCycle)>,
+    pub(super) last_cpu: CpuId,
+}
+
+/// Time of a cycle that may not be accounted for, in ns.
+const UNCLEAR: u64 = 2_000;
+
+impl Tally {
+    pub(super) fn new(keep: &Keep) -> Self {
+        Self {
+            basis: None,
+            policy: None,
+            responses: Accumulator::new(keep),
+            cycles: 0,
+            timed: 0,
+            missed: 0,
+            events: 0,
+            phase_sums: [0; Phase::ALL.len()],
+            phase_max: [0; Phase::ALL.len()],
+            steps: BTreeMap::new(),
+            spent: FxHashMap::default(),
+            unclear: 0,
+            longest: BinaryHeap::new(),
+            worst: Vec::new(),
+            last_cpu: 0,
+        }
+    }
+
+    /// Takes in a cycle. `origin` is the start of the run.
+    pub(super) fn add(&mut self, cycle: &Cycle, replay: &Replay, origin: u64) {
+        let response = cycle.response();
+        self.responses.record_slice(&[response]);
+        self.cycles += 1;
+        self.timed += u64::from(cycle.asked);
+        self.missed += u64::from(cycle.missed);
+        self.events += u64::from(cycle.events);
+        self.last_cpu = cycle.pieces.last().map_or(self.last_cpu, |piece| piece.cpu);
+        let phases = cycle.phases();
+        let step = self.steps.entry(step_of(response)).or_default();
+        step.count += 1;
+        for (n, ns) in phases.iter().enumerate() {
+            self.phase_sums[n] += ns;
+            self.phase_max[n] = self.phase_max[n].max(*ns);
+            step.phases[n] += ns;
+        }
+        let sum: u64 = phases.iter().sum();
+        let unaccounted = phases[Phase::Unaccounted as usize] + sum.abs_diff(response);
+        self.unclear += u64::from(unaccounted > UNCLEAR);
+        let mut parts: Vec<(Cause, u64)> = Vec::new();
+        for (_, cause, ns) in cycle.parts() {
+            let bare = words::without_tid(cause);
+            self.spent
+                .entry(bare)
+                .or_default()
+                .add(ns, words::tid(cause));
+            match parts.iter_mut().find(|(own, _)| *own == bare) {
+                Some((_, sum)) => *sum += ns,
+                None => parts.push((bare, ns)),
+            }
+        }
+        let long = Long {
+            response,
+            number: cycle.number,
+            phases,
+            parts,
+        };
+        if self.worst.len() < SHOWN || self.worst.last().is_some_and(|(last, _)| long > *last) {
+            let shown = show(cycle, replay, origin);
+            self.worst.push((long.clone(), shown));
+            self.worst.sort_by(|(a, _), (b, _)| b.cmp(a));
+            self.worst.truncate(SHOWN);
+        }
+        if self.longest.len() < KEPT {
+            self.longest.push(Reverse(long));
+        } else if self
+            .longest
+            .peek()
+            .is_some_and(|Reverse(least)| long > *least)
+        {
+            self.longest.pop();
+            self.longest.push(Reverse(long));
+        }
+    }
+
+    /// Returns those of the longest cycles that took longer than `limit`.
+    pub(super) fn longer_than(&self, limit: u64) -> Vec<&Long> {
+        let all = self.longest.iter().map(|Reverse(long)| long);
+        all.filter(|long| long.response > limit).collect()
+    }
+
+    /// Whether every cycle that took longer than `limit` is kept.
+    pub(super) fn keeps_all_above(&self, limit: u64) -> bool {
+        let least = self
+            .longest
+            .peek()
+            .map_or(0, |Reverse(least)| least.response);
+        self.longest.len() < KEPT || least <= limit
+    }
+
+    /// Returns the longest cycles, longest first.
+    pub(super) fn worst(&self) -> Vec<WorstCycle> {
+        self.worst.iter().map(|(_, shown)| shown.clone()).collect()
+    }
+
+    pub(super) fn progress(&mut self) -> SeriesProgress {
+        figures::progress(&mut self.responses)
+    }
+}
+
+/// Numbers a response time: steps of an eighth of a power of two.
+fn step_of(ns: u64) -> u32 {
+    let ns = ns.max(u64::from(STEPS));
+    let power = ns.ilog2();
+    let within = u32::try_from(ns >> (power - STEPS.ilog2())).unwrap_or(u32::MAX) - STEPS;
+    power * STEPS + within
+}
+
+/// Returns the longest response time with this number.
+pub(super) fn step_end(step: u32) -> u64 {
+    let (power, within) = (step / STEPS, step % STEPS);
+    (u64::from(STEPS + within + 1) << (power - STEPS.ilog2())) - 1
+}
+
+/// Returns the cycle as it is shown, with who had the CPUs.
+fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
+    let names = &replay.names;
+    let pieces = cycle.pieces.iter().map(|piece| CyclePiece {
+        from_ns: piece.from - cycle.release,
+        to_ns: piece.to - cycle.release,
+        cpu: piece.cpu,
+        phase: piece.phase.name().to_owned(),
+        cause: words::say(piece.cause, names).what,
+    });
+    let around = (cycle.response() / 10).max(20_000);
+    let (from, to) = (cycle.release.saturating_sub(around), cycle.end + around);
+    let since = |time: u64| time.cast_signed() - cycle.release.cast_signed();
+    let lanes = replay.cpus().map(|cpu| {
+        let stretches = replay.cut(cpu, from, to.min(replay.now));
+        let shown = stretches.iter().take(STRETCHES).map(|stretch| LaneStretch {
+            from_ns: since(stretch.from),
+            to_ns: since(stretch.to),
+            kind: match stretch.who {
+                Who::Task { tid, .. } if tid == cycle.tid => "watched",
+                Who::Task { .. } => "task",
+                Who::Idle { .. } => "idle",
+                Who::Unknown => "unknown",
+                Who::Irq { .. } | Who::Vector { .. } | Who::Softirq { .. } | Who::Timer { .. } => {
+                    "interrupt"
+                }
+            }
+            .to_owned(),
+            who: words::who(stretch.who, names),
+        });
+        CpuLane {
+            cpu,
+            stretches: shown.collect(),
+            left_out: stretches.len().saturating_sub(STRETCHES) as u64,
+        }
+    });
+    WorstCycle {
+        number: cycle.number,
+        release_ns: cycle.release.saturating_sub(origin),
+        response_ns: cycle.response(),
+        pieces: pieces.collect(),
+        cpus: lanes.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_hold_their_ends_and_follow_each_other() {
+        for ns in [8_u64, 9, 15, 16, 17, 1_000, 1_023, 1_024, 999_999, 1 << 40] {
+            let step = step_of(ns);
+            assert!(step_end(step) >= ns, "{ns}");
+            assert!(step == step_of(8) || step_end(step - 1) < ns, "{ns}");
+            assert_eq!(step_of(step_end(step)), step);
+            assert_eq!(step_of(step_end(step) + 1), step + 1);
+        }
+    }
+}

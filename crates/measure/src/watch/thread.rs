@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A watched thread: its states, its waits, and what woke it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use punctual_model::CpuId;
+use punctual_sys::calls;
+
+use super::who::{Name, Tid, Who};
+
+/// States that are kept of a thread at most.
+const SPANS: usize = 1 << 16;
+
+/// How long states are kept after they ended, in ns.
+pub(super) const KEPT_NS: u64 = 2_500_000_000;
+
+/// Expiries that a thread has not waited for yet, at most: it reads them all at once.
+const EXPIRIES: usize = 64;
+
+/// What a thread waits in: a system call, with the arguments that tell one such wait from another.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) struct Wait {
+    /// Number of the system call; negative where this kernel does not tell.
+    pub(super) call: i64,
+    first: u64,
+    second: u64,
+}
+
+impl Wait {
+    /// A wait of which the kernel does not tell the system call.
+    pub(super) const UNKNOWN: Self = Self {
+        call: -1,
+        first: 0,
+        second: 0,
+    };
+
+    /// Takes a system call for what it is.
+    pub(super) fn of(call: i64, args: [u64; 3]) -> Self {
+        let [a, b, _] = args;
+        let (first, second) = match calls::name(call).unwrap_or_default() {
+            // The clock, and whether the time is absolute.
+            "clock_nanosleep" | "clock_nanosleep_time64" => (a, b & 1),
+            "nanosleep" | "sched_yield" | "rt_sigtimedwait" | "pause" => (0, 0),
+            // The lock and what is done to it; the flag says whether other processes share it.
+            "futex" => (a, b & 0x7f),
+            "ioctl" => (a, b),
+            _ => (a, 0),
+        };
+        Self {
+            call,
+            first,
+            second,
+        }
+    }
+
+    /// Whether it waits for nothing but time.
+    pub(super) fn is_sleep(self) -> bool {
+        matches!(
+            calls::name(self.call),
+            Some("clock_nanosleep" | "clock_nanosleep_time64" | "nanosleep")
+        )
+    }
+
+    /// Whether it waits for a lock of the program's.
+    pub(super) fn is_lock(self) -> bool {
+        calls::name(self.call) == Some("futex")
+    }
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match calls::name(self.call) {
+            Some("clock_nanosleep") if self.second == 1 => {
+                f.write_str("clock_nanosleep (absolute)")
+            }
+            Some(name @ ("read" | "ioctl" | "recvmsg" | "recvfrom" | "accept")) => {
+                write!(f, "{name} (descriptor {})", self.first)
+            }
+            Some(name) => f.write_str(name),
+            None if self.call < 0 => f.write_str("any wait"),
+            None => write!(f, "system call {}", self.call),
+        }
+    }
+}
+
+/// When a timer was to expire, on the monotonic clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Expiry {
+    /// The time that was asked for.
+    pub(super) soft: u64,
+    /// That time and the slack that the kernel may add.
+    pub(super) hard: u64,
+    /// The CPU on which it expired.
+    pub(super) cpu: CpuId,
+    pub(super) timer: u64,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    /// Not known yet, or not any more.
+    Unknown,
+    /// It has the CPU.
+    Running,
+    /// It is to run and does not: it was woken, or another has taken the CPU from it.
+    Ready { woken: bool },
+    /// It waits for something.
+    Blocked {
+        /// In which system call, and since when it is in that.
+        call: Option<(Wait, u64)>,
+        /// Bits of the kernel's task state.
+        state: u32,
+        /// Whether it took a page fault just before.
+        fault: bool,
+        /// Who ended it.
+        by: Option<Who>,
+    },
+}
+
+/// A state and its beginning; it lasts until the next one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Span {
+    pub(super) from: u64,
+    pub(super) cpu: CpuId,
+    pub(super) state: State,
+}
+
+/// A wait that is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Waited {
+    pub(super) wait: Wait,
+    /// When the thread called the kernel.
+    pub(super) entered: u64,
+    /// When it was made runnable again; nothing where it did not have to wait.
+    pub(super) woken: Option<u64>,
+    /// When it went on.
+    pub(super) left: u64,
+    /// The expiry for which it had waited.
+    pub(super) expiry: Option<Expiry>,
+    /// Expiries that passed before it came to wait for them, beyond that one.
+    pub(super) missed: u32,
+}
+
+/// A system call that the thread is in.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    wait: Wait,
+    at: u64,
+    blocked: bool,
+    woken: Option<u64>,
+}
+
+/// One watched thread.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) tid: Tid,
+    pub(super) name: Name,
+    /// As the scheduler counts; see [`Who::Task`].
+    pub(super) prio: i16,
+    pub(super) ended: bool,
+    spans: VecDeque<Span>,
+    call: Option<Call>,
+    faulted: bool,
+    expiries: VecDeque<Expiry>,
+    /// Waits that are over and were not looked at yet.
+    pub(super) waited: VecDeque<Waited>,
+    /// The wait that ends a cycle, where it is known.
+    pub(super) cycle_at: Option<Wait>,
+    /// System calls that are over: begin, end, number.
+    own_calls: VecDeque<(u64, u64, i64)>,
+    fault_times: VecDeque<u64>,
+    /// How often each system call was made, and page faults.
+    pub(super) calls: BTreeMap<i64, u64>,
+    pub(super) faults: u64,
+    pub(super) migrations: u64,
+}
+
+impl Thread {
+    pub(super) fn new(tid: Tid, name: Name, prio: i16) -> Self {
+        Self {
+            tid,
+            name,
+            prio,
+            ended: false,
+            spans: VecDeque::new(),
+            call: None,
+            faulted: false,
+            expiries: VecDeque::new(),
+            waited: VecDeque::new(),
+            cycle_at: None,
+            own_calls: VecDeque::new(),
+            fault_times: VecDeque::new(),
+            calls: BTreeMap::new(),
+            faults: 0,
+            migrations: 0,
+        }
+    }
+
+    /// Returns what it is doing, on which CPU.
+    pub(super) fn now(&self) -> Option<Span> {
+        self.spans.back().copied()
+    }
+
+    pub(super) fn is_running_on(&self, cpu: CpuId) -> bool {
+        self.now()
+            .is_some_and(|s| s.cpu == cpu && s.state == State::Running)
+    }
+
+    fn begin(&mut self, time: u64, cpu: CpuId, state: State) {
+        let time = self.now().map_or(time, |last| last.from.max(time));
+        if self.spans.len() >= SPANS {
+            self.spans.pop_front();
+        }
+        self.spans.push_back(Span {
+            from: time,
+            cpu,
+            state,
+        });
+        let old = time.saturating_sub(KEPT_NS);
+        while self.spans.get(1).is_some_and(|second| second.from < old) {
+            self.spans.pop_front();
+        }
+    }
+
+    /// It gets the CPU.
+    pub(super) fn runs(&mut self, time: u64, cpu: CpuId) {
+        let state = self.now().map(|s| s.state);
+        if let Some(State::Blocked { .. }) = state {
+            // It was woken while it went to sleep, before the switch was recorded.
+            self.wakes(time, cpu, None);
+        }
+        self.begin(time, cpu, State::Running);
+        if self.call.is_some_and(|call| call.wait == Wait::UNKNOWN) {
+            self.leaves(time);
+        }
+    }
+
+    /// It loses the CPU. Without system calls to look at (`calls`), each sleep is a wait.
+    pub(super) fn stops(&mut self, time: u64, cpu: CpuId, task_state: u32, calls: bool) {
+        // The states that say what a thread waits for; the bit above says that it was preempted (include/linux/sched.h).
+        if task_state & 0xff == 0 {
+            return self.begin(time, cpu, State::Ready { woken: false });
+        }
+        if !calls {
+            self.enters(time, Wait::UNKNOWN);
+        }
+        if let Some(call) = &mut self.call {
+            (call.blocked, call.woken) = (true, None);
+        }
+        let fault = std::mem::take(&mut self.faulted);
+        let call = self.call.map(|call| (call.wait, call.at));
+        let state = State::Blocked {
+            call,
+            state: task_state,
+            fault,
+            by: None,
+        };
+        self.begin(time, cpu, state);
+    }
+
+    /// It is made runnable on `cpu`, by `by` where that is known.
+    pub(super) fn wakes(&mut self, time: u64, cpu: CpuId, by: Option<Who>) {
+        if let Some(call) = &mut self.call {
+            call.woken = call.woken.or(Some(time));
+        }
+        if let Some(Span {
+            state: State::Blocked { by: ender, .. },
+            ..
+        }) = self.spans.back_mut()
+        {
+            *ender = by;
+            self.begin(time, cpu, State::Ready { woken: true });
+        }
+    }
+
+    /// It is moved to another CPU.
+    pub(super) fn moves(&mut self, time: u64, to: CpuId) {
+        self.migrations += 1;
+        if let Some(Span {
+            state: state @ State::Ready { .. },
+            cpu,
+            ..
+        }) = self.now()
+            && cpu != to
+        {
+            self.begin(time, to, state);
+        }
+    }
+
+    /// Nothing is known of it any more.
+    pub(super) fn is_lost(&mut self, time: u64, cpu: CpuId) {
+        self.begin(time, cpu, State::Unknown);
+    }
+
+    /// A timer that it waits for, or will, expires.
+    pub(super) fn expires(&mut self, expiry: Expiry) {
+        if self.expiries.len() < EXPIRIES {
+            self.expiries.push_back(expiry);
+        }
+    }
+
+    /// It calls the kernel.
+    pub(super) fn enters(&mut self, time: u64, wait: Wait) {
+        *self.calls.entry(wait.call).or_default() += 1;
+        self.faulted = false;
+        if wait.is_sleep() {
+            // What expired before it began to sleep was of another wait.
+            self.expiries.clear();
+        }
+        self.call = Some(Call {
+            wait,
+            at: time,
+            blocked: false,
+            woken: None,
+        });
+    }
+
+    /// It takes a page fault.
+    pub(super) fn faults(&mut self, time: u64) {
+        self.faults += 1;
+        self.faulted = true;
+        keep(&mut self.fault_times, time, |at| *at);
+    }
+
+    /// It is back from the kernel.
+    pub(super) fn leaves(&mut self, time: u64) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        let done = (call.at, time, call.wait.call);
+        keep(&mut self.own_calls, done, |(_, end, _)| *end);
+        let is_wait = call.blocked || call.wait.is_sleep() || self.cycle_at == Some(call.wait);
+        if !is_wait {
+            return;
+        }
+        let missed = u32::try_from(self.expiries.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let expiry = self.expiries.pop_front();
+        self.expiries.clear();
+        self.waited.push_back(Waited {
+            wait: call.wait,
+            entered: call.at,
+            woken: call.woken,
+            left: time,
+            expiry,
+            missed,
+        });
+    }
+
+    /// Returns its states from `from` to `to`, each with its end.
+    pub(super) fn spans(&self, from: u64, to: u64) -> impl Iterator<Item = (Span, u64, u64)> {
+        let first = self.spans.partition_point(|span| span.from <= from);
+        let spans = self.spans.range(first.saturating_sub(1)..);
+        let ends = self.spans.range(first.max(1).min(self.spans.len())..);
+        let ends = ends
+            .map(|next| next.from)
+            .chain(std::iter::repeat(u64::MAX));
+        spans.zip(ends).map_while(move |(span, end)| {
+            let (begin, end) = (span.from.max(from), end.min(to));
+            (span.from < to).then_some((*span, begin, end.max(begin)))
+        })
+    }
+
+    /// Returns what the thread did itself while it ran from `from` to `to`: the system calls that it was in, the page
+    /// faults that it took, and nothing where it was its own code.
+    pub(super) fn own_work(&self, from: u64, to: u64) -> Vec<(u64, u64, Own)> {
+        let mut work = Vec::new();
+        let mut at = from;
+        let first = self.own_calls.partition_point(|(_, end, _)| *end <= from);
+        for (begin, end, call) in self.own_calls.range(first..) {
+            if *begin >= to {
+                break;
+            }
+            let (begin, end) = ((*begin).max(at), (*end).min(to));
+            self.outside_calls(at, begin, &mut work);
+            if begin < end {
+                work.push((begin, end, Own::Call(*call)));
+            }
+            at = end.max(at);
+        }
+        // A call that goes on still.
+        let going_on = self.call.map_or(to, |call| call.at.clamp(at, to));
+        self.outside_calls(at, going_on, &mut work);
+        if let Some(call) = self.call.filter(|_| going_on < to) {
+            work.push((going_on, to, Own::Call(call.wait.call)));
+        }
+        work
+    }
+
+    /// Adds its own code from `from` to `to`, with the page faults in it. The kernel tells when a fault begins and not when
+    /// it ends: where they come one after the other each lasts until the next.
+    fn outside_calls(&self, from: u64, to: u64, work: &mut Vec<(u64, u64, Own)>) {
+        let mut at = from;
+        let first = self.fault_times.partition_point(|time| *time < from);
+        let mut times = self
+            .fault_times
+            .range(first..)
+            .take_while(|time| **time < to)
+            .peekable();
+        while let Some(time) = times.next() {
+            let next = times.peek().map_or(to, |next| **next);
+            let end = match next - time <= FAULT_AFTER_FAULT {
+                true => next,
+                false => next.min(time + ONE_FAULT),
+            };
+            if at < *time {
+                work.push((at, *time, Own::Code));
+            }
+            work.push((*time, end, Own::Fault));
+            at = end;
+        }
+        if at < to {
+            work.push((at, to, Own::Code));
+        }
+    }
+}
+
+/// What a thread does while it runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Own {
+    Code,
+    Call(i64),
+    Fault,
+}
+
+/// Faults that come within this time are one after the other, in ns.
+const FAULT_AFTER_FAULT: u64 = 20_000;
+
+/// Time that a fault alone is taken to last, in ns.
+const ONE_FAULT: u64 = 1_000;
+
+/// Keeps one more, and of the older ones those that a cycle can still reach.
+fn keep<T>(all: &mut VecDeque<T>, one: T, time: impl Fn(&T) -> u64) {
+    if all.len() >= SPANS {
+        all.pop_front();
+    }
+    let old = time(&one).saturating_sub(KEPT_NS);
+    all.push_back(one);
+    while all.front().is_some_and(|first| time(first) < old) {
+        all.pop_front();
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A periodic loop that something makes late: `late_loop CULPRIT [CYCLES]`. `punctual watch -- late_loop CULPRIT` is to
+//! name it.
+//!
+//! The loop wakes up every 4 ms on the last CPU and works for some 100 µs. Twenty times a run its culprit strikes. At the
+//! end it says on standard error how many cycles it had, and how often its culprit struck.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a program for tests"
+)]
+
+use std::fs;
+use std::hint::black_box;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use punctual_model::{Clock, CpuId, Nanos, Policy};
+use punctual_sys::mutex::{Protocol, ProtocolMutex};
+use punctual_sys::pages::{HugePages, Pages};
+use punctual_sys::timer::{Nanosleep, Sleeper as _};
+use punctual_sys::{clock, sched};
+
+const PERIOD: Nanos = Nanos::from_millis(4);
+const WORK: Nanos = Nanos::from_micros(100);
+/// Cycles from one strike to the next.
+const EVERY: u64 = 25;
+/// How long a strike lasts: whenever it begins, a cycle is longer than its period.
+const STRIKE: Nanos = Nanos::from_millis(10);
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let culprit = words.next().unwrap_or_else(|| "none".to_owned());
+    let cycles = words.next().map_or(500, |n| n.parse().unwrap());
+    let cpu = sched::affinity().unwrap().iter().max().unwrap();
+    let stage = Stage {
+        cpu,
+        stop: Arc::default(),
+        strikes: Arc::default(),
+    };
+    let (helpers, cycle) = stage.set(&culprit);
+    let policy = match culprit.as_str() {
+        "ordinary-hog" => Policy::Other { nice: 0 },
+        _ => Policy::Fifo { priority: 80 },
+    };
+    let looping = stage.thread("loop", policy, move || run(cycles, cycle));
+    let done = looping.join().unwrap();
+    stage.stop.store(true, Ordering::Relaxed);
+    for helper in helpers {
+        helper.join().unwrap();
+    }
+    let strikes = stage.strikes.load(Ordering::Relaxed);
+    eprintln!("cycles {done} strikes {strikes}");
+}
+
+/// What happens in a cycle, by its number.
+type Work = Box<dyn FnMut(u64) + Send>;
+
+fn run(cycles: u64, mut work: Work) -> u64 {
+    let mut sleeper = Nanosleep::new(Clock::Monotonic);
+    let mut release = clock::monotonic() + Nanos::from_millis(20);
+    for cycle in 0..cycles {
+        sleeper.sleep_until(release).unwrap();
+        spin(WORK);
+        work(cycle);
+        release = release + PERIOD;
+    }
+    cycles
+}
+
+fn spin(span: Nanos) {
+    let end = clock::monotonic() + span;
+    while clock::monotonic() < end {
+        std::hint::spin_loop();
+    }
+}
+
+fn pause(span: Nanos) {
+    thread::sleep(Duration::from(span));
+}
+
+fn strikes_in(cycle: u64) -> bool {
+    cycle % EVERY == EVERY - 1
+}
+
+struct Stage {
+    cpu: CpuId,
+    stop: Arc<AtomicBool>,
+    strikes: Arc<AtomicU64>,
+}
+
+impl Stage {
+    fn thread<T: Send + 'static>(
+        &self,
+        name: &str,
+        policy: Policy,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let cpu = self.cpu;
+        let bound = move || {
+            sched::set_affinity(&std::iter::once(cpu).collect()).unwrap();
+            sched::set_policy(policy).unwrap();
+            work()
+        };
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(bound)
+            .unwrap()
+    }
+
+    /// Strikes every so often from another thread, which has this policy while it does.
+    fn striker(
+        &self,
+        name: &str,
+        policy: Policy,
+        mut strike: impl FnMut() + Send + 'static,
+    ) -> JoinHandle<()> {
+        let (stop, strikes) = (Arc::clone(&self.stop), Arc::clone(&self.strikes));
+        self.thread(name, policy, move || {
+            while !stop.load(Ordering::Relaxed) {
+                pause(PERIOD.times(EVERY));
+                strike();
+                strikes.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Returns the threads beside the loop, and what the loop does.
+    fn set(&self, culprit: &str) -> (Vec<JoinHandle<()>>, Work) {
+        let fifo = |priority| Policy::Fifo { priority };
+        let nothing: Work = Box::new(|_| ());
+        let strikes = Arc::clone(&self.strikes);
+        let counted = move || {
+            strikes.fetch_add(1, Ordering::Relaxed);
+        };
+        match culprit {
+            "none" => (Vec::new(), nothing),
+            "higher-priority" => (
+                vec![self.striker("hog", fifo(90), || spin(STRIKE))],
+                nothing,
+            ),
+            "ordinary-hog" => {
+                let stop = Arc::clone(&self.stop);
+                let hog = self.thread("hog", Policy::Other { nice: -10 }, move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        spin(Nanos::from_millis(1));
+                    }
+                });
+                (vec![hog], nothing)
+            }
+            "throttling" => {
+                let stop = Arc::clone(&self.stop);
+                let hog = self.thread("hog", fifo(10), move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        spin(Nanos::from_millis(1));
+                    }
+                });
+                (vec![hog], nothing)
+            }
+            "lock" => self.lock(),
+            "page-faults" => (
+                Vec::new(),
+                Box::new(move |cycle| {
+                    if strikes_in(cycle) {
+                        counted();
+                        let end = clock::monotonic() + STRIKE;
+                        while clock::monotonic() < end {
+                            // Fresh memory each time: every page of it is a fault.
+                            let mut pages = Pages::<u64>::map(1 << 17, HugePages::Refuse).unwrap();
+                            pages
+                                .numbers_mut::<u64>()
+                                .iter_mut()
+                                .step_by(512)
+                                .for_each(|n| *n = 1);
+                            black_box(pages);
+                        }
+                    }
+                }),
+            ),
+            "system-call" => (
+                Vec::new(),
+                Box::new(move |cycle| {
+                    if strikes_in(cycle) {
+                        counted();
+                        let end = clock::monotonic() + STRIKE;
+                        while clock::monotonic() < end {
+                            black_box(fs::read("/proc/interrupts").unwrap());
+                        }
+                    }
+                }),
+            ),
+            "fsync" => {
+                let path = std::env::temp_dir().join(format!("late-loop-{}", std::process::id()));
+                let mut file = fs::File::create(&path).unwrap();
+                fs::remove_file(&path).unwrap();
+                let work = move |cycle| {
+                    if strikes_in(cycle) {
+                        counted();
+                        let end = clock::monotonic() + STRIKE;
+                        while clock::monotonic() < end {
+                            file.write_all(&[7; 4096]).unwrap();
+                            file.sync_all().unwrap();
+                        }
+                    }
+                };
+                (Vec::new(), Box::new(work))
+            }
+            other => {
+                eprintln!("no culprit `{other}`");
+                std::process::exit(2);
+            }
+        }
+    }
+
+    /// A lock without inheritance, held by a low-priority thread that a middle one keeps from running.
+    fn lock(&self) -> (Vec<JoinHandle<()>>, Work) {
+        let lock = Arc::new(ProtocolMutex::new(Protocol::None).unwrap());
+        let held = Arc::<AtomicBool>::default();
+        let (of_holder, is_held) = (Arc::clone(&lock), Arc::clone(&held));
+        let holder = self.striker("holder", Policy::Fifo { priority: 10 }, move || {
+            of_holder.lock().unwrap();
+            is_held.store(true, Ordering::Release);
+            spin(Nanos::from_millis(2));
+            of_holder.unlock().unwrap();
+        });
+        let stop = Arc::clone(&self.stop);
+        let middle = self.thread("middle", Policy::Fifo { priority: 50 }, move || {
+            while !stop.load(Ordering::Relaxed) {
+                pause(Nanos::from_micros(300));
+                if held.swap(false, Ordering::Acquire) {
+                    spin(STRIKE);
+                }
+            }
+        });
+        let work = move |_| {
+            lock.lock().unwrap();
+            lock.unlock().unwrap();
+        };
+        (vec![holder, middle], Box::new(work))
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual explain`: who made the late cycles of a run late.
+
+use std::path::Path;
+
+use punctual_report::document::Document;
+use punctual_store::Store;
+
+use crate::cli::ExplainArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::finding::find;
+use crate::home;
+use crate::output::{self, print};
+
+/// Says what was seen of the threads of a run.
+pub(crate) fn run(home: Option<&Path>, args: &ExplainArgs) -> Result<Exit, CliError> {
+    let run = find(&Store::open_existing(home::find(home)?)?, &args.run)?;
+    let record = run.record();
+    let (Some(watched), Some(document)) = (&record.watched, Document::explaining(record)) else {
+        let error = CliError::usage(format!(
+            "run {}: its threads were not watched, so nobody can say who made them late",
+            record.id
+        ));
+        return Err(
+            error.hint("measure with --explain, or have your program watched by `punctual watch`")
+        );
+    };
+    if args.json {
+        output::write(|out| {
+            serde_json::to_writer_pretty(&mut *out, watched)?;
+            writeln!(out)
+        })?;
+    } else {
+        print(&output::written(&document))?;
+    }
+    Ok(Exit::Fine)
+}

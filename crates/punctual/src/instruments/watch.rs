@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual watch`, which is `punctual measure watch`: its options, and what they mean.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use punctual_measure::watch::{self, Matters, Target, Watch};
+use punctual_model::{Nanos, Policy};
+
+use super::asked::{self, Asked};
+use crate::cli::{self, CommonArgs, StatisticsArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// Options of `watch`
+#[derive(Args, Debug)]
+#[command(mut_args(cli::own(&[("priority", ORDINARY, None)])), mut_arg("priority", |arg| arg.hide(true)))]
+pub struct WatchArgs {
+    /// Program to start and to watch, with its arguments; what it starts is watched too
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        value_parser = OsStringValueParser::new().map(OsString::from),
+        required_unless_present_any = ["pid", "comm"],
+        conflicts_with_all = ["pid", "comm"]
+    )]
+    pub command: Vec<OsString>,
+
+    /// Watch the threads of this process
+    #[arg(
+        long,
+        value_name = "PID",
+        conflicts_with = "comm",
+        help_heading = "Whom"
+    )]
+    pub pid: Option<u32>,
+
+    /// Watch the threads of all processes of this name
+    #[arg(long, value_name = "NAME", help_heading = "Whom")]
+    pub comm: Option<String>,
+
+    /// Only threads with this number, or with this in their name (can be repeated)
+    #[arg(long, value_name = "TID|NAME", help_heading = "Whom")]
+    pub threads: Vec<String>,
+
+    /// A cycle that takes longer, from its release to its end, is late [default: its period]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Cycles"
+    )]
+    pub deadline: Option<Nanos>,
+
+    /// System call that ends a cycle where the thread waits in it, such as clock_nanosleep, read or futex
+    /// [default: the wait that comes regularly]
+    #[arg(long, value_name = "SYSCALL", help_heading = "Cycles")]
+    pub cycle_at: Option<String>,
+
+    /// Watch for this time; a program that was started is asked to end then [default: until it ends]
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "End"
+    )]
+    pub duration: Option<Nanos>,
+
+    /// Keep every cycle with its phases, in cycles.csv next to the run's record
+    #[arg(long, help_heading = "Output")]
+    pub raw: bool,
+
+    /// What is kept of response times
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+
+    /// What all instruments share
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// The policy of who watches. Those who are watched have the one that they set themselves.
+const ORDINARY: &str = "o";
+
+/// Watches as `args` say. The exit status of a program that was started is passed on where it is not 0.
+pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliError> {
+    if args.deadline.is_some_and(Nanos::is_zero) {
+        return Err(CliError::usage("--deadline 0s: every cycle would be late"));
+    }
+    if args.common.priority != (Policy::Other { nice: 0 }) {
+        let error = CliError::usage("--priority: a program that is watched sets its own");
+        return Err(error.hint("start it with that policy: punctual watch -- chrt -f 80 COMMAND"));
+    }
+    let (target, whom) = match (&args.pid, &args.comm) {
+        (Some(pid), _) => (Target::Process(*pid), format!("pid {pid}")),
+        (None, Some(name)) => (Target::Named(name.clone()), format!("comm {name}")),
+        (None, None) => {
+            let words = args.command.iter().map(|word| word.to_string_lossy());
+            let words: Vec<_> = words.collect();
+            (Target::Command(args.command.clone()), words.join(" "))
+        }
+    };
+    let mut asked = Asked::of("watch")
+        .statistics(&args.statistics)
+        .upto(args.duration)
+        .option("watched", whom);
+    if let Some(deadline) = args.deadline {
+        asked = asked.option("deadline", deadline);
+    }
+    if let Some(call) = &args.cycle_at {
+        asked = asked.option("cycle-at", call);
+    }
+    let watch = Watch {
+        target,
+        deadline: args.deadline,
+        cycle_at: args.cycle_at.clone(),
+        threads: args.threads.clone(),
+        output_to_stderr: args.common.json,
+        keep_cycles: args.raw,
+        matters: Matters::OfThePeriod,
+    };
+    let mut status = None;
+    let exit = asked::run(home, &args.common, asked, |frame| {
+        let (found, ended) = watch::run(&watch, frame)?;
+        status = ended;
+        Ok(found)
+    })?;
+    Ok(status.map_or(exit, |status| passed_on(exit, status)))
+}
+
+/// What the program said comes first: whoever starts it below this one is to see what it would see without.
+fn passed_on(exit: Exit, status: ExitStatus) -> Exit {
+    let said = match (status.code(), status.signal()) {
+        (Some(code), _) => u8::try_from(code).unwrap_or(1),
+        // We ended it ourselves, or the user did.
+        (None, Some(2 | 15)) => 0,
+        // As a shell says it.
+        (None, signal) => u8::try_from(128 + signal.unwrap_or(0)).unwrap_or(1),
+    };
+    match said {
+        0 => exit,
+        said => Exit::Command(said),
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `watch`: culprits that were planted, and programs that know themselves when they ran.
+
+mod bad_input;
+mod truth;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Home, machine, program};
+
+/// The loop that something makes late, `examples/late_loop.rs`.
+fn late_loop() -> PathBuf {
+    let path = program().parent().unwrap().join("examples/late_loop");
+    if !path.exists() {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--package", "punctual", "--example", "late_loop"])
+            .status();
+        assert!(built.unwrap().success());
+    }
+    path
+}
+
+/// What a planted loop said of itself, and what was seen of it.
+struct Seen {
+    record: Value,
+    thread: Value,
+    cycles: u64,
+    strikes: u64,
+}
+
+impl Seen {
+    fn of(record: Value, stderr: &str) -> Self {
+        let threads = record["watched"]["threads"].as_array().unwrap();
+        let thread = threads
+            .iter()
+            .find(|t| t["name"] == "loop")
+            .unwrap()
+            .clone();
+        let said = stderr
+            .lines()
+            .find(|line| line.starts_with("cycles "))
+            .unwrap();
+        let words: Vec<&str> = said.split(' ').collect();
+        Self {
+            record,
+            thread,
+            cycles: words[1].parse().unwrap(),
+            strikes: words[3].parse().unwrap(),
+        }
+    }
+
+    fn culprits(&self) -> &Vec<Value> {
+        self.thread["culprits"].as_array().unwrap()
+    }
+
+    /// Whether the machine was so busy with others that what was planted is not what made most cycles late.
+    fn is_first(&self, kind: &str, name: Option<&str>) {
+        let first = self
+            .culprits()
+            .first()
+            .unwrap_or_else(|| panic!("nobody: {:#}", self.thread["late"]));
+        assert_eq!(first["kind"], kind, "{:#?}", self.culprits());
+        if let Some(name) = name {
+            assert_eq!(first["name"], name, "{first:#}");
+        }
+        assert!(first["saved"].as_u64().unwrap() > 0, "{first:#}");
+    }
+}
+
+/// Has the planted loop watched, as root and with tracing, or nothing.
+fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
+    if !machine::root() {
+        machine::skip("watch", "tracing needs root");
+        return None;
+    }
+    let mut command = home.command(["watch", "--quiet", "--json", "--"]);
+    command
+        .arg(late_loop())
+        .args([culprit, &cycles.to_string()]);
+    let answer = crate::common::finish(command);
+    Some(Seen::of(answer.record(), &answer.stderr))
+}
+
+#[test]
+fn every_cycle_of_a_loop_is_seen_and_accounted_for() {
+    let home = Home::new();
+    let Some(seen) = watched(&home, "none", 400) else {
+        return;
+    };
+    assert_eq!(seen.cycles, 400);
+    // The first wait begins a cycle, and the last cycle has no wait after it.
+    assert_eq!(seen.thread["cycles"], 399, "{:#}", seen.thread["late"]);
+    assert_eq!(seen.thread["timed_releases"], 399);
+    assert_eq!(seen.thread["period_ns"], 4_000_000);
+    assert_eq!(seen.thread["cycle_at"], "clock_nanosleep (absolute)");
+    let check = |id: &str| {
+        let checks = seen.record["checks"].as_array().unwrap();
+        checks.iter().find(|c| c["id"] == id).unwrap()["status"].clone()
+    };
+    assert_eq!(check("lost-events"), "pass");
+    assert_eq!(check("accounted"), "pass");
+    // Whoever else works on this machine may make cycles late; the loop itself has no hand in it.
+    let own = [
+        "itself",
+        "call",
+        "system-call",
+        "page-fault",
+        "lock",
+        "stopped",
+    ];
+    for culprit in seen.culprits() {
+        assert!(
+            !own.contains(&culprit["kind"].as_str().unwrap()),
+            "{culprit:#}"
+        );
+    }
+    // Phases add up to the mean of the response times.
+    let phases = seen.thread["phases"].as_array().unwrap();
+    let sum: f64 = phases.iter().map(|p| p["mean_ns"].as_f64().unwrap()).sum();
+    let series = seen.record["series"].as_array().unwrap();
+    let of_loop = &series[usize::try_from(seen.thread["thread"].as_u64().unwrap()).unwrap()];
+    let mean = of_loop["mean_ns"].as_f64().unwrap();
+    assert!((sum - mean).abs() < 2.0, "{sum} {mean}");
+}
+
+#[test]
+fn a_thread_of_a_higher_priority_is_named() {
+    let home = Home::new();
+    let Some(seen) = watched(&home, "higher-priority", 500) else {
+        return;
+    };
+    seen.is_first("task", Some("hog"));
+    let first = &seen.culprits()[0];
+    assert!(
+        first["what"].as_str().unwrap().contains("real-time 90"),
+        "{first:#}"
+    );
+    // Each strike is longer than any cycle may be, and no longer than three of them.
+    let late = first["cycles"].as_u64().unwrap();
+    assert!(
+        (seen.strikes.saturating_sub(1)..=3 * seen.strikes).contains(&late),
+        "{late} of {}",
+        seen.strikes
+    );
+}
+
+#[test]
+fn who_keeps_the_holder_of_a_lock_from_running_is_named() {
+    let home = Home::new();
+    let Some(seen) = watched(&home, "lock", 500) else {
+        return;
+    };
+    seen.is_first("lock-chain", Some("middle"));
+    let what = seen.culprits()[0]["what"].as_str().unwrap();
+    assert!(what.contains("kept holder from running"), "{what}");
+}
+
+#[test]
+fn what_the_loop_does_itself_is_named() {
+    let home = Home::new();
+    for (culprit, kind, name) in [
+        ("page-faults", "page-fault", None),
+        ("system-call", "call", Some("read")),
+        ("fsync", "call", Some("fsync")),
+    ] {
+        let Some(seen) = watched(&home, culprit, 400) else {
+            return;
+        };
+        seen.is_first(kind, name);
+        assert_eq!(seen.strikes, 16);
+    }
+}
+
+#[test]
+fn real_time_throttling_is_no_other_threads_fault() {
+    let budget = || machine::read(Path::new("/proc/sys/kernel/sched_rt_runtime_us")).unwrap();
+    let home = Home::alone();
+    if budget().trim() == "-1" {
+        return machine::skip("watch", "real-time threads are not throttled");
+    }
+    let Some(seen) = watched(&home, "throttling", 1_000) else {
+        return;
+    };
+    seen.is_first("throttling", None);
+}
+
+#[test]
+fn a_hog_beside_an_ordinary_loop_is_named() {
+    let home = Home::new();
+    let Some(seen) = watched(&home, "ordinary-hog", 500) else {
+        return;
+    };
+    // Others may be there too, and the loop may have been in time in spite of it.
+    let spent = seen.culprits().iter().find(|c| c["name"] == "hog");
+    let late = seen.thread["late"]["count"].as_u64().unwrap();
+    assert!(
+        spent.is_some() || late == 0 || seen.thread["late"]["rule"] == "p99",
+        "{:#}",
+        seen.thread["culprits"]
+    );
+}
+
+#[test]
+fn a_signal_that_stops_the_loop_is_named() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let mut command = home.command(["watch", "--quiet", "--json", "--"]);
+    command.arg(late_loop()).args(["none", "500"]);
+    let running = crate::common::Running::start(command);
+    let mut stopped = 0;
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(60));
+        let threads = machine::threads(running.id());
+        let children = Command::new("pgrep")
+            .args(["-P", &running.id().to_string(), "late_loop"])
+            .output();
+        let children = String::from_utf8(children.unwrap().stdout).unwrap();
+        let Some(child) = children.lines().next() else {
+            if stopped > 0 || threads.is_empty() {
+                break;
+            }
+            continue;
+        };
+        machine::signal("STOP", child);
+        std::thread::sleep(Duration::from_millis(20));
+        machine::signal("CONT", child);
+        stopped += 1;
+    }
+    let answer = running.wait();
+    let seen = Seen::of(answer.record(), &answer.stderr);
+    seen.is_first("stopped", None);
+    let late = seen.culprits()[0]["cycles"].as_u64().unwrap();
+    assert!(late >= stopped / 2, "{late} of {stopped}");
+}
+
+#[test]
+fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
+    let home = Home::new();
+    let quick = "measure wakeup --quiet --json --duration 600ms --interval 2ms --dma-latency off --mlock off";
+    let plain = home.run(format!("{quick} --priority o --name plain").split(' '));
+    assert!(plain.json()["watched"].is_null());
+    home.run(["explain", "plain"])
+        .error(2, &["were not watched"])
+        .hinted();
+    home.run(["explain", "nobody"]).error(2, &["nobody"]);
+    home.run("measure irq --explain".split(' '))
+        .error(2, &["--explain", "irq records the kernel's events itself"]);
+    if !machine::root() {
+        return machine::skip("--explain", "tracing needs root");
+    }
+    let record = home
+        .run(format!("{quick} --explain --name why").split(' '))
+        .record();
+    let watched = &record["watched"];
+    let threads = watched["threads"].as_array().unwrap();
+    let series = record["series"].as_array().unwrap();
+    assert_eq!(threads.len(), series.len());
+    for thread in threads {
+        assert_eq!(thread["period_ns"], 2_000_000, "{thread:#}");
+        // The cycle that was going on when the run ended has no wait after it.
+        let samples =
+            series[usize::try_from(thread["thread"].as_u64().unwrap()).unwrap()]["count"].as_u64();
+        assert!(
+            thread["cycles"]
+                .as_u64()
+                .unwrap()
+                .abs_diff(samples.unwrap())
+                <= 2,
+            "{thread:#}"
+        );
+    }
+    for id in ["lost-events", "accounted"] {
+        let checks = record["checks"].as_array().unwrap();
+        assert!(checks.iter().any(|check| check["id"] == id), "{id}");
+    }
+    assert_eq!(
+        &home.run(["explain", "why", "--json"]).fine().json(),
+        watched
+    );
+    let said = home.run(["explain", "why"]);
+    assert!(
+        said.fine().stdout.contains("Where the time of"),
+        "{}",
+        said.stdout
+    );
+    crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! A program's own threads: who made their late cycles late, where the time of a cycle goes, and the longest cycles.
+
+use std::cmp::Reverse;
+
+use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
+use punctual_model::{Nanos, RunRecord};
+
+use super::named::{capital, counted, micros};
+use super::runs::Named;
+use super::{Answer, Block, KeyFigure, RunItem, Table, Tone, answer};
+use crate::text::span;
+
+/// Threads with tables of their own; of the others there is a line each.
+const THREADS: usize = 4;
+
+/// Longest cycles that are listed of a thread, the first of them where all is said.
+const WORST: usize = 5;
+
+/// Stretches of a cycle in a table; the shortest of more are one.
+const PIECES: usize = 10;
+
+/// Whether it has a period or a deadline to be late for, and not only a slowest hundredth.
+fn has_limit(thread: &WatchedThread) -> bool {
+    thread.late.rule != "p99"
+}
+
+/// The threads, those first that a reader wants to know of.
+fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
+    let mut threads: Vec<&WatchedThread> = watched.threads.iter().collect();
+    let late = |t: &WatchedThread| if has_limit(t) { t.late.count } else { 0 };
+    threads.sort_by_key(|t| Reverse((late(t), t.period_ns.is_some(), t.policy != "o", t.cycles)));
+    threads
+}
+
+/// What a cycle may take, in words: `its period of 4 ms`.
+fn limit(thread: &WatchedThread) -> String {
+    match thread.late.rule.as_str() {
+        "deadline" => format!("the deadline of {}", span(Nanos::new(thread.late.limit_ns))),
+        _ => format!(
+            "their period of {}",
+            thread.period_ns.map_or_else(String::new, span_of_period)
+        ),
+    }
+}
+
+/// A period is measured: of its nanoseconds nobody wants to know.
+fn span_of_period(period: Nanos) -> String {
+    let us = period.get().saturating_add(500) / 1_000;
+    span(Nanos::from_micros(us))
+}
+
+/// What was seen of a run's threads, and nothing else of it; nothing where none were watched.
+pub(crate) fn explained(run: &RunRecord, name: &str) -> Option<(Answer, Vec<Block>)> {
+    let item = RunItem::from(run.clone());
+    let named = Named {
+        name,
+        item: &item,
+        look: None,
+        group: None,
+    };
+    run.watched.as_ref()?;
+    let mut said = answer::run(run, name);
+    let why = why(run);
+    if let Some(why) = why.filter(|_| run.instrument != WATCH) {
+        said.sentence = why;
+    }
+    Some((said, blocks(&[named])))
+}
+
+/// The instrument whose runs are of somebody's program. Those of others are of our own threads.
+const WATCH: &str = "watch";
+
+/// Says who made the latest samples of our own threads late.
+pub(super) fn why(run: &RunRecord) -> Option<String> {
+    let watched = run.watched.as_ref()?;
+    let worst = watched
+        .threads
+        .iter()
+        .max_by_key(|t| t.worst.first().map(|w| w.response_ns))?;
+    let which = match worst.late.rule.as_str() {
+        "p99" => format!("The latest hundredth of {}", worst.name),
+        _ => format!("The late cycles of {}", worst.name),
+    };
+    let named: Vec<String> = worst
+        .culprits
+        .iter()
+        .take(3)
+        .map(|c| format!("{} ({} of {})", c.what, c.cycles, worst.late.examined))
+        .collect();
+    Some(match named.is_empty() {
+        true => format!("{which}: nobody took notably more of them than of the others."),
+        false => format!("{which}: {}.", named.join("; ")),
+    })
+}
+
+/// Says in a sentence what was seen of somebody's program, with the figures that carry it.
+pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFigure>)> {
+    let watched = run.watched.as_ref().filter(|_| run.instrument == WATCH)?;
+    let threads = ranked(watched);
+    let thread = *threads.first()?;
+    let name = &thread.name;
+    let all = counted(thread.cycles, "cycle");
+    let longest = thread.worst.first().map_or(0, |worst| worst.response_ns);
+    let (tone, word, mut sentence) = if has_limit(thread) && thread.late.count > 0 {
+        let mut sentence = format!(
+            "{} of {all} of {name} took longer than {}",
+            thread.late.count,
+            limit(thread)
+        );
+        let blamed = match thread.culprits.first() {
+            Some(first) => {
+                let saved = match first.saved {
+                    0 => "none alone".to_owned(),
+                    n if n == thread.late.count => "all".to_owned(),
+                    n => n.to_string(),
+                };
+                let what = &first.what;
+                format!(". Most to blame: {what}; {saved} would have been in time without it.")
+            }
+            None => ". Nobody took more of late cycles than of those in time.".to_owned(),
+        };
+        sentence.push_str(&blamed);
+        (Tone::Bad, "late", sentence)
+    } else if has_limit(thread) || thread.period_ns.is_some() {
+        let sentence = format!(
+            "All {all} of {name} ended within {}; the longest took {} µs.",
+            limit(thread),
+            micros(longest as f64)
+        );
+        (Tone::Good, "in time", sentence)
+    } else {
+        let sentence = format!(
+            "{name} has no period: {} from being woken to waiting again, the longest {} µs.",
+            counted(thread.cycles, "stretch").replace("stretchs", "stretches"),
+            micros(longest as f64)
+        );
+        (Tone::Plain, "no period", sentence)
+    };
+    let others = threads
+        .iter()
+        .skip(1)
+        .filter(|t| has_limit(t) && t.late.count > 0)
+        .count();
+    if others > 0 {
+        let too = format!(" {others} of its other threads had late cycles too.");
+        sentence.push_str(&too);
+    }
+    let mut figures = vec![KeyFigure {
+        name: "late cycles".to_owned(),
+        value: format!("{} of {}", thread.late.count, thread.cycles),
+        detail: format!("longer than {}", limit(thread)),
+    }];
+    if !has_limit(thread) {
+        figures.clear();
+    }
+    figures.push(KeyFigure {
+        name: "longest cycle".to_owned(),
+        value: format!("{} µs", micros(longest as f64)),
+        detail: format!("of {all}, no bound"),
+    });
+    Some((tone, word.to_owned(), sentence, figures))
+}
+
+/// The tables of a run that watched a program.
+pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for run in runs {
+        let Some(watched) = run.record().watched.as_deref() else {
+            continue;
+        };
+        let of = match runs.len() {
+            1 => String::new(),
+            _ => format!(" ({})", run.name),
+        };
+        if run.record().instrument != WATCH {
+            blocks.extend(why(run.record()).map(Block::Text));
+        }
+        let threads = ranked(watched);
+        let shown = threads.iter().take(THREADS);
+        let worth_a_table = |t: &&&WatchedThread| t.period_ns.is_some() || !t.culprits.is_empty();
+        for (place, thread) in shown.filter(worth_a_table).enumerate() {
+            blocks.extend(culprits(thread, &of).map(Block::Table));
+            blocks.push(Block::Table(phases(thread, &of)));
+            blocks.extend(worst(thread, &of, place == 0));
+        }
+        if threads.len() > 1 {
+            blocks.push(Block::Table(overview(&threads, watched, &of)));
+        }
+    }
+    blocks
+}
+
+fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
+    if thread.culprits.is_empty() {
+        return None;
+    }
+    let what = match has_limit(thread) {
+        true => format!("the {} late cycles of {}", thread.late.count, thread.name),
+        false => format!("the slowest hundredth of the cycles of {}", thread.name),
+    };
+    let mut table = Table::new(
+        format!("Who took the time of {what}{of}, times in µs"),
+        &[
+            "<Who",
+            "In cycles",
+            "In time without",
+            "?Mean",
+            "??Mean of others",
+            "Longest",
+        ],
+    );
+    for culprit in &thread.culprits {
+        let who = match culprit.tid {
+            Some(tid) => format!("{}, thread {tid}", culprit.what),
+            None => culprit.what.clone(),
+        };
+        table.rows.push(vec![
+            capital(&who),
+            culprit.cycles.to_string(),
+            culprit.saved.to_string(),
+            micros(culprit.mean_ns),
+            micros(culprit.in_time_mean_ns),
+            micros(culprit.worst_ns as f64),
+        ]);
+    }
+    table.notes.push(
+        "In cycles: those that it took more of than usual. In time without: those that would not have been late had it \
+         taken no more than of the others."
+            .to_owned(),
+    );
+    if thread.late.examined < thread.late.count {
+        table.notes.push(format!(
+            "Of {} late cycles the {} longest were looked into.",
+            thread.late.count, thread.late.examined
+        ));
+    }
+    Some(table)
+}
+
+fn phases(thread: &WatchedThread, of: &str) -> Table {
+    let mut table = Table::new(
+        format!(
+            "Where the time of {} of {} goes{of}, in µs",
+            counted(thread.cycles, "cycle"),
+            thread.name
+        ),
+        &["<Phase", "Mean", "Mean if late", "Longest"],
+    );
+    for phase in &thread.phases {
+        let words = match phase.phase.as_str() {
+            "timer" => "timer late",
+            "wake-up" => "runnable after its wait",
+            "preempted" => "runnable after another took the CPU",
+            "interrupted" => "interrupts on its time",
+            "blocked" => "waiting within the cycle",
+            "unaccounted" => "not accounted for",
+            phase => phase,
+        };
+        table.rows.push(vec![
+            capital(words),
+            micros(phase.mean_ns),
+            phase.late_mean_ns.map_or_else(|| "-".to_owned(), micros),
+            micros(phase.max_ns as f64),
+        ]);
+    }
+    let release = match (thread.timed_releases, thread.cycle_at.as_deref()) {
+        (0, _) => "A cycle begins when something wakes the thread.".to_owned(),
+        (_, Some(wait)) => format!(
+            "A cycle begins at the time that the thread asked its timer for, and ends where it calls {wait} again."
+        ),
+        (_, None) => "Every wait ends a cycle.".to_owned(),
+    };
+    table.notes.push(release);
+    table
+}
+
+/// The longest cycles as tables; of the first thread the longest is not folded away.
+fn worst(thread: &WatchedThread, of: &str, is_first: bool) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut folded = Vec::new();
+    for (place, cycle) in thread.worst.iter().take(WORST).enumerate() {
+        let table = Block::Table(one_cycle(thread, cycle, of));
+        if is_first && place == 0 {
+            blocks.push(table);
+        } else {
+            folded.push(table);
+        }
+    }
+    if !folded.is_empty() {
+        let title = format!("Other long cycles of {}{of}", thread.name);
+        blocks.push(Block::Fold(title, folded));
+    }
+    blocks
+}
+
+fn one_cycle(thread: &WatchedThread, cycle: &WorstCycle, of: &str) -> Table {
+    let mut table = Table::new(
+        format!(
+            "Cycle {} of {}{of}: {} µs from its release at {} s, in µs",
+            cycle.number,
+            thread.name,
+            micros(cycle.response_ns as f64),
+            format_args!("{:.3}", cycle.release_ns as f64 / 1e9)
+        ),
+        &["From", "Took", "?CPU", "<Phase", "<Who had the time"],
+    );
+    for piece in merged(&cycle.pieces) {
+        table.rows.push(vec![
+            micros(piece.from_ns as f64),
+            micros((piece.to_ns - piece.from_ns) as f64),
+            piece.cpu.to_string(),
+            piece.phase,
+            piece.cause,
+        ]);
+    }
+    table
+}
+
+/// Joins the shortest stretches to what is before them, until a table holds them.
+fn merged(pieces: &[CyclePiece]) -> Vec<CyclePiece> {
+    let mut pieces = pieces.to_vec();
+    while pieces.len() > PIECES {
+        let lengths = pieces
+            .iter()
+            .map(|piece| piece.to_ns - piece.from_ns)
+            .enumerate();
+        let shortest = lengths
+            .min_by_key(|(_, length)| *length)
+            .map_or(0, |(place, _)| place);
+        let gone = pieces.remove(shortest);
+        let into = shortest.saturating_sub(1);
+        if let Some(into) = pieces.get_mut(into) {
+            into.from_ns = into.from_ns.min(gone.from_ns);
+            into.to_ns = into.to_ns.max(gone.to_ns);
+            if !into.cause.ends_with(SHORT) {
+                into.cause.push_str(SHORT);
+            }
+        }
+        join_alike(&mut pieces);
+    }
+    pieces
+}
+
+const SHORT: &str = ", and shorter ones";
+
+/// Makes neighbours of the same cause one.
+fn join_alike(pieces: &mut Vec<CyclePiece>) {
+    let bare = |cause: &str| cause.trim_end_matches(SHORT).to_owned();
+    let mut joined: Vec<CyclePiece> = Vec::with_capacity(pieces.len());
+    for piece in pieces.drain(..) {
+        match joined.last_mut() {
+            Some(last)
+                if (bare(&last.cause), last.cpu, &last.phase)
+                    == (bare(&piece.cause), piece.cpu, &piece.phase) =>
+            {
+                last.to_ns = piece.to_ns;
+                if piece.cause.ends_with(SHORT) && !last.cause.ends_with(SHORT) {
+                    last.cause.push_str(SHORT);
+                }
+            }
+            _ => joined.push(piece),
+        }
+    }
+    *pieces = joined;
+}
+
+fn overview(threads: &[&WatchedThread], watched: &Watched, of: &str) -> Table {
+    let mut table = Table::new(
+        format!("Threads{of}, times in µs"),
+        &[
+            "<Thread",
+            "?TID",
+            "<Policy",
+            "?Period",
+            "Cycles",
+            "Late",
+            "Longest",
+            "??Page faults",
+        ],
+    );
+    for thread in threads {
+        table.rows.push(vec![
+            thread.name.clone(),
+            thread.tid.to_string(),
+            thread.policy.clone(),
+            thread
+                .period_ns
+                .map_or_else(|| "-".to_owned(), |p| micros(p.get() as f64)),
+            thread.cycles.to_string(),
+            match has_limit(thread) {
+                true => thread.late.count.to_string(),
+                false => "-".to_owned(),
+            },
+            micros(thread.worst.first().map_or(0, |worst| worst.response_ns) as f64),
+            thread.page_faults.to_string(),
+        ]);
+    }
+    table
+        .notes
+        .push("Late, -: no cycle was longer than its period, or it has none.".to_owned());
+    if watched.idle_threads > 0 {
+        table.notes.push(format!(
+            "{} waited less than three times and have no figures.",
+            counted(watched.idle_threads, "thread")
+        ));
+    }
+    if watched.unwatched_threads > 0 {
+        table.notes.push(format!(
+            "{} were too many to be watched.",
+            counted(watched.unwatched_threads, "thread")
+        ));
+    }
+    table
+}
