@@ -99,7 +99,7 @@ fn load(edits: &mut Edits<'_>, name: &str) -> anyhow::Result<&'static str> {
     let line = format!("    &super::{name}::KIND,\n");
     edits.add_to(
         "crates/measure/src/loads/kind.rs",
-        "const KINDS: &[&Kind] = &[\n",
+        "const KINDS: &[&LoadKind] = &[\n",
         "];\n",
         &line,
     )?;

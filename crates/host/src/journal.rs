@@ -16,9 +16,9 @@ use std::io::{self, Write as _};
 
 use punctual_model::{Codec, KeptSession, Plan, PlanStep, StepOutcome, StepReport, Target, Undone};
 
-use crate::state::{PrivateDir, StateError};
+use crate::private_dir::{PrivateDir, PrivateDirError};
 
-pub use record::{Entry, Header, JOURNAL_FORMAT, Keeper, Record};
+pub use record::{Entry, Header, JOURNAL_FORMAT, Record, SessionKeeper};
 
 /// The file of the session that goes on.
 const ACTIVE: &str = "journal";
@@ -40,7 +40,7 @@ const MOST_SETTINGS: usize = 1_000_000;
 pub enum JournalError {
     /// The directory or a file in it cannot be used.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] PrivateDirError),
     /// A line cannot be appended.
     #[error("append to the journal in {place}")]
     Append {
@@ -100,7 +100,7 @@ pub struct Journal {
     copies: Vec<Copy>,
     header: Header,
     entries: Vec<(Entry, Progress)>,
-    keeper: Option<Keeper>,
+    keeper: Option<SessionKeeper>,
     complete: bool,
     reverting: bool,
     damaged_lines: Vec<usize>,
@@ -421,7 +421,7 @@ impl Journal {
     }
 
     /// Returns the process that holds what must be held, and reverts in the end.
-    pub const fn keeper(&self) -> Option<&Keeper> {
+    pub const fn keeper(&self) -> Option<&SessionKeeper> {
         self.keeper.as_ref()
     }
 

@@ -10,9 +10,9 @@ pub mod journal;
 pub mod knob;
 pub mod one_shot;
 pub mod plan;
+pub mod private_dir;
 pub mod profile;
 pub mod session;
-pub mod state;
 
 mod doctor;
 mod inspect;

@@ -19,7 +19,7 @@ use punctual_model::{
     Codec, CpuSet, KnobNote, PLAN_FORMAT, Plan, PlanStep, SkipReason, Skipped, Target,
 };
 
-use crate::knob::{Kind, Knob, Part, Survey, find};
+use crate::knob::{Knob, KnobKind, Part, Survey, find};
 use crate::profile::{CpuWord, Profile, Value, Want};
 
 /// What the user decides in addition to the profile.
@@ -254,7 +254,7 @@ fn divides(want: &Want) -> bool {
         )
     };
     let selected = want.selector.as_ref().and_then(|s| s.cpus.as_ref());
-    matches!(want.knob.kind, Kind::Partition)
+    matches!(want.knob.kind, KnobKind::Partition)
         || matches!(&want.value, Value::Cpus(cpus) if word(cpus))
         || selected.is_some_and(word)
 }
@@ -267,7 +267,7 @@ fn phase(step: &PlanStep) -> u8 {
         Some((_, Part::Cpu | Part::Siblings)) => 5,
         Some((_, Part::Budget(_))) => 2,
         Some((_, Part::Group)) => 3,
-        Some((Kind::Partition | Kind::ThreadCpus(_), _)) => 4,
+        Some((KnobKind::Partition | KnobKind::ThreadCpus(_), _)) => 4,
         _ => 1,
     }
 }

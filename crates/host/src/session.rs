@@ -25,12 +25,12 @@ use punctual_sys::SysRoot;
 
 use crate::apply::{self, Applied, Hand, OnFailure, Reverted};
 use crate::journal::{
-    Found, Header, JOURNAL_FORMAT, Journal, JournalError, Keeper, Record, discard_empty,
+    Found, Header, JOURNAL_FORMAT, Journal, JournalError, Record, SessionKeeper, discard_empty,
 };
 use crate::knob::{Live, Patient, Scope, Survey};
 use crate::plan::{PlanOptions, plan_threads};
+use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 use crate::profile::Profile;
-use crate::state::{Lock, PrivateDir, StateError};
 
 /// How long a setting may take to be read or written. Taking a CPU offline takes tenths of a second
 /// on a machine under load, setting many huge pages aside longer.
@@ -48,7 +48,7 @@ const ROUNDS: usize = 5;
 pub enum SessionError {
     /// The directory, the locks.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] PrivateDirError),
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -366,7 +366,7 @@ impl Session {
     /// # Errors
     ///
     /// Fails where the journal cannot be written.
-    pub fn kept_by(&mut self, keeper: Keeper) -> Result<(), SessionError> {
+    pub fn kept_by(&mut self, keeper: SessionKeeper) -> Result<(), SessionError> {
         Ok(self.journal.note(Record::Keeper(keeper))?)
     }
 

@@ -5,13 +5,13 @@
 
 mod checksum;
 mod fetch;
+mod kernel_store;
 mod package;
-mod stock;
 mod tree;
-mod what;
+mod wanted;
 
 pub use checksum::sha256;
 pub use fetch::{FetchError, Fetched, Options, fetch};
-pub use stock::{Kind, Stock, StockError, make_private};
+pub use kernel_store::{KernelStore, KernelStoreError, StoredKind, make_private};
 pub use tree::{Tree, TreeError};
-pub use what::What;
+pub use wanted::WantedSource;

@@ -175,14 +175,14 @@ pub struct Question {
     pub text: String,
     /// How it is answered.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: AnswerKind,
     /// The part whose runs answer it.
     pub part: String,
     /// The measurement of that part, where it has several.
     pub measurement: Option<String>,
-    /// The figures, as `compare` names them; of [`Kind::Findings`] the findings.
+    /// The figures, as `compare` names them; of [`AnswerKind::Findings`] the findings.
     pub figures: Vec<String>,
-    /// The cell that others are compared with, as a level for each factor. Those of [`Kind::Table`]
+    /// The cell that others are compared with, as a level for each factor. Those of [`AnswerKind::Table`]
     /// and others: the levels that all its cells have.
     #[serde(default)]
     pub base: BTreeMap<String, String>,
@@ -209,7 +209,7 @@ pub struct Question {
 /// How a question is answered.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum AnswerKind {
     /// Levels are compared with a base.
     #[default]
     Compare,
@@ -316,7 +316,7 @@ mod tests {
                     "{name}: {}",
                     question.text
                 );
-                let compares = question.kind == Kind::Compare;
+                let compares = question.kind == AnswerKind::Compare;
                 assert_eq!(
                     question.vary.is_some(),
                     compares,

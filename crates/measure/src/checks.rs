@@ -51,7 +51,7 @@ pub(crate) enum IdleBound {
 
 /// What was asked for, as far as the checks look at it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Expected {
     pub(crate) priority: Policy,
     pub(crate) pin: Pin,
     pub(crate) clock: Clock,
@@ -62,7 +62,7 @@ pub(crate) struct Asked {
 /// Everything that the checks look at.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
-    pub(crate) asked: Asked,
+    pub(crate) asked: Expected,
     pub(crate) threads: &'a [ThreadEvidence],
     pub(crate) before: &'a Conditions,
     pub(crate) after: &'a Conditions,

@@ -5,7 +5,7 @@
 //!
 //! Deadlines lie on a grid, `origin + n * interval`. A wake-up that is later than one or more
 //! further deadlines is one sample; the deadlines that it missed are counted as overruns, and the
-//! loop goes on with the next deadline of the grid. With [`Asked::Span`] there is no grid: each
+//! loop goes on with the next deadline of the grid. With [`WakeBy::Span`] there is no grid: each
 //! cycle asks for one interval from now, and the sample is the measured minus the requested time.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -37,7 +37,7 @@ pub struct Cycle {
     /// The CPU, where the thread cannot leave it. Else it is read at each wake-up.
     pub pinned_to: Option<CpuId>,
     /// How the thread asks to be woken.
-    pub asked: Asked,
+    pub asked: WakeBy,
 }
 
 impl Cycle {
@@ -52,7 +52,7 @@ impl Cycle {
 
 /// How a thread asks to be woken.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asked {
+pub enum WakeBy {
     /// At a time.
     Deadline,
     /// After a span from now.
@@ -128,7 +128,7 @@ pub fn run<S: Sleeper>(
             THRESHOLD_HIT if after > 0 => after -= 1,
             _ => break,
         }
-        if cycle.asked == Asked::Span {
+        if cycle.asked == WakeBy::Span {
             deadline = clock::read(cycle.clock) + cycle.interval;
         }
         match sleeper.sleep_until(deadline) {
@@ -140,7 +140,7 @@ pub fn run<S: Sleeper>(
         let late = woke.since(deadline);
         let mut passed = 0;
         let mut skipped = 0;
-        if late >= cycle.interval && cycle.asked == Asked::Deadline {
+        if late >= cycle.interval && cycle.asked == WakeBy::Deadline {
             passed = late.get() / cycle.interval.get();
             skipped = cycle.recorded_of(deadline, passed);
             add(&counts.overruns, skipped);
@@ -211,7 +211,7 @@ mod tests {
             threshold: Nanos::MAX,
             after_threshold: 0,
             pinned_to: Some(0),
-            asked: Asked::Deadline,
+            asked: WakeBy::Deadline,
         }
     }
 

@@ -285,7 +285,7 @@ const fn interval(low: u64, high: u64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_stats::Source;
+    use punctual_stats::RandomSource;
 
     /// Blocks of `length` samples, one in ten of which is all late.
     fn bursts(length: usize) -> Accumulator {
@@ -323,7 +323,7 @@ mod tests {
 
     /// The figures of samples each of which is a part of the one before plus noise.
     fn remembering(kept: f64, samples: u32) -> Series {
-        let (mut source, mut x) = (Source::new(5), 0.0);
+        let (mut source, mut x) = (RandomSource::new(5), 0.0);
         let mut tally = Accumulator::default();
         for _ in 0..samples {
             x = kept * x + source.normal();

@@ -26,14 +26,14 @@ use punctual_sys::memory::LockedMemory;
 use punctual_sys::thread::{Tid, allow_interrupts};
 use punctual_sys::{SysRoot, clock, sched};
 
-use crate::checks::{self, Asked, Evidence, Locking};
+use crate::checks::{self, Evidence, Expected, Locking};
 use crate::conditions::Conditions;
 use crate::crew::{Crew, ThreadEvidence, ThreadReport};
 use crate::error::MeasureError;
-use crate::hold::{AffinityGuard, hold_idle_bound, lock_memory};
+use crate::held::{AffinityGuard, hold_idle_bound, lock_memory};
+use crate::interim_checks::{loads_check, standing};
 use crate::loads::LoadProcess;
 use crate::sink::{Sink, SinkError};
-use crate::standing::{loads_check, standing};
 use crate::steadiness::Steadiness;
 use crate::throttling::{self, RtLoad};
 
@@ -132,7 +132,7 @@ impl Default for Found {
 
 /// What a run found, judged.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The set-up as carried out: what was refused and not insisted on is off.
     pub setup: Setup,
     /// What the instrument found, with all checks.
@@ -421,7 +421,7 @@ pub fn run(
     load: Option<&mut LoadProcess>,
     sink: &mut dyn Sink,
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<RunOutcome, MeasureError> {
     allow_interrupts().map_err(MeasureError::Spawn)?;
     let original = sched::affinity().map_err(|source| MeasureError::ReadBack { source })?;
     let mut setup = setup.clone();
@@ -481,7 +481,7 @@ pub fn run(
     };
     let (resolution, observed_step) = checks::observe(frame.clock);
     let evidence = Evidence {
-        asked: Asked {
+        asked: Expected {
             priority: setup.priority,
             pin: found.pin.unwrap_or_else(|| pin(&threads)),
             clock: frame.clock,
@@ -505,7 +505,12 @@ pub fn run(
 const OF_SAMPLES: [&str; 3] = ["samples", "lost-samples", "clamped-samples"];
 
 /// Adds the frame's checks to the instrument's own.
-fn judged(mut setup: Setup, mut found: Found, duration: Nanos, evidence: &Evidence<'_>) -> Outcome {
+fn judged(
+    mut setup: Setup,
+    mut found: Found,
+    duration: Nanos,
+    evidence: &Evidence<'_>,
+) -> RunOutcome {
     let own = std::mem::take(&mut found.checks);
     // What there is of samples comes first.
     let (mut checks, own): (Vec<Check>, Vec<Check>) = own
@@ -525,7 +530,7 @@ fn judged(mut setup: Setup, mut found: Found, duration: Nanos, evidence: &Eviden
     checks.extend(own);
     found.checks = checks;
     setup.options.append(&mut found.options);
-    Outcome {
+    RunOutcome {
         setup,
         found,
         duration,

@@ -44,12 +44,12 @@ pub struct Irq {
     /// Time between the deadlines of a thread.
     pub interval: Nanos,
     /// What measures.
-    pub source: Source,
+    pub source: IrqMethod,
 }
 
 /// What measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Source {
+pub enum IrqMethod {
     /// The tracer where the kernel has it, else the events.
     Auto,
     /// The kernel's timerlat tracer.
@@ -68,10 +68,10 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
     let tracefs = Tracefs::open(frame.sys())?;
     let timerlat = timerlat::is_there(&tracefs)?;
     match irq.source {
-        Source::Timerlat if !timerlat => Err(MeasureError::Lacks {
+        IrqMethod::Timerlat if !timerlat => Err(MeasureError::Lacks {
             what: "the timerlat tracer (CONFIG_TIMERLAT_TRACER)",
         }),
-        Source::Auto if !timerlat => {
+        IrqMethod::Auto if !timerlat => {
             let mut found = events::run(irq.interval, &tracefs, frame)?;
             let why = "this kernel has no timerlat tracer; its trace events were used";
             found
@@ -79,7 +79,7 @@ pub fn run(irq: Irq, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
                 .insert(0, Finding::observed("no-timerlat", why));
             Ok(found)
         }
-        Source::Auto | Source::Timerlat => timerlat::run(irq.interval, &tracefs, frame),
-        Source::Events => events::run(irq.interval, &tracefs, frame),
+        IrqMethod::Auto | IrqMethod::Timerlat => timerlat::run(irq.interval, &tracefs, frame),
+        IrqMethod::Events => events::run(irq.interval, &tracefs, frame),
     }
 }

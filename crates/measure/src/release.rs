@@ -251,7 +251,7 @@ mod tests {
 
     fn with_frame(
         measure: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
-    ) -> frame::Outcome {
+    ) -> frame::RunOutcome {
         let cpus: CpuSet = sched::affinity().unwrap();
         let setup = Setup {
             cpus: std::iter::once(first_cpu()).collect(),
@@ -274,7 +274,7 @@ mod tests {
         frame::run(&SysRoot::live(), &setup, &control, None, &mut Deaf, measure).unwrap()
     }
 
-    fn measure(spin: Nanos) -> frame::Outcome {
+    fn measure(spin: Nanos) -> frame::RunOutcome {
         let release = Release {
             interval: Nanos::from_millis(1),
             spin,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use punctual_measure::crew::Post;
-use punctual_measure::cyclic::{self, Asked, Counts, Cycle, Shared};
+use punctual_measure::cyclic::{self, Counts, Cycle, Shared, WakeBy};
 use punctual_measure::deadline::{Iterations, Stalls};
 use punctual_measure::noise::{self, Scale, Ticker, Turns, Window};
 use punctual_measure::release::{self, Release};
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOC: Counting = Counting;
 
-fn allocations<S: Sleeper>(sleeper: &mut S, asked: Asked) -> u64 {
+fn allocations<S: Sleeper>(sleeper: &mut S, asked: WakeBy) -> u64 {
     let origin = clock::monotonic();
     let cycle = Cycle {
         clock: Clock::Monotonic,
@@ -76,7 +76,7 @@ fn allocations<S: Sleeper>(sleeper: &mut S, asked: Asked) -> u64 {
 #[test]
 fn the_measuring_loop_does_not_allocate_with_any_timer() {
     let clock = Clock::Monotonic;
-    let (deadline, span) = (Asked::Deadline, Asked::Span);
+    let (deadline, span) = (WakeBy::Deadline, WakeBy::Span);
     let calls = [
         (
             "nanosleep",

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_measure::frame::{self, Control, Found, Frame};
 use punctual_measure::ipc::{self, Ipc, Placement, Way};
-use punctual_measure::irq::{self, Irq, Source};
+use punctual_measure::irq::{self, Irq, IrqMethod};
 use punctual_measure::pi::{self, Pi, Protocol};
 use punctual_measure::{MeasureError, Sink, SinkError};
 use punctual_model::{Event, Nanos, Policy, Sample, Setup};
@@ -161,7 +161,7 @@ fn no_thread_of_these_instruments_allocates_while_it_measures() {
     });
     let irq = Irq {
         interval: Nanos::from_millis(1),
-        source: Source::Events,
+        source: IrqMethod::Events,
     };
     does_not_grow("irq", ordinary, Nanos::from_millis(200), |frame| {
         irq::run(irq, frame)

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use punctual_measure::frame::{self, Control, Outcome};
+use punctual_measure::frame::{self, Control, RunOutcome};
 use punctual_measure::pacing::{Begin, EndWith, Pacing};
 use punctual_measure::wakeup;
 use punctual_measure::{Sink, SinkError};
@@ -71,7 +71,7 @@ fn spec() -> RunSpec {
     }
 }
 
-fn run(spec: &RunSpec, pacing: Pacing) -> (Outcome, Ear) {
+fn run(spec: &RunSpec, pacing: Pacing) -> (RunOutcome, Ear) {
     let mut ear = Ear {
         samples: vec![Vec::new(); spec.threads as usize],
         ..Ear::default()

@@ -6,9 +6,9 @@
 mod bisect;
 mod build;
 mod config;
+mod inventory;
 mod patch;
 mod rebase;
-mod stock;
 
 pub use bisect::{BisectReport, BisectStep, BisectVerdict, KERNEL_BISECT_FORMAT};
 pub use build::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT};
@@ -16,12 +16,12 @@ pub use config::{
     ChangedOption, ConfigDiff, ConfigReport, KERNEL_CONFIG_DIFF_FORMAT, KERNEL_CONFIG_FORMAT,
     KernelModel, UnmetOption,
 };
+pub use inventory::{
+    AppliedSeries, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, SourceOrigin,
+};
 pub use patch::{
     FailedHunk, KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree,
 };
 pub use rebase::{
     ConflictingCommit, KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState,
-};
-pub use stock::{
-    AppliedSeries, KERNEL_STOCK_FORMAT, KernelImage, KernelSource, KernelStock, SourceOrigin,
 };

@@ -4,9 +4,9 @@
 //! Experiments as the verbs carry them out: `experiment`, `study`, `tune trial`, `kernel latency-test`, `kernel once` and
 //! `report`.
 
-mod aside;
 pub(crate) mod boots;
 mod left_out;
+mod own_cpus;
 pub(crate) mod plan;
 pub(crate) mod results;
 pub(crate) mod runner;

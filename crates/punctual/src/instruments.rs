@@ -4,7 +4,6 @@
 //! The instruments of `measure`. Each is a file here with its options and what they mean; its folder is in
 //! `punctual-measure`; what is said of it by name stands in the table of [`punctual_model::Instrument`].
 
-mod asked;
 mod deadline;
 mod io;
 mod ipc;
@@ -14,6 +13,7 @@ mod memory;
 mod noise;
 mod pi;
 mod release;
+mod request;
 mod wakeup;
 mod watch;
 
@@ -23,7 +23,7 @@ use clap::Subcommand;
 use punctual_model::CpuSet;
 
 #[cfg(feature = "workbench")]
-pub(crate) use self::asked::finish;
+pub(crate) use self::request::finish;
 #[cfg(feature = "workbench")]
 pub(crate) use self::watch::WatchArgs;
 use crate::cli::{CommonArgs, MetricsArgs};

@@ -4,7 +4,7 @@
 //! Printing results. A reader that closes its end early, as `head` does, is not a failure.
 
 #[cfg(feature = "workbench")]
-mod target;
+mod destination;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
@@ -15,7 +15,7 @@ use punctual_sys::terminal;
 use serde::Serialize;
 
 #[cfg(feature = "workbench")]
-pub(crate) use self::target::Target;
+pub(crate) use self::destination::Destination;
 use crate::error::CliError;
 
 /// Prints `text` to standard output.

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use punctual_report::document::{Material, RunItem};
-use punctual_verdict::select::Source;
+use punctual_verdict::select::RunSource;
 
 use crate::error::CliError;
-use crate::output::{Target, remark};
+use crate::output::{Destination, remark};
 
 /// Bytes that the histograms of a page take: those of 250 runs of eight threads.
 const HISTOGRAMS: usize = 512 << 20;
@@ -29,7 +29,7 @@ pub(crate) fn made_now() -> Material {
 }
 
 /// Runs with their histograms and what they said over time.
-pub(crate) fn items(sources: Vec<Source>) -> Result<Vec<RunItem>, CliError> {
+pub(crate) fn items(sources: Vec<RunSource>) -> Result<Vec<RunItem>, CliError> {
     let mut left = HISTOGRAMS;
     let mut items = Vec::new();
     for source in sources {
@@ -49,10 +49,10 @@ pub(crate) fn items(sources: Vec<Source>) -> Result<Vec<RunItem>, CliError> {
 }
 
 /// A run with its histograms and what it said over time.
-pub(crate) fn item(source: Source) -> Result<RunItem, CliError> {
+pub(crate) fn item(source: RunSource) -> Result<RunItem, CliError> {
     match source {
-        Source::Record(record) => Ok(RunItem::from(*record)),
-        Source::Stored(run) => {
+        RunSource::Record(record) => Ok(RunItem::from(*record)),
+        RunSource::Stored(run) => {
             let failed =
                 || CliError::failed_to(format!("read the histograms of run {}", run.record().id));
             let parts = run.histograms().map_err(|err| failed().because(err))?;
@@ -68,7 +68,7 @@ pub(crate) fn item(source: Source) -> Result<RunItem, CliError> {
 }
 
 /// Writes all of a page into `target`, which was opened at `path`, and says so.
-pub(crate) fn put(target: Target, path: &Path, page: &str) -> Result<(), CliError> {
+pub(crate) fn put(target: Destination, path: &Path, page: &str) -> Result<(), CliError> {
     let standard = target.is_standard_output();
     target.put(path, page.as_bytes())?;
     if !standard {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use punctual_measure::frame::{self, Control, Found, Frame, Outcome};
+use punctual_measure::frame::{self, Control, Found, Frame, RunOutcome};
 use punctual_measure::loads::{LoadProcess, LoadSpec};
 use punctual_measure::pacing::Pacing;
 use punctual_measure::watch::Beside as Explainer;
@@ -402,7 +402,7 @@ fn to_record(
     job: &Job,
     host: HostFacts,
     started: SystemTime,
-    outcome: Outcome,
+    outcome: RunOutcome,
 ) -> RunRecord {
     let found = outcome.found;
     let spec = job.spec.as_ref();
@@ -441,7 +441,7 @@ fn to_record(
     }
 }
 
-fn histogram_log(outcome: &Outcome, started: SystemTime) -> Vec<u8> {
+fn histogram_log(outcome: &RunOutcome, started: SystemTime) -> Vec<u8> {
     let histograms = outcome.found.histograms.iter();
     let entries: Vec<TaggedHistogram> = histograms
         .map(|(tag, histogram)| TaggedHistogram {

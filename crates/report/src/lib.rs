@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod clock_or_count;
 pub mod document;
 mod escape;
 pub mod export;
@@ -18,4 +19,3 @@ pub mod openmetrics;
 mod order;
 pub mod rules;
 pub mod text;
-mod times;

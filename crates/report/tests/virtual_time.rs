@@ -16,7 +16,7 @@ use punctual_report::text::Detail;
 use punctual_report::{markdown, text};
 use punctual_stats::runs::Options;
 use punctual_verdict::comparison::experiment::{Design, MeasurementInput, experiment};
-use punctual_verdict::comparison::{Asked, GroupInput, RunInput, compare};
+use punctual_verdict::comparison::{ComparisonRequest, GroupInput, RunInput, compare};
 
 /// Runs of a group in blocks, with means around `ns`.
 fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
@@ -50,8 +50,8 @@ fn group(name: &str, ns: f64, time: GuestTime) -> GroupInput {
     }
 }
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> ComparisonRequest {
+    ComparisonRequest {
         metrics: vec!["mean".parse().unwrap(), "max".parse().unwrap()],
         options: Options::default(),
         requirements: vec!["p99 <= 50us".parse().unwrap()],

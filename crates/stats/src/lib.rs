@@ -11,7 +11,7 @@ mod binomial;
 pub mod dependence;
 pub mod design;
 pub mod exceed;
-pub mod exchange;
+pub mod hdr_log;
 mod histogram;
 mod holm;
 pub mod moments;
@@ -40,7 +40,7 @@ pub use accumulator::{Above, Accumulator, Keep};
 pub use batch::{BatchMeans, autocorrelation_time};
 pub use dependence::{Dependence, Exceedances};
 pub use exceed::{ThresholdCounter, ThresholdMismatch};
-pub use exchange::{
+pub use hdr_log::{
     HistogramLog, HlogLimits, ReadHistogramError, TaggedHistogram, ThreadHistogram,
     WriteHistogramError, read_hlog, read_hlog_within, write_hlog,
 };
@@ -56,7 +56,7 @@ pub use precision::{
 };
 pub use psquare::{HEAVY_TAIL_RANK_TOLERANCE, PSquare, QuantileSetError, RANK_TOLERANCE};
 pub use pvalue::PValue;
-pub use random::Source;
+pub use random::RandomSource;
 pub use stop::{StopRule, TargetState};
 pub use target::{HalfWidth, ParseTargetError, PrecisionTarget, Statistic};
 pub use view::{Bucket, CdfPoint, PdfPoint, View};

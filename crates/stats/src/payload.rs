@@ -14,7 +14,7 @@ use std::io::{self, Bytes, Read};
 use flate2::read::ZlibDecoder;
 
 use crate::LatencyHistogram;
-use crate::exchange::ReadHistogramError;
+use crate::hdr_log::ReadHistogramError;
 use crate::num::from_zig_zag;
 
 const COOKIE: u32 = 0x1c84_9313;

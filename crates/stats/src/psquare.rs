@@ -346,10 +346,10 @@ mod tests {
         errors.fold(0.0, f64::max)
     }
 
-    type Source = fn(&mut Samples) -> f64;
+    type RandomSource = fn(&mut Samples) -> f64;
 
     #[track_caller]
-    fn assert_within(sources: &[(&str, Source)], from_1000: f64, from_10_000: f64) {
+    fn assert_within(sources: &[(&str, RandomSource)], from_1000: f64, from_10_000: f64) {
         for &(name, source) in sources {
             for (least, tolerance) in [(1000, from_1000), (10_000, from_10_000)] {
                 let worst = worst(least, source);
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn one_mode_with_a_light_tail_stays_within_the_stated_rank_error() {
-        let sources: [(&str, Source); 6] = [
+        let sources: [(&str, RandomSource); 6] = [
             ("uniform", Samples::uniform),
             ("normal", Samples::normal),
             ("exponential", Samples::exponential),
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_heavy_tail_stays_within_the_stated_rank_error() {
-        let sources: [(&str, Source); 3] = [
+        let sources: [(&str, RandomSource); 3] = [
             ("pareto 1.5", |s| s.pareto(1.5)),
             ("pareto 1.1", |s| s.pareto(1.1)),
             ("far outliers", |s| {
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn two_modes_stay_within_the_stated_rank_error() {
-        let two: Source = |s| s.normal() + if s.uniform() < 0.3 { 50.0 } else { 10.0 };
+        let two: RandomSource = |s| s.normal() + if s.uniform() < 0.3 { 50.0 } else { 10.0 };
         assert_within(&[("30 : 70", two)], 0.25, 0.05);
     }
 

@@ -13,9 +13,9 @@ use crate::num::index;
 
 /// A reproducible source of random numbers.
 #[derive(Clone, Debug)]
-pub struct Source(Xoshiro256PlusPlus);
+pub struct RandomSource(Xoshiro256PlusPlus);
 
-impl Source {
+impl RandomSource {
     /// Creates the source of this seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_number_below_n_comes_as_often_as_any_other() {
-        let mut source = Source::new(5);
+        let mut source = RandomSource::new(5);
         let mut counts = [0u32; 7];
         for _ in 0..70_000 {
             counts[source.below(7)] += 1;
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_shuffle_puts_every_pair_first_equally_often() {
-        let mut source = Source::new(6);
+        let mut source = RandomSource::new(6);
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..60_000 {
             let mut items = [0, 1, 2, 3];
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn gamma_and_normal_have_their_moments() {
-        let mut source = Source::new(7);
+        let mut source = RandomSource::new(7);
         for shape in [1.0, 3.5, 400.0] {
             let draws: Vec<f64> = (0..40_000).map(|_| source.gamma(shape)).collect();
             let mean = draws.iter().sum::<f64>() / 40_000.0;
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_numbers() {
         let draw = |seed| {
-            let mut source = Source::new(seed);
+            let mut source = RandomSource::new(seed);
             (source.bits(), source.below(1000), source.normal())
         };
         assert_eq!(draw(1), draw(1));

@@ -301,7 +301,7 @@ impl Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::RandomSource;
     use crate::testing::assert_close;
 
     fn z(levels: &[f64]) -> Vec<f64> {
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn all_looks_together_cross_as_often_as_alpha_says() {
-        let mut source = Source::new(1);
+        let mut source = RandomSource::new(1);
         let fractions: Vec<f64> = (1..=10).map(|k| f64::from(k) / 10.0).collect();
         for spending in [Spending::OBrienFleming, Spending::Pocock] {
             let levels = levels(0.05, spending, &fractions).unwrap();

@@ -231,10 +231,10 @@ pub enum TailRefusal {
 /// by block maxima and by peaks over threshold.
 ///
 /// ```
-/// use punctual_stats::Source;
+/// use punctual_stats::RandomSource;
 /// use punctual_stats::tail::extrapolate;
 ///
-/// let mut source = Source::new(1);
+/// let mut source = RandomSource::new(1);
 /// // Exponential: once in a million samples ln 10⁶ = 13.8 is passed.
 /// let samples: Vec<f64> = (0..20_000).map(|_| -source.uniform().ln()).collect();
 /// let [maxima, peaks] = extrapolate(&samples, 1e6, 0.95, 1);

@@ -4,14 +4,14 @@
 //! Seeded sample sources for the unit tests.
 
 use crate::num::floor_u64;
-use crate::random::Source;
+use crate::random::RandomSource;
 
 /// A reproducible source of samples.
-pub(crate) struct Samples(Source);
+pub(crate) struct Samples(RandomSource);
 
 impl Samples {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Source::new(seed))
+        Self(RandomSource::new(seed))
     }
 
     /// Uniform in (0, 1].

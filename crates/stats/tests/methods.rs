@@ -12,7 +12,7 @@ use punctual_stats::runs::{
 };
 use punctual_stats::sequential::{Spending, levels};
 use punctual_stats::{
-    LatencyHistogram, Moments, Source, clopper_pearson, exceedance_upper_bound, holm,
+    LatencyHistogram, Moments, RandomSource, clopper_pearson, exceedance_upper_bound, holm,
     quantile_ranks, samples_for_bound,
 };
 
@@ -39,7 +39,7 @@ fn samples_md() {
     close(moments.excess_kurtosis().unwrap(), -0.219, 5e-4);
 
     // AR(1) of 0.9: 10 000 samples are worth 526.
-    let mut source = Source::new(1);
+    let mut source = RandomSource::new(1);
     let (mut batches, mut x) = (punctual_stats::BatchMeans::new(), 0.0);
     for _ in 0..1_000_000 {
         x = 0.9 * x + source.normal();

@@ -10,10 +10,10 @@
     reason = "system calls that no safe library wraps; every other crate forbids it"
 )]
 
-pub mod adding;
 pub mod calls;
 pub mod child;
 pub mod clock;
+pub mod compute_loop;
 pub mod dense;
 pub mod dir;
 pub mod guest;

@@ -80,7 +80,7 @@ mod tests {
     fn the_cpu_time_of_this_process_grows_and_a_missing_one_has_none() {
         let before = cpu_time(std::process::id()).unwrap();
         while cpu_time(std::process::id()).unwrap() == before {
-            std::hint::black_box(crate::adding::add(1_000));
+            std::hint::black_box(crate::compute_loop::add(1_000));
         }
         // Past the largest process number (PID_MAX_LIMIT).
         assert_eq!(cpu_time(5_000_000), None);

@@ -66,7 +66,7 @@ pub struct GroupInput {
 
 /// What was asked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ComparisonRequest {
     /// The figures; the usual ones where there are none.
     pub metrics: Vec<Metric>,
     /// Level, effect, margin, seed.
@@ -77,7 +77,7 @@ pub struct Asked {
     pub in_blocks: bool,
 }
 
-impl Default for Asked {
+impl Default for ComparisonRequest {
     fn default() -> Self {
         Self {
             metrics: Vec::new(),
@@ -151,7 +151,10 @@ struct Column {
 /// # Errors
 ///
 /// [`CompareError`] for fewer than two groups, or where no run has any of the figures.
-pub fn compare(mut groups: Vec<GroupInput>, asked: &Asked) -> Result<Comparison, CompareError> {
+pub fn compare(
+    mut groups: Vec<GroupInput>,
+    asked: &ComparisonRequest,
+) -> Result<Comparison, CompareError> {
     if groups.len() < 2 {
         return Err(CompareError::Groups);
     }

@@ -16,7 +16,7 @@ use punctual_stats::requirement::Requirement;
 use punctual_store::Store;
 
 pub use self::error::{PathFault, SelectError};
-pub use self::source::{Source, at_path, resolve};
+pub use self::source::{RunSource, at_path, resolve};
 use crate::comparison::{GroupInput, Metric, RunInput, default_metrics};
 use crate::study::derived;
 
@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 /// Further figures of a run.
-pub type Further<'a> = &'a dyn Fn(&Source) -> Vec<Figure>;
+pub type Further<'a> = &'a dyn Fn(&RunSource) -> Vec<Figure>;
 
 /// What of the runs is needed, and which are taken.
 #[derive(Clone, Copy, Default)]
@@ -168,10 +168,13 @@ pub fn read(
 ///
 /// # Errors
 /// [`SelectError`] if a selector means no run, or one that cannot be read.
-pub fn find(store: &Store, wanted: &[Wanted]) -> Result<Vec<(String, Vec<Source>)>, SelectError> {
-    let mut groups: Vec<(String, Vec<Source>)> = Vec::new();
+pub fn find(
+    store: &Store,
+    wanted: &[Wanted],
+) -> Result<Vec<(String, Vec<RunSource>)>, SelectError> {
+    let mut groups: Vec<(String, Vec<RunSource>)> = Vec::new();
     for group in wanted {
-        let mut found: Vec<Source> = Vec::new();
+        let mut found: Vec<RunSource> = Vec::new();
         for selector in &group.selectors {
             let plain = group.name == *selector || selector.starts_with("tag:");
             let found_by = resolve(store, selector).map_err(|err| match plain {
@@ -198,11 +201,16 @@ pub fn find(store: &Store, wanted: &[Wanted]) -> Result<Vec<(String, Vec<Source>
 /// # Errors
 /// [`SelectError`] if a run is in two groups, if runs in virtual time are mixed with others, or if a run's files cannot be read.
 pub fn of_sources(
-    groups: Vec<(String, Vec<Source>)>,
+    groups: Vec<(String, Vec<RunSource>)>,
     chosen: &Chosen<'_>,
 ) -> Result<Vec<GroupInput>, SelectError> {
     in_one_group_each(&groups)?;
-    let records = || groups.iter().flat_map(|(_, runs)| runs).map(Source::record);
+    let records = || {
+        groups
+            .iter()
+            .flat_map(|(_, runs)| runs)
+            .map(RunSource::record)
+    };
     of_one_time(records())?;
     // Only now is it known whether histograms have to be read, which takes longer than the rest.
     let usual = match chosen.metrics.is_empty() {
@@ -237,7 +245,7 @@ pub fn of_one_time<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(
     }
 }
 
-fn in_one_group_each(groups: &[(String, Vec<Source>)]) -> Result<(), SelectError> {
+fn in_one_group_each(groups: &[(String, Vec<RunSource>)]) -> Result<(), SelectError> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, runs) in groups {
         for run in runs {
@@ -259,7 +267,7 @@ fn in_one_group_each(groups: &[(String, Vec<Source>)]) -> Result<(), SelectError
 /// [`SelectError`] if a histogram or the samples of a run cannot be read.
 pub fn group(
     name: &str,
-    sources: Vec<Source>,
+    sources: Vec<RunSource>,
     chosen: &Chosen<'_>,
 ) -> Result<GroupInput, SelectError> {
     let mut group = GroupInput {

@@ -23,7 +23,7 @@ use punctual_stats::runs::{Options, Question, compare_all};
 pub use self::figures::derived;
 use crate::assessment::assess;
 use crate::comparison::{
-    Asked, CompareError, GroupInput, Metric, RunInput, compare, expanded, experiment,
+    CompareError, ComparisonRequest, GroupInput, Metric, RunInput, compare, expanded, experiment,
 };
 use crate::number::{compact, span};
 use crate::words::plural;
@@ -94,14 +94,14 @@ impl Published {
     }
 }
 
-fn asked(metrics: &[Metric], difference: Option<f64>) -> Asked {
-    Asked {
+fn asked(metrics: &[Metric], difference: Option<f64>) -> ComparisonRequest {
+    ComparisonRequest {
         metrics: metrics.to_vec(),
         options: Options {
             difference,
             ..Options::default()
         },
-        ..Asked::default()
+        ..ComparisonRequest::default()
     }
 }
 

@@ -11,7 +11,7 @@ use punctual_model::{
 };
 use punctual_stats::runs::Options;
 
-use crate::comparison::{Asked, CompareError, GroupInput, Metric, compare};
+use crate::comparison::{CompareError, ComparisonRequest, GroupInput, Metric, compare};
 
 /// What runs of a trial are compared by.
 pub const FIGURES: [&str; 3] = ["p50", "p99", "work"];
@@ -69,10 +69,10 @@ pub fn trial(
     let results = match known.is_empty() {
         true => Vec::new(),
         false => {
-            let asked = Asked {
+            let asked = ComparisonRequest {
                 metrics: known,
                 options,
-                ..Asked::default()
+                ..ComparisonRequest::default()
             };
             compare(groups, &asked)?.results
         }

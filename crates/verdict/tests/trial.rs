@@ -7,7 +7,7 @@
 mod common;
 
 use punctual_model::{Better, Figure, RefusedRun, TrialReport, TrialVerdict};
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_verdict::comparison::{GroupInput, RunInput};
 use punctual_verdict::trial::{Tried, trial};
 
@@ -18,7 +18,7 @@ use punctual_verdict::trial::{Tried, trial};
     reason = "some microseconds"
 )]
 fn groups(blocks: u64) -> Vec<GroupInput> {
-    let mut source = Source::new(7);
+    let mut source = RandomSource::new(7);
     let names = ["nothing", "halves", "idles"];
     let mut groups = names.map(|name| GroupInput {
         name: name.to_owned(),

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
 use punctual_model::{Ended, HostFacts, Nanos, RUN_FORMAT, RunRecord, Series};
-use punctual_stats::{LatencyHistogram, Source, TaggedHistogram, write_hlog};
+use punctual_stats::{LatencyHistogram, RandomSource, TaggedHistogram, write_hlog};
 use punctual_store::{Raw, Store};
 
 use super::budget::{Outcome, Pair};
@@ -113,7 +113,7 @@ impl Drop for Made {
 
 /// Writes run `number`: lognormal latencies about 20 µs with a heavy tail, boots that differ by 5 %.
 fn write(store: &Store, number: u64, side: &str, weight: u64) -> anyhow::Result<()> {
-    let mut source = Source::new(number);
+    let mut source = RandomSource::new(number);
     let boot = (0.05 * source.normal()).exp();
     let mut histogram = LatencyHistogram::new(1 << 40);
     // A long run has every bucket that it needs; a list does not look at any.

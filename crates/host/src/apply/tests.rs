@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::journal::{Found, Header, JOURNAL_FORMAT};
 use crate::knob::Patient;
-use crate::state::PrivateDir;
+use crate::private_dir::PrivateDir;
 use crate::testing::{Fake, Manner};
 
 struct Bench {

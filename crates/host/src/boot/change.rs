@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::{clear, new_id, replace, temporary};
 use super::words;
-use crate::state::{PrivateDir, StateError};
+use crate::private_dir::{PrivateDir, PrivateDirError};
 
 /// Value of `format` in the file that keeps a change.
 const FORMAT: &str = "punctual.boot-change/1";
@@ -47,7 +47,7 @@ pub struct BootChange {
 pub enum BootError {
     /// The directory that keeps the change.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] PrivateDirError),
     /// A file of the boot loader.
     #[error("{action} {}", path.display())]
     File {

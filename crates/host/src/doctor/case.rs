@@ -26,7 +26,7 @@ pub(crate) struct Entry {
 }
 
 /// What a rule says, or the file without which it can say nothing.
-pub(crate) type Answer = Result<Outcome, NotKnown>;
+pub(crate) type Answer = Result<RuleVerdict, NotKnown>;
 
 /// What a rule rests on could not be read.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct NotKnown(pub(crate) Vec<Evidence>);
 
 /// What a rule says.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct RuleVerdict {
     pub(crate) outcome: RuleOutcome,
     pub(crate) says: String,
     pub(crate) evidence: Vec<Evidence>,
@@ -70,7 +70,7 @@ pub(crate) fn found_if(
 }
 
 fn answer(outcome: RuleOutcome, says: impl Into<String>, evidence: Vec<Evidence>) -> Answer {
-    Ok(Outcome {
+    Ok(RuleVerdict {
         outcome,
         says: says.into(),
         evidence,

@@ -6,7 +6,7 @@
 
 use punctual_model::{CpuSet, Diagnosis, Fixer, RuleOutcome, TuneAdvice};
 
-use crate::knob::{Kind, Scope, Survey, find};
+use crate::knob::{KnobKind, Scope, Survey, find};
 use crate::plan::{PlanOptions, plan};
 use crate::profile::Profile;
 
@@ -95,7 +95,7 @@ fn knob_of(setting: &str) -> &str {
 /// How much of the machine [`advise`] needs to see.
 pub fn advice_scope(diagnosis: &Diagnosis) -> Scope {
     let threads =
-        |knob: &String| find(knob).is_some_and(|knob| matches!(knob.kind, Kind::ThreadCpus(_)));
+        |knob: &String| find(knob).is_some_and(|knob| matches!(knob.kind, KnobKind::ThreadCpus(_)));
     let mut found = diagnosis.with(RuleOutcome::Found);
     if found.any(|verdict| verdict.rule.knobs.iter().any(threads)) {
         Scope::WithThreads

@@ -35,7 +35,7 @@ pub struct Header {
 
 /// A process that keeps watch over a session.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Keeper {
+pub struct SessionKeeper {
     /// Its number.
     pub pid: u32,
     /// When it started, in clock ticks after boot.
@@ -99,7 +99,7 @@ pub enum Record {
         theirs: Vec<usize>,
     },
     /// A process keeps watch.
-    Keeper(Keeper),
+    Keeper(SessionKeeper),
     /// It was taken back, or not.
     Undone {
         /// Its number.

@@ -69,7 +69,7 @@ fn a_session_is_found_as_it_was_left() {
     let outcome = StepOutcome::Applied;
     journal.note(Record::Done { seq: 0, outcome }).unwrap();
     journal
-        .note(Record::Keeper(Keeper {
+        .note(Record::Keeper(SessionKeeper {
             pid: 7,
             started_ticks: 8,
         }))

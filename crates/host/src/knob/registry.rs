@@ -29,7 +29,7 @@ pub struct Knob {
     /// How completely a change can be taken back.
     pub reversibility: Reversibility,
     /// What it is on a machine.
-    pub kind: Kind,
+    pub kind: KnobKind,
     /// What planning knows of it besides.
     pub(crate) part: Part,
     /// What the kernel changes with it: of the same instance, or all where there is one of this.
@@ -74,7 +74,7 @@ pub(crate) enum Part {
 
 /// What a knob is on a machine.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum KnobKind {
     /// Files. Where there is none at the first place, the next one counts.
     Files(&'static [Place]),
     /// The CPUs of threads.
@@ -109,7 +109,7 @@ impl Knob {
             about,
             effect,
             reversibility: Reversibility::Exact,
-            kind: Kind::Files(places),
+            kind: KnobKind::Files(places),
             part: Part::Plain,
             moves: &[],
             forgotten: false,
@@ -119,7 +119,7 @@ impl Knob {
     /// Makes a knob that is no file.
     const fn made(
         name: &'static str,
-        kind: Kind,
+        kind: KnobKind,
         reversibility: Reversibility,
         about: &'static str,
         effect: &'static str,
@@ -194,11 +194,11 @@ impl Knob {
     /// Returns the form of its values.
     pub fn codec(&self) -> Codec {
         match self.kind {
-            Kind::Files(places) => places.first().map_or(Codec::Word, |place| place.codec),
-            Kind::ThreadCpus(_) => Codec::List,
-            Kind::IrqThreadPolicy => Codec::Policy,
-            Kind::Held(_) => Codec::ResumeLatency,
-            Kind::Partition => Codec::Word,
+            KnobKind::Files(places) => places.first().map_or(Codec::Word, |place| place.codec),
+            KnobKind::ThreadCpus(_) => Codec::List,
+            KnobKind::IrqThreadPolicy => Codec::Policy,
+            KnobKind::Held(_) => Codec::ResumeLatency,
+            KnobKind::Partition => Codec::Word,
         }
     }
 }
@@ -219,7 +219,7 @@ pub(crate) fn playing(part: Part) -> &'static str {
 /// Returns the name of the knob of the CPUs of these threads.
 pub(crate) fn of_threads(which: Threads) -> &'static str {
     all()
-        .find(|knob| matches!(knob.kind, Kind::ThreadCpus(of) if of == which))
+        .find(|knob| matches!(knob.kind, KnobKind::ThreadCpus(of) if of == which))
         .map_or("", |knob| knob.name)
 }
 
@@ -264,7 +264,7 @@ mod tests {
             }
             let known = |name: &&str| find(name).is_some() || KEPT.iter().any(|k| k.name == *name);
             assert!(knob.moves.iter().all(known), "{}", knob.name);
-            if let Kind::Files(places) = knob.kind {
+            if let KnobKind::Files(places) = knob.kind {
                 assert!(!places.is_empty(), "{}", knob.name);
                 let absolute = |place: &Place| {
                     ["/proc/", "/sys/"]

@@ -11,7 +11,7 @@ use punctual_sys::SysRoot;
 use punctual_sys::proc::Stat;
 
 use super::place::{Found, Place};
-use super::registry::{self, Kind, Knob};
+use super::registry::{self, Knob, KnobKind};
 use super::threads::{self, Thread};
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -168,10 +168,12 @@ struct Surveyor<'a> {
 impl Surveyor<'_> {
     fn knob(&self, knob: &'static Knob) -> Vec<Reading> {
         let places = match knob.kind {
-            Kind::Files(places) => places,
-            Kind::Held(path) => return self.held(knob, path).into_iter().collect(),
+            KnobKind::Files(places) => places,
+            KnobKind::Held(path) => return self.held(knob, path).into_iter().collect(),
             // Threads are no settings of the machine, and a partition is made.
-            Kind::ThreadCpus(_) | Kind::IrqThreadPolicy | Kind::Partition => return Vec::new(),
+            KnobKind::ThreadCpus(_) | KnobKind::IrqThreadPolicy | KnobKind::Partition => {
+                return Vec::new();
+            }
         };
         for place in places {
             let files = place.files(self.sys);
@@ -187,7 +189,7 @@ impl Surveyor<'_> {
 
     /// Reads a setting at every place that there is.
     fn kept(&self, knob: &'static Knob) -> Vec<Reading> {
-        let Kind::Files(places) = knob.kind else {
+        let KnobKind::Files(places) = knob.kind else {
             return Vec::new();
         };
         let all = places.iter().flat_map(|place| {

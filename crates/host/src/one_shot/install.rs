@@ -19,7 +19,7 @@ use super::grub::CHOICE;
 use super::pieces::Step;
 use super::{ENTRY, Prepared};
 use crate::boot::{BootError, clear, failed, inside, put, sync_above, temporary};
-use crate::state::{PrivateDir, StateError};
+use crate::private_dir::{PrivateDir, PrivateDirError};
 
 /// Value of `format` in the file that keeps it.
 const FORMAT: &str = "punctual.one-shot/1";
@@ -36,7 +36,7 @@ const OURS: &str = ".punctual-once";
 pub enum OneShotError {
     /// The directory that keeps it.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] PrivateDirError),
     /// A file.
     #[error(transparent)]
     File(#[from] BootError),

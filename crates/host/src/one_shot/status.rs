@@ -16,7 +16,7 @@ use super::env_block::{EnvBlock, MOST};
 use super::grub::{CHOICE, Grub};
 use super::install::{Kept, OneShotError, keep, read};
 use super::{ENTRY, MARK, systemd_boot};
-use crate::state::PrivateDir;
+use crate::private_dir::PrivateDir;
 
 /// Where the log of a kernel that died is kept: by the kernel, and by systemd, which moves it there.
 const LOGS: [&str; 2] = ["/sys/fs/pstore", "/var/lib/systemd/pstore"];

@@ -10,14 +10,14 @@
 use punctual_model::{Codec, SkipReason, Target};
 
 use super::Planner;
-use crate::knob::{Kind, PartitionRoot};
+use crate::knob::{KnobKind, PartitionRoot};
 use crate::profile::{Value, Want};
 
 impl Planner<'_> {
     /// Plans a partition of the CPUs for real-time work.
     pub(super) fn partition(&mut self, wants: &[Want]) {
         let wanted = wants.iter().rev().find_map(|want| match &want.value {
-            Value::Plain(kind) if matches!(want.knob.kind, Kind::Partition) => {
+            Value::Plain(kind) if matches!(want.knob.kind, KnobKind::Partition) => {
                 Some((want.knob.name, kind.clone()))
             }
             _ => None,

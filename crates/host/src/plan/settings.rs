@@ -6,7 +6,7 @@
 use punctual_model::{Codec, CpuSet, Hold, PlanStep, SkipReason, Target, Writable};
 
 use super::{Planner, part};
-use crate::knob::{Kind, Part, Reading};
+use crate::knob::{KnobKind, Part, Reading};
 use crate::profile::{CpuWord, Selector, Value, Want};
 
 /// What a wanted setting comes to.
@@ -24,11 +24,11 @@ impl Planner<'_> {
             if want.knob.is_budget() {
                 continue;
             }
-            if let Kind::Held(_) = want.knob.kind {
+            if let KnobKind::Held(_) = want.knob.kind {
                 self.hold(want);
                 continue;
             }
-            let Kind::Files(_) = want.knob.kind else {
+            let KnobKind::Files(_) = want.knob.kind else {
                 continue;
             };
             let mut any = false;

@@ -6,7 +6,7 @@
 use punctual_model::{Codec, SkipReason, Target};
 
 use super::Planner;
-use crate::knob::{Kind, Thread, Threads};
+use crate::knob::{KnobKind, Thread, Threads};
 use crate::profile::{Selector, Value, Want};
 
 impl Planner<'_> {
@@ -14,8 +14,8 @@ impl Planner<'_> {
     pub(super) fn threads(&mut self, wants: &[Want]) {
         for want in wants {
             match (want.knob.kind, &want.value) {
-                (Kind::ThreadCpus(which), Value::Cpus(_)) => self.move_threads(want, which),
-                (Kind::IrqThreadPolicy, Value::Plain(policy)) => self.irq_threads(want, policy),
+                (KnobKind::ThreadCpus(which), Value::Cpus(_)) => self.move_threads(want, which),
+                (KnobKind::IrqThreadPolicy, Value::Plain(policy)) => self.irq_threads(want, policy),
                 _ => {}
             }
         }

@@ -8,7 +8,7 @@ use std::fmt;
 use punctual_model::{Codec, CpuSet, Nanos};
 
 use super::Want;
-use crate::knob::{KNOBS, Kind, Knob, Threads, find};
+use crate::knob::{KNOBS, Knob, KnobKind, Threads, find};
 
 /// A wanted value.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -141,8 +141,8 @@ fn value(knob: &Knob, text: &str) -> Result<Value, ValueError> {
         return bound.map_err(|expected| wrong(expected.to_owned()));
     }
     match (knob.kind, knob.codec()) {
-        (Kind::Held(_), _) if text == "off" => Ok(Value::Release),
-        (Kind::Held(_), _) => {
+        (KnobKind::Held(_), _) if text == "off" => Ok(Value::Release),
+        (KnobKind::Held(_), _) => {
             let latency: Result<Nanos, _> = text.parse();
             latency
                 .ok()
@@ -152,24 +152,24 @@ fn value(knob: &Knob, text: &str) -> Result<Value, ValueError> {
                     wrong("a duration in whole microseconds, such as 0us, or off".into())
                 })
         }
-        (Kind::Partition, _) => match text {
+        (KnobKind::Partition, _) => match text {
             "isolated" | "root" => Ok(Value::Plain(text.to_owned())),
             _ => Err(wrong("isolated or root".into())),
         },
-        (Kind::ThreadCpus(Threads::Programs | Threads::Kernel), _)
-        | (Kind::Files(_), Codec::Mask | Codec::List) => {
+        (KnobKind::ThreadCpus(Threads::Programs | Threads::Kernel), _)
+        | (KnobKind::Files(_), Codec::Mask | Codec::List) => {
             CpuWord::parse(text).map(Value::Cpus).ok_or_else(|| {
                 wrong("a CPU list such as 0-3,5, or rt, housekeeping, siblings, all".into())
             })
         }
-        (Kind::Files(places), Codec::Integer) if places.iter().any(|p| p.bounds.is_some()) => {
+        (KnobKind::Files(places), Codec::Integer) if places.iter().any(|p| p.bounds.is_some()) => {
             match text {
                 "min" => Ok(Value::Least),
                 "max" => Ok(Value::Greatest),
                 number => plain(knob, number).ok_or_else(|| wrong("kHz, or min or max".into())),
             }
         }
-        (Kind::Files(places), Codec::Flag) if places.iter().any(|p| p.bounds.is_some()) => {
+        (KnobKind::Files(places), Codec::Flag) if places.iter().any(|p| p.bounds.is_some()) => {
             let above = text.strip_prefix("above ").map(str::parse::<Nanos>);
             match above {
                 Some(Ok(latency)) => Ok(Value::Above(latency)),
@@ -188,8 +188,9 @@ fn bound(knob: &Knob, text: &str) -> Option<Result<Value, &'static str>> {
         None => (text.strip_prefix("at most ")?, Value::AtMost),
     };
     // The real-time budget has values that depend on each other, and -1 for no limit.
-    let ordered =
-        matches!(knob.kind, Kind::Files(_)) && knob.codec() == Codec::Integer && !knob.is_budget();
+    let ordered = matches!(knob.kind, KnobKind::Files(_))
+        && knob.codec() == Codec::Integer
+        && !knob.is_budget();
     Some(match number.trim().parse() {
         Ok(number) if ordered => Ok(make(number)),
         Ok(_) => Err("a plain value: values of this knob have no order"),

@@ -26,7 +26,7 @@ use punctual_model::{TUNING_FORMAT, TuningAction, TuningReport};
 
 use super::{SessionError, Tuner, is_untouched};
 use crate::journal::{Found, Journal, JournalError, set_aside};
-use crate::state::{Lock, PrivateDir, StateError};
+use crate::private_dir::{Lock, PrivateDir, PrivateDirError};
 
 /// The directory of the machine-wide record and of the machine's lock.
 const RECORD: &str = "/run/punctual";
@@ -216,7 +216,7 @@ fn session(journal: Journal) -> Found {
 }
 
 fn is_busy(err: &SessionError) -> bool {
-    matches!(err, SessionError::State(StateError::Busy { .. }))
+    matches!(err, SessionError::State(PrivateDirError::Busy { .. }))
 }
 
 /// Says an error with its causes.

@@ -169,7 +169,7 @@ fn a_session_that_was_killed_before_it_did_anything_is_no_hindrance() {
     assert!(matches!(bench.tuner.left().unwrap(), Left::Nothing));
     // With a keeper somebody is still at it.
     let mut session = bench.begin().unwrap();
-    let keeper = Keeper {
+    let keeper = SessionKeeper {
         pid: 1,
         started_ticks: 1,
     };

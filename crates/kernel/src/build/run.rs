@@ -14,7 +14,9 @@ use punctual_sys::SysRoot;
 use super::debian;
 use super::progress::{Meter, Step};
 use crate::config::{ConfigError, Configured, Wish, configure, joined};
-use crate::source::{FetchError, Kind, Stock, StockError, Tree, make_private, sha256};
+use crate::source::{
+    FetchError, KernelStore, KernelStoreError, StoredKind, Tree, make_private, sha256,
+};
 use crate::tool::{Long, ToolError, ask, command, has};
 
 /// User and host that kernels bear.
@@ -49,7 +51,7 @@ pub struct Order<'a> {
 pub enum BuildError {
     /// The store of kernels.
     #[error(transparent)]
-    Stock(#[from] StockError),
+    Stock(#[from] KernelStoreError),
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -111,7 +113,7 @@ fn listed(unmet: &[UnmetOption]) -> String {
 ///
 /// Fails where the configuration cannot be made, or is not as asked, and where a file cannot be written.
 pub fn build(
-    stock: &Stock,
+    stock: &KernelStore,
     sys: &SysRoot,
     order: &Order<'_>,
     at: &dyn Fn() -> String,
@@ -125,7 +127,7 @@ pub fn build(
     if !missing.is_empty() {
         return Err(BuildError::Packages(missing));
     }
-    let place = stock.place(Kind::Build, &order.name)?;
+    let place = stock.place(StoredKind::Build, &order.name)?;
     make_private(&place)?;
     let objects = place.join("obj");
     fs::create_dir_all(&objects).map_err(fault("make directory", &objects))?;
@@ -187,7 +189,7 @@ pub fn build(
         Err(ToolError::Failed { .. }) => built.end = BuildEnd::Failed,
         Err(err) => return Err(err.into()),
     }
-    stock.write(Kind::Build, &order.name, &built)?;
+    stock.write(StoredKind::Build, &order.name, &built)?;
     Ok(built)
 }
 
@@ -289,7 +291,7 @@ fn complete(
 }
 
 /// Steps of an earlier build of this source and base, from a clean start to the end.
-fn expected(stock: &Stock, built: &BuiltKernel) -> Result<Option<u64>, StockError> {
+fn expected(stock: &KernelStore, built: &BuiltKernel) -> Result<Option<u64>, KernelStoreError> {
     let builds = stock.list()?.builds;
     let alike = builds.iter().filter(|other| {
         let same = other.source == built.source && other.base == built.base;

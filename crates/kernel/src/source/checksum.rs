@@ -10,7 +10,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::fetch::FetchError;
-use super::stock::{StockError, fault};
+use super::kernel_store::{KernelStoreError, fault};
 use crate::config::hex;
 use crate::file::{open_regular, too_long};
 use crate::tool::{ToolError, ask, command};
@@ -20,7 +20,7 @@ use crate::tool::{ToolError, ask, command};
 /// # Errors
 ///
 /// Fails where it cannot be read.
-pub fn sha256(path: &Path) -> Result<String, StockError> {
+pub fn sha256(path: &Path) -> Result<String, KernelStoreError> {
     let mut file = File::open(path).map_err(fault("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -36,7 +36,7 @@ pub fn sha256(path: &Path) -> Result<String, StockError> {
 
 /// Copies a file to `to`, and returns the SHA-256 of what was copied: whoever changes the file afterwards changes
 /// nothing any more.
-pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, StockError> {
+pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, KernelStoreError> {
     let mut file = open_regular(from).map_err(fault("read", from))?;
     let mut copy = File::create_new(to).map_err(fault("make", to))?;
     let mut hash = Sha256::new();

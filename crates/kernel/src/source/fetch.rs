@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use punctual_model::{KernelImage, KernelSource, SourceOrigin};
 
 use super::checksum::{compare, take};
-use super::stock::{Kind, Stock, StockError, fault};
+use super::kernel_store::{KernelStore, KernelStoreError, StoredKind, fault};
 use super::tree::{Tree, TreeError};
-use super::what::What;
+use super::wanted::WantedSource;
 use crate::tool::{Long, ToolError, command, run};
 use crate::unpack::{Links, Packed, UnpackError, unpack};
 
@@ -33,7 +33,7 @@ pub enum FetchError {
     Unclear(String),
     /// The store.
     #[error(transparent)]
-    Stock(#[from] StockError),
+    Stock(#[from] KernelStoreError),
     /// A program that fetches or unpacks.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -120,8 +120,8 @@ pub struct Options {
 /// Fails where a name is taken, something cannot be fetched, or a checksum is another one; then nothing of it is in
 /// the store.
 pub fn fetch(
-    stock: &Stock,
-    what: &What,
+    stock: &KernelStore,
+    what: &WantedSource,
     options: &Options,
     stop: &dyn Fn() -> bool,
 ) -> Result<Fetched, FetchError> {
@@ -131,17 +131,17 @@ pub fn fetch(
         stop,
     };
     match what {
-        What::Package { name, version } => fetch.package(name, version.as_deref()),
-        What::PackageFile(path) => fetch.package_file(path, None),
-        What::Tarball(path) => fetch.tarball(path, &path.display().to_string()),
-        What::Address(address) => fetch.address(address),
-        What::Git { address, reference } => fetch.git(address, reference.as_deref()),
-        What::Directory(path) => fetch.directory(path),
+        WantedSource::Package { name, version } => fetch.package(name, version.as_deref()),
+        WantedSource::PackageFile(path) => fetch.package_file(path, None),
+        WantedSource::Tarball(path) => fetch.tarball(path, &path.display().to_string()),
+        WantedSource::Address(address) => fetch.address(address),
+        WantedSource::Git { address, reference } => fetch.git(address, reference.as_deref()),
+        WantedSource::Directory(path) => fetch.directory(path),
     }
 }
 
 pub(super) struct Fetch<'a> {
-    pub(super) stock: &'a Stock,
+    pub(super) stock: &'a KernelStore,
     pub(super) options: &'a Options,
     pub(super) stop: &'a dyn Fn() -> bool,
 }
@@ -165,7 +165,7 @@ impl Fetch<'_> {
                 scheme: "http",
             });
         }
-        let scratch = self.stock.begin(Kind::Source)?;
+        let scratch = self.stock.begin(StoredKind::Source)?;
         let name = address
             .rsplit('/')
             .next()
@@ -216,8 +216,8 @@ impl Fetch<'_> {
             .into_owned();
         let stem = file.split(".tar").next().unwrap_or(&file);
         let name = self.name(stem.trim_end_matches(".tgz"));
-        self.stock.free(Kind::Source, &name)?;
-        let scratch = self.stock.begin(Kind::Source)?;
+        self.stock.free(StoredKind::Source, &name)?;
+        let scratch = self.stock.begin(StoredKind::Source)?;
         let own = scratch.path().join("archive");
         let sha256 = take(path, &own, LONGEST)?;
         let verified_by = self.check(&file, &sha256)?;
@@ -240,8 +240,8 @@ impl Fetch<'_> {
         sha256: String,
         verified_by: Option<String>,
     ) -> Result<Fetched, FetchError> {
-        let place = self.stock.free(Kind::Source, &name)?;
-        let made = self.stock.begin(Kind::Source)?;
+        let place = self.stock.free(StoredKind::Source, &name)?;
+        let made = self.stock.begin(StoredKind::Source)?;
         let tree = made.path().join("tree");
         fs::create_dir(&tree).map_err(fault("make directory", &tree))?;
         Packed::open(tarball, self.stop)
@@ -264,7 +264,7 @@ impl Fetch<'_> {
             name,
         };
         self.stock
-            .finish(Kind::Source, &source.name, made, &source)?;
+            .finish(StoredKind::Source, &source.name, made, &source)?;
         Ok(Fetched::Source(source))
     }
 
@@ -288,8 +288,8 @@ impl Fetch<'_> {
             |reference| format!("{last}-{}", reference.replace('/', "-")),
         );
         let name = self.name(&default);
-        let place = self.stock.free(Kind::Source, &name)?;
-        let made = self.stock.begin(Kind::Source)?;
+        let place = self.stock.free(StoredKind::Source, &name)?;
+        let made = self.stock.begin(StoredKind::Source)?;
         let tree = made.path().join("tree");
         let mut clone = Long::new("git");
         // Nothing but what was asked for: no program as transport, no repositories within.
@@ -315,7 +315,7 @@ impl Fetch<'_> {
             name,
         };
         self.stock
-            .finish(Kind::Source, &source.name, made, &source)?;
+            .finish(StoredKind::Source, &source.name, made, &source)?;
         Ok(Fetched::Source(source))
     }
 
@@ -329,8 +329,8 @@ impl Fetch<'_> {
             .to_string_lossy()
             .into_owned();
         let name = self.name(&default);
-        self.stock.free(Kind::Source, &name)?;
-        let made = self.stock.begin(Kind::Source)?;
+        self.stock.free(StoredKind::Source, &name)?;
+        let made = self.stock.begin(StoredKind::Source)?;
         let shown = tree.path.display().to_string();
         let source = KernelSource {
             version: tree.version,
@@ -345,7 +345,7 @@ impl Fetch<'_> {
             name,
         };
         self.stock
-            .finish(Kind::Source, &source.name, made, &source)?;
+            .finish(StoredKind::Source, &source.name, made, &source)?;
         Ok(Fetched::Source(source))
     }
 
@@ -413,8 +413,8 @@ mod tests {
         fs::write(path.join("Kconfig"), "").unwrap();
     }
 
-    fn get(stock: &Stock, word: &str, options: &Options) -> Result<Fetched, FetchError> {
-        fetch(stock, &What::parse(word)?, options, &|| false)
+    fn get(stock: &KernelStore, word: &str, options: &Options) -> Result<Fetched, FetchError> {
+        fetch(stock, &WantedSource::parse(word)?, options, &|| false)
     }
 
     #[test]
@@ -430,7 +430,7 @@ mod tests {
             .arg("linux-6.12.9");
         run(&mut tar).unwrap();
         let word = tarball.display().to_string();
-        let stock = Stock::at(dir.path().join("store"));
+        let stock = KernelStore::at(dir.path().join("store"));
         let wrong = Options {
             sha256: Some("ab".repeat(32)),
             ..options()
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(stock.list().unwrap().sources, [source]);
         let err = get(&stock, &word, &options()).unwrap_err();
         assert!(
-            matches!(err, FetchError::Stock(StockError::Taken { .. })),
+            matches!(err, FetchError::Stock(KernelStoreError::Taken { .. })),
             "{err:?}"
         );
     }
@@ -481,14 +481,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mine");
         tree(&path);
-        let stock = Stock::at(dir.path().join("store"));
+        let stock = KernelStore::at(dir.path().join("store"));
         let word = path.display().to_string();
         let Fetched::Source(source) = get(&stock, &word, &options()).unwrap() else {
             panic!()
         };
         assert_eq!(Path::new(&source.tree), fs::canonicalize(&path).unwrap());
         assert_eq!((source.sha256, source.commit), (None, None));
-        stock.remove(Kind::Source, "mine").unwrap();
+        stock.remove(StoredKind::Source, "mine").unwrap();
         assert!(path.join("Makefile").exists());
         let err = get(
             &stock,

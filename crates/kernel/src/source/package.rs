@@ -10,7 +10,7 @@ use punctual_model::{KernelImage, SourceOrigin};
 
 use super::checksum::{compare, listed_sha256, take};
 use super::fetch::{Fetch, FetchError, Fetched};
-use super::stock::{Kind, fault};
+use super::kernel_store::{StoredKind, fault};
 use crate::tool::{Long, ToolError, command, run};
 use crate::unpack::{Links, Packed, shown, unpack};
 
@@ -21,9 +21,9 @@ impl Fetch<'_> {
     /// Downloads a package of the distribution, and takes what is in it.
     pub(super) fn package(&self, name: &str, version: Option<&str>) -> Result<Fetched, FetchError> {
         if name.starts_with("linux-source-") {
-            self.stock.free(Kind::Source, &self.name(name))?;
+            self.stock.free(StoredKind::Source, &self.name(name))?;
         }
-        let scratch = self.stock.begin(Kind::Source)?;
+        let scratch = self.stock.begin(StoredKind::Source)?;
         let wanted = version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}"));
         let mut apt = Long::new("apt-get");
         apt.command
@@ -52,7 +52,7 @@ impl Fetch<'_> {
         path: &Path,
         listed: Option<&str>,
     ) -> Result<Fetched, FetchError> {
-        let scratch = self.stock.begin(Kind::Source)?;
+        let scratch = self.stock.begin(StoredKind::Source)?;
         let own = scratch.path().join("package.deb");
         let sha256 = take(path, &own, LONGEST)?;
         let path = own.as_path();
@@ -80,10 +80,10 @@ impl Fetch<'_> {
             }
         }
         let from = format!("{package} {version}");
-        let made = self.stock.begin(Kind::Source)?;
+        let made = self.stock.begin(StoredKind::Source)?;
         if package.starts_with("linux-source") {
             let name = self.name(&package);
-            self.stock.free(Kind::Source, &name)?;
+            self.stock.free(StoredKind::Source, &name)?;
             self.unpack_package(path, &from, made.path(), "usr/src")?;
             let src = made.path().join("usr/src");
             let tarball = files(&src)
@@ -126,7 +126,7 @@ impl Fetch<'_> {
             .split_once('-')
             .map_or(file_name.as_str(), |(_, release)| release);
         let name = self.name(release);
-        let place = self.stock.free(Kind::Image, &name)?;
+        let place = self.stock.free(StoredKind::Image, &name)?;
         let config = boot.join(format!("config-{release}"));
         let described = KernelImage {
             release: release.to_owned(),
@@ -144,10 +144,11 @@ impl Fetch<'_> {
             at: self.options.at.clone(),
             name: name.clone(),
         };
-        let images = self.stock.begin(Kind::Image)?;
+        let images = self.stock.begin(StoredKind::Image)?;
         let to = images.path().join("boot");
         fs::rename(&boot, &to).map_err(fault("move", &to))?;
-        self.stock.finish(Kind::Image, &name, images, &described)?;
+        self.stock
+            .finish(StoredKind::Image, &name, images, &described)?;
         Ok(Fetched::Image(described))
     }
 
@@ -194,7 +195,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Options, Stock, What, fetch};
+    use crate::source::{KernelStore, Options, WantedSource, fetch};
 
     #[test]
     fn an_image_is_unpacked_from_its_package_without_its_modules() {
@@ -217,12 +218,12 @@ mod tests {
         fs::set_permissions(root.join("DEBIAN"), fs::Permissions::from_mode(0o755)).unwrap();
         let deb = dir.path().join("x.deb");
         run(command("dpkg-deb").arg("-b").arg(&root).arg(&deb)).unwrap();
-        let stock = Stock::at(dir.path().join("store"));
+        let stock = KernelStore::at(dir.path().join("store"));
         let options = Options {
             at: "2026-01-01T00:00:00Z".to_owned(),
             ..Options::default()
         };
-        let fetched = fetch(&stock, &What::PackageFile(deb), &options, &|| false).unwrap();
+        let fetched = fetch(&stock, &WantedSource::PackageFile(deb), &options, &|| false).unwrap();
         let Fetched::Image(image) = fetched else {
             panic!()
         };

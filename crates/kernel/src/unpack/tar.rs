@@ -16,7 +16,7 @@ const LONGEST: u64 = 64 << 10;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Directory,
     /// A symbolic link.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     pub(super) executable: bool,
     /// Seconds since 1970.
     pub(super) modified: u64,
@@ -111,11 +111,11 @@ impl<'a> Archive<'a> {
             reason,
         };
         let kind = match kind {
-            b'0' | 0 | b'7' if name.ends_with(b"/") => Kind::Directory,
-            b'0' | 0 | b'7' => Kind::File,
-            b'1' => Kind::Hard,
-            b'2' => Kind::Symbolic,
-            b'5' => Kind::Directory,
+            b'0' | 0 | b'7' if name.ends_with(b"/") => EntryKind::Directory,
+            b'0' | 0 | b'7' => EntryKind::File,
+            b'1' => EntryKind::Hard,
+            b'2' => EntryKind::Symbolic,
+            b'5' => EntryKind::Directory,
             b'3' | b'4' => {
                 return Err(refused(
                     "is a device, which does not belong in a source archive",
@@ -138,7 +138,7 @@ impl<'a> Archive<'a> {
             }
         };
         let size = said.size.unwrap_or(size);
-        if kind != Kind::File && size != 0 {
+        if kind != EntryKind::File && size != 0 {
             return Err(refused("is not a file, but has content"));
         }
         self.begin(size);

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::packed::Packed;
-use super::tar::{Archive, Entry, Kind};
+use super::tar::{Archive, Entry, EntryKind};
 use super::{UnpackError, fault, shown};
 use crate::beneath::Beneath;
 
@@ -109,11 +109,11 @@ impl Writer<'_> {
     ) -> Result<(), UnpackError> {
         let full = self.to.join(path);
         match entry.kind {
-            Kind::Directory => self
+            EntryKind::Directory => self
                 .beneath
                 .make_directory(path)
                 .map_err(fault("make directory", &full)),
-            Kind::File => {
+            EntryKind::File => {
                 let mode = if entry.executable { 0o755 } else { 0o644 };
                 let file = self.beneath.create(path, mode);
                 let mut file = file.map_err(fault("make", &full))?;
@@ -125,7 +125,7 @@ impl Writer<'_> {
                 ));
                 Ok(())
             }
-            Kind::Hard => {
+            EntryKind::Hard => {
                 let target = plain(&entry.link, &entry.name)?;
                 let Some(target) = place(&target) else {
                     return Err(UnpackError::Refused {
@@ -137,7 +137,7 @@ impl Writer<'_> {
                     .same_file(&target, path)
                     .map_err(fault("make", &full))
             }
-            Kind::Symbolic => {
+            EntryKind::Symbolic => {
                 let target = OsString::from_vec(entry.link.clone());
                 self.links.push((path.to_owned(), target));
                 Ok(())

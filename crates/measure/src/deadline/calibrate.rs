@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use punctual_model::{Clock, Nanos};
 use punctual_sys::thread::{self, Tid};
 use punctual_sys::timer::{Nanosleep, Sleeper as _};
-use punctual_sys::{adding, clock};
+use punctual_sys::{clock, compute_loop};
 
 use super::options::{Due, Work};
 
@@ -141,11 +141,11 @@ fn tried(additions: u64, due: Due, stop: &AtomicBool) -> Calibrated {
 fn additions_in(time: Nanos) -> u64 {
     let tries = (0..SPEEDS).map(|_| {
         let before = clock::monotonic();
-        black_box(adding::add(adding::INNER_LOOP));
+        black_box(compute_loop::add(compute_loop::INNER_LOOP));
         (clock::monotonic() - before).get()
     });
     let fastest = Nanos::new(tries.min().unwrap_or(1));
-    scaled(adding::INNER_LOOP, time, fastest)
+    scaled(compute_loop::INNER_LOOP, time, fastest)
 }
 
 fn turn(additions: u64) -> Turn {
@@ -153,7 +153,7 @@ fn turn(additions: u64) -> Turn {
     let switches = thread::usage().involuntary_switches;
     let cpu = tid.cpu_time().unwrap_or_default();
     let before = clock::monotonic();
-    black_box(adding::add(additions));
+    black_box(compute_loop::add(additions));
     let wall = clock::monotonic() - before;
     Turn {
         wall,

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use punctual_model::{Clock, CpuId, Nanos, Sample};
 use punctual_sys::timer::{Errno, Nanosleep, Sleeper as _};
-use punctual_sys::{adding, clock, sched};
+use punctual_sys::{clock, compute_loop, sched};
 
 use super::stalls::Stalls;
 use crate::stream::Tap;
@@ -73,7 +73,7 @@ impl Iterations {
         };
         let end = released + self.duration;
         while released < end && !self.stop.load(Ordering::Relaxed) {
-            black_box(adding::add(self.additions));
+            black_box(compute_loop::add(self.additions));
             let now = clock::monotonic();
             self.tell(tap, now, now - released, 0);
             stalls.take(now - self.origin, now - released);
@@ -103,7 +103,7 @@ impl Iterations {
                     break;
                 }
             }
-            black_box(adding::add(self.additions));
+            black_box(compute_loop::add(self.additions));
             let now = clock::monotonic();
             let response = now - release;
             let passed = response.get() / period.get();

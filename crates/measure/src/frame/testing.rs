@@ -9,7 +9,7 @@ use std::sync::Arc;
 use punctual_model::{Event, Nanos, Policy, Sample, Setup};
 use punctual_sys::{SysRoot, sched};
 
-use super::{Control, Found, Frame, Outcome};
+use super::{Control, Found, Frame, RunOutcome};
 use crate::error::MeasureError;
 use crate::sink::{Sink, SinkError};
 
@@ -42,7 +42,7 @@ pub(crate) fn setup() -> Setup {
 /// Runs `instrument` with the set-up of the tests.
 pub(crate) fn run(
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<RunOutcome, MeasureError> {
     let control = Control {
         id: "test".to_owned(),
         stop: Arc::default(),

@@ -18,9 +18,9 @@ use super::judge::{Judge, Ledger};
 use super::leftover;
 use super::marks::Marks;
 use super::pair::Woken;
-use super::probe::{Kind, Moment, Probe};
+use super::probe::{Moment, MomentKind, Probe};
 use crate::crew::{Crew, Post};
-use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
+use crate::cyclic::{self, Counts, Cycle, Shared, WakeBy};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame, HEAD_START};
 use crate::stream::ring_slots;
@@ -165,7 +165,7 @@ fn assemble(interval: Nanos, setup: &Setup) -> Result<(Crew<Slept>, Sleepers), M
                 threshold: Nanos::MAX,
                 after_threshold: 0,
                 pinned_to: Some(cpu),
-                asked: Asked::Deadline,
+                asked: WakeBy::Deadline,
             };
             let mut sleeper = Nanosleep::new(Clock::Monotonic);
             cyclic::run(&cycle, &mut sleeper, &mut ring, &shared, &counts)
@@ -325,7 +325,7 @@ impl Tracer {
         let mut marks: Vec<&Moment> = self
             .moments
             .iter()
-            .filter(|m| m.kind == Kind::Mark)
+            .filter(|m| m.kind == MomentKind::Mark)
             .collect();
         marks.sort_by_key(|moment| moment.time);
         self.marks.add(&brackets, marks.iter().map(|m| m.time));

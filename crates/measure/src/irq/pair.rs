@@ -10,7 +10,7 @@
 
 use punctual_model::CpuId;
 
-use super::probe::{Kind, Moment};
+use super::probe::{Moment, MomentKind};
 
 /// The kernel's side of one wake-up, times in ns on the monotonic clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -133,8 +133,8 @@ impl Collector {
     fn take(&mut self, moment: Moment) {
         let time = moment.time;
         match moment.kind {
-            Kind::IrqEntry => self.cpu(moment.cpu).entry = Some((time, None)),
-            Kind::IrqExit => {
+            MomentKind::IrqEntry => self.cpu(moment.cpu).entry = Some((time, None)),
+            MomentKind::IrqExit => {
                 let cpu = self.cpu(moment.cpu);
                 if let Some((_, exit)) = &mut cpu.entry {
                     exit.get_or_insert(time);
@@ -145,7 +145,7 @@ impl Collector {
                     }
                 }
             }
-            Kind::Waking { thread } => {
+            MomentKind::Waking { thread } => {
                 // One whose end was not recorded, or that a signal overtook.
                 self.finish(thread);
                 let cpu = self.cpu(moment.cpu);
@@ -161,13 +161,13 @@ impl Collector {
                     done: None,
                 });
             }
-            Kind::SyscallExit { thread } => {
+            MomentKind::SyscallExit { thread } => {
                 if let Some(traced) = &mut self.pending[thread] {
                     traced.done = Some(time);
                 }
                 self.finish(thread);
             }
-            Kind::Mark => {}
+            MomentKind::Mark => {}
         }
     }
 
@@ -248,12 +248,12 @@ fn phases(sample: &Woken, traced: &Traced, syscall_exit: bool) -> Result<Phases,
 mod tests {
     use super::*;
 
-    fn at(time: u64, cpu: CpuId, kind: Kind) -> Moment {
+    fn at(time: u64, cpu: CpuId, kind: MomentKind) -> Moment {
         Moment { time, cpu, kind }
     }
 
-    const WAKING: Kind = Kind::Waking { thread: 0 };
-    const RETURN: Kind = Kind::SyscallExit { thread: 0 };
+    const WAKING: MomentKind = MomentKind::Waking { thread: 0 };
+    const RETURN: MomentKind = MomentKind::SyscallExit { thread: 0 };
 
     fn sample(deadline: u64, woke: u64) -> Woken {
         Woken {
@@ -273,9 +273,9 @@ mod tests {
     #[test]
     fn the_phases_of_a_wake_up_add_up_to_its_latency() {
         let moments = [
-            at(1_010, 0, Kind::IrqEntry),
+            at(1_010, 0, MomentKind::IrqEntry),
             at(1_012, 0, WAKING),
-            at(1_020, 0, Kind::IrqExit),
+            at(1_020, 0, MomentKind::IrqExit),
             at(1_023, 0, RETURN),
         ];
         let phases = one(&moments, sample(1_000, 1_024)).unwrap();
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn an_expiry_inside_of_the_handler_has_no_delivery() {
         let moments = [
-            at(990, 0, Kind::IrqEntry),
+            at(990, 0, MomentKind::IrqEntry),
             at(1_005, 0, WAKING),
-            at(1_009, 0, Kind::IrqExit),
+            at(1_009, 0, MomentKind::IrqExit),
             at(1_010, 0, RETURN),
         ];
         let phases = one(&moments, sample(1_000, 1_011)).unwrap();
@@ -309,9 +309,9 @@ mod tests {
     #[test]
     fn a_thread_woken_from_another_cpu_does_not_wait_for_that_interrupts_end() {
         let moments = [
-            at(1_003, 1, Kind::IrqEntry),
+            at(1_003, 1, MomentKind::IrqEntry),
             at(1_005, 1, WAKING),
-            at(1_006, 1, Kind::IrqExit),
+            at(1_006, 1, MomentKind::IrqExit),
             at(1_010, 0, RETURN),
         ];
         let phases = one(&moments, sample(1_000, 1_011)).unwrap();
@@ -324,8 +324,8 @@ mod tests {
     fn a_timer_that_expires_after_the_interrupt_belongs_to_it() {
         // PREEMPT_RT expires the timers of ordinary threads in the soft interrupt.
         let moments = [
-            at(1_003, 0, Kind::IrqEntry),
-            at(1_004, 0, Kind::IrqExit),
+            at(1_003, 0, MomentKind::IrqEntry),
+            at(1_004, 0, MomentKind::IrqExit),
             at(1_007, 0, WAKING),
             at(1_009, 0, RETURN),
         ];
@@ -337,9 +337,9 @@ mod tests {
     #[test]
     fn without_the_end_of_the_system_call_the_return_is_all_that_is_left() {
         let moments = [
-            at(1_010, 0, Kind::IrqEntry),
+            at(1_010, 0, MomentKind::IrqEntry),
             at(1_012, 0, WAKING),
-            at(1_020, 0, Kind::IrqExit),
+            at(1_020, 0, MomentKind::IrqExit),
         ];
         let phases = one(&moments, sample(1_000, 1_030)).unwrap();
         assert_eq!((phases.switch, phases.back, phases.sum()), (None, 10, 30));
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told_and_not_guessed() {
-        let entry = at(1_010, 0, Kind::IrqEntry);
+        let entry = at(1_010, 0, MomentKind::IrqEntry);
         let (waking, back) = (at(1_012, 0, WAKING), at(1_020, 0, RETURN));
         let s = sample(1_000, 1_030);
         assert_eq!(one(&[entry, back], s), Err(Unpaired::NoWaking));
@@ -358,13 +358,13 @@ mod tests {
             Err(Unpaired::NoReturn)
         );
         let closed = [
-            at(900, 0, Kind::IrqEntry),
-            at(910, 0, Kind::IrqExit),
+            at(900, 0, MomentKind::IrqEntry),
+            at(910, 0, MomentKind::IrqExit),
             waking,
             back,
         ];
         assert_eq!(one(&closed, s), Err(Unpaired::NoInterrupt));
-        let early = [at(980, 0, Kind::IrqEntry), at(990, 0, WAKING), back];
+        let early = [at(980, 0, MomentKind::IrqEntry), at(990, 0, WAKING), back];
         assert_eq!(one(&early, s), Err(Unpaired::Clocks));
     }
 
@@ -377,9 +377,9 @@ mod tests {
             if n != 2 {
                 moments.extend([
                     at(t + 4, 0, RETURN),
-                    at(t + 3, 0, Kind::IrqExit),
+                    at(t + 3, 0, MomentKind::IrqExit),
                     at(t + 2, 0, WAKING),
-                    at(t + n, 0, Kind::IrqEntry),
+                    at(t + n, 0, MomentKind::IrqEntry),
                 ]);
             }
         }
@@ -401,9 +401,9 @@ mod tests {
     #[test]
     fn a_thread_that_read_the_clock_before_its_return_shows_that_the_clocks_differ() {
         let moments = [
-            at(1_001, 0, Kind::IrqEntry),
+            at(1_001, 0, MomentKind::IrqEntry),
             at(1_002, 0, WAKING),
-            at(1_003, 0, Kind::IrqExit),
+            at(1_003, 0, MomentKind::IrqExit),
             at(1_009, 0, RETURN),
         ];
         let phases = one(&moments, sample(1_000, 1_005)).unwrap();

@@ -10,7 +10,7 @@ use punctual_sys::tracefs::{EventFormat, Field, Instance, Record, Tracefs, Trace
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum MomentKind {
     /// The timer's interrupt begins to be handled.
     IrqEntry,
     /// A thread of ours is about to be made runnable.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 pub(super) struct Moment {
     pub(super) time: u64,
     pub(super) cpu: CpuId,
-    pub(super) kind: Kind,
+    pub(super) kind: MomentKind,
 }
 
 /// The interrupt's two events, best first. `irq_vectors` is x86's; there the local timer is no
@@ -203,7 +203,7 @@ impl Probe {
     pub(super) fn read(&self, cpu: CpuId, record: &Record<'_>) -> Option<Moment> {
         let (id, time) = (record.id()?, record.time);
         if id == self.mark {
-            let kind = Kind::Mark;
+            let kind = MomentKind::Mark;
             return Some(Moment { time, cpu, kind });
         }
         let source = self.sources.iter().find(|source| source.id == id)?;
@@ -212,12 +212,12 @@ impl Probe {
             self.tids.iter().position(|own| i64::from(*own) == tid)
         };
         let kind = match source.meaning {
-            Meaning::IrqEntry => Kind::IrqEntry,
-            Meaning::IrqExit => Kind::IrqExit,
-            Meaning::Waking(field) => Kind::Waking {
+            Meaning::IrqEntry => MomentKind::IrqEntry,
+            Meaning::IrqExit => MomentKind::IrqExit,
+            Meaning::Waking(field) => MomentKind::Waking {
                 thread: thread(field)?,
             },
-            Meaning::SyscallExit(field) => Kind::SyscallExit {
+            Meaning::SyscallExit(field) => MomentKind::SyscallExit {
                 thread: thread(field)?,
             },
         };

@@ -15,7 +15,7 @@ use super::system::{RESIDUAL_LIMIT, System};
 use super::{command, kernel, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
-use crate::{repeats, room};
+use crate::{free_memory, repeats};
 
 /// What to measure.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,7 +79,7 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
         sum.saturating_add(Product::memory_of(*n).get())
     });
     let wanted = memory_of(largest).get().saturating_add(products);
-    room::check(
+    free_memory::check(
         frame.sys(),
         &format!("--order {largest}"),
         Bytes::new(wanted),

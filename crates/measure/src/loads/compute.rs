@@ -8,13 +8,13 @@ use std::hint::black_box;
 use std::io;
 use std::sync::Arc;
 
-use punctual_sys::adding;
+use punctual_sys::compute_loop;
 
-use super::kind::{Kind, Load, Site};
+use super::kind::{Load, LoadKind, Site};
 use super::parse::{Size, THREADS, bytes, count};
 use super::shift::{Shift, Task};
 
-pub(super) const CPU: Kind = Kind {
+pub(super) const CPU: LoadKind = LoadKind {
     name: "cpu",
     usage: "cpu[:N]",
     help: &["N threads that add; work in additions"],
@@ -23,10 +23,10 @@ pub(super) const CPU: Kind = Kind {
         let threads = size.map(|n| count(n, THREADS, "threads")).transpose()?;
         Ok(Arc::new(Cpu { threads }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
-pub(super) const MEMORY: Kind = Kind {
+pub(super) const MEMORY: LoadKind = LoadKind {
     name: "memory",
     usage: "memory[:SIZE]",
     help: &["threads that read and write at random places of SIZE each [default: 32M]"],
@@ -35,7 +35,7 @@ pub(super) const MEMORY: Kind = Kind {
         let block = size.map_or(Ok(DEFAULT_MEMORY), bytes)?;
         Ok(Arc::new(Memory { block }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// Memory that each thread of the memory load works on by default: past any cache of its core.
@@ -54,7 +54,7 @@ struct Cpu {
 }
 
 impl Load for Cpu {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &CPU
     }
 
@@ -81,7 +81,7 @@ struct Memory {
 }
 
 impl Load for Memory {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &MEMORY
     }
 
@@ -113,8 +113,8 @@ impl fmt::Display for Memory {
 fn add() -> Task {
     Box::new(|shift| {
         while !shift.is_over() {
-            black_box(adding::add(adding::INNER_LOOP));
-            shift.did(adding::INNER_LOOP);
+            black_box(compute_loop::add(compute_loop::INNER_LOOP));
+            shift.did(compute_loop::INNER_LOOP);
         }
         Ok(())
     })

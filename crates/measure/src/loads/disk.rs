@@ -15,13 +15,13 @@ use std::time::Duration;
 use punctual_model::{Bytes, Nanos};
 use punctual_sys::scratch::{self, ScratchFile};
 
-use super::kind::{Kind, Load, Site, Worker};
+use super::kind::{Load, LoadKind, Site, Worker};
 use super::parse::Given;
 use super::program::{Program, Speech, look_for};
 use super::shift::Task;
 use crate::io::{AsyncEngine, Io, Pattern, fill};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LoadKind = LoadKind {
     name: "io",
     usage: "io[:PATTERN]",
     help: &[
@@ -33,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
     worker: Worker::ForeignProgram,
     keys: "engine, block, depth, jobs, size, dir, buffered",
     parse: |pattern, own| Ok(Arc::new(Disk::parse(pattern, own)?)),
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// What a disk that works may take for what it was given.
@@ -176,7 +176,7 @@ impl Disk {
 }
 
 impl Load for Disk {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &KIND
     }
 

@@ -7,12 +7,12 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::kind::{Kind, Load, Site, Worker};
+use super::kind::{Load, LoadKind, Site, Worker};
 use super::program::{look_for, shell};
 use super::shift::Task;
 use super::words;
 
-pub(super) const STRESS_NG: Kind = Kind {
+pub(super) const STRESS_NG: LoadKind = LoadKind {
     name: "stress-ng",
     usage: "stress-ng:ARGS",
     help: &[
@@ -28,7 +28,7 @@ pub(super) const STRESS_NG: Kind = Kind {
     ..FOREIGN
 };
 
-pub(super) const CMD: Kind = Kind {
+pub(super) const CMD: LoadKind = LoadKind {
     name: "cmd",
     usage: "cmd:COMMAND",
     help: &[
@@ -44,11 +44,11 @@ pub(super) const CMD: Kind = Kind {
     ..FOREIGN
 };
 
-const FOREIGN: Kind = Kind {
+const FOREIGN: LoadKind = LoadKind {
     unit: "ms of CPU time",
     worker: Worker::ForeignProgram,
     is_free_text: true,
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// Arguments of stress-ng, as for a shell.
@@ -56,7 +56,7 @@ const FOREIGN: Kind = Kind {
 struct StressNg(String);
 
 impl Load for StressNg {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &STRESS_NG
     }
 
@@ -83,7 +83,7 @@ impl fmt::Display for StressNg {
 struct Cmd(String);
 
 impl Load for Cmd {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &CMD
     }
 

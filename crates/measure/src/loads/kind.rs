@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! What a load is. Each is a file of this folder with its [`Kind`], listed in [`KINDS`]; the command line, its help, the
+//! What a load is. Each is a file of this folder with its [`LoadKind`], listed in [`KINDS`]; the command line, its help, the
 //! limits and the loads at work read the rest from there.
 
 use std::fmt;
@@ -20,7 +20,7 @@ use super::shift::Task;
 use super::{compute, disk, foreign, own, ping, printk, sched, tmpfs};
 
 /// Every load, in the order in which the help shows them.
-pub(super) const KINDS: &[&Kind] = &[
+pub(super) const KINDS: &[&LoadKind] = &[
     &compute::CPU,
     &compute::MEMORY,
     &own::FORK,
@@ -49,7 +49,7 @@ pub(super) enum Worker {
 pub(super) type Parse = fn(Option<&str>, &mut Given<'_>) -> Result<Arc<dyn Load>, String>;
 
 /// What is so of all loads of a name.
-pub(super) struct Kind {
+pub(super) struct LoadKind {
     /// The name.
     pub(super) name: &'static str,
     /// The name and its size as the help shows them.
@@ -70,7 +70,7 @@ pub(super) struct Kind {
     pub(super) parse: Parse,
 }
 
-impl Kind {
+impl LoadKind {
     /// A load of threads without settings of its own.
     pub(super) const THREADS: Self = Self {
         name: "",
@@ -85,7 +85,7 @@ impl Kind {
     };
 }
 
-impl fmt::Debug for Kind {
+impl fmt::Debug for LoadKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -94,7 +94,7 @@ impl fmt::Debug for Kind {
 /// One load, of one size. It is written as its size and settings stand behind the name, without those that are usual.
 pub(super) trait Load: fmt::Debug + fmt::Display + Send + Sync {
     /// Returns what is so of all of its name.
-    fn kind(&self) -> &'static Kind;
+    fn kind(&self) -> &'static LoadKind;
 
     /// Returns how many threads it has, where it says, if it may use `cpus` CPUs.
     fn threads(&self, cpus: u32) -> u32;

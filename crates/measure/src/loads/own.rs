@@ -21,13 +21,13 @@ use punctual_sys::dense;
 use punctual_sys::keep::copy_to_start;
 
 use super::keeper;
-use super::kind::{Kind, Load, Site, Worker};
+use super::kind::{Load, LoadKind, Site, Worker};
 use super::parse::{THREADS, count};
 use super::program::{Program, Speech};
 use super::shift::Task;
 use crate::linpack;
 
-pub(super) const FORK: Kind = Kind {
+pub(super) const FORK: LoadKind = LoadKind {
     name: "fork",
     usage: "fork[:N]",
     help: &["N threads that start short-lived processes and wait for them"],
@@ -37,10 +37,10 @@ pub(super) const FORK: Kind = Kind {
         let threads = size.map(|n| count(n, THREADS, "threads")).transpose()?;
         Ok(Arc::new(Fork { threads }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
-pub(super) const LINPACK: Kind = Kind {
+pub(super) const LINPACK: LoadKind = LoadKind {
     name: "linpack",
     usage: "linpack[:N]",
     help: &[
@@ -57,7 +57,7 @@ pub(super) const LINPACK: Kind = Kind {
             order: order.map_or(Ok(DEFAULT_ORDER), |n| count(n, ORDERS, "equations"))?,
         }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// Equations of a system that a linpack load solves by default: 32 MB, past any cache of its core.
@@ -99,7 +99,7 @@ struct Fork {
 }
 
 impl Load for Fork {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &FORK
     }
 
@@ -132,7 +132,7 @@ struct Linpack {
 }
 
 impl Load for Linpack {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &LINPACK
     }
 

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 use punctual_sys::SysRoot;
 use punctual_sys::icmp::{Echo, is_own_address};
 
-use super::kind::{Kind, Load, Site};
+use super::kind::{Load, LoadKind, Site};
 use super::parse::count;
 use super::shift::{Shift, Task};
 use super::spec::LoadSpec;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LoadKind = LoadKind {
     name: "ping",
     usage: "ping[:N]",
     help: &[
@@ -42,7 +42,7 @@ pub(super) const KIND: Kind = Kind {
             rate: own.take("rate").map(rate).transpose()?,
         }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// What goes to another machine, at most, in requests a second.
@@ -123,7 +123,7 @@ impl Ping {
 }
 
 impl Load for Ping {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &KIND
     }
 

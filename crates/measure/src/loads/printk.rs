@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use punctual_sys::kernel_log::{KernelLog, write_line};
 use punctual_sys::{SysError, SysRoot};
 
-use super::kind::{Kind, Load, Site};
+use super::kind::{Load, LoadKind, Site};
 use super::shift::{Shift, Task};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LoadKind = LoadKind {
     name: "printk",
     usage: "printk[:RATE]",
     help: &[
@@ -28,7 +28,7 @@ pub(super) const KIND: Kind = Kind {
     reaches_consoles: true,
     keys: "level",
     parse: |rate, own| Ok(Arc::new(Printk::parse(rate, own.take("level"))?)),
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// Lines a second if nothing is said: a serial console of 115200 baud takes about as many.
@@ -94,7 +94,7 @@ impl Printk {
 }
 
 impl Load for Printk {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &KIND
     }
 

@@ -12,11 +12,11 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use super::kind::{Kind, Load, Site};
+use super::kind::{Load, LoadKind, Site};
 use super::parse::count;
 use super::shift::{Shift, Task};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LoadKind = LoadKind {
     name: "sched",
     usage: "sched[:GROUPS]",
     help: &["groups of 20 senders and 20 receivers of messages [default: one a CPU]"],
@@ -25,7 +25,7 @@ pub(super) const KIND: Kind = Kind {
         let groups = size.map(|n| count(n, 1..=100, "groups")).transpose()?;
         Ok(Arc::new(Sched { groups }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// Senders of a group, and receivers.
@@ -38,7 +38,7 @@ struct Sched {
 }
 
 impl Load for Sched {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &KIND
     }
 

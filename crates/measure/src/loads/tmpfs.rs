@@ -11,11 +11,11 @@ use std::fmt;
 use std::io::{self, Seek as _, Write as _};
 use std::sync::Arc;
 
-use super::kind::{Kind, Load, Site};
+use super::kind::{Load, LoadKind, Site};
 use super::parse::{Size, bytes};
 use super::shift::Task;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LoadKind = LoadKind {
     name: "tmpfs",
     usage: "tmpfs[:SIZE]",
     help: &["threads that write files of SIZE in memory and truncate them [default: 4M]"],
@@ -24,7 +24,7 @@ pub(super) const KIND: Kind = Kind {
         let size = size.map_or(Ok(DEFAULT_FILE), bytes)?;
         Ok(Arc::new(Tmpfs { size }))
     },
-    ..Kind::THREADS
+    ..LoadKind::THREADS
 };
 
 /// What each thread writes before it truncates.
@@ -41,7 +41,7 @@ struct Tmpfs {
 }
 
 impl Load for Tmpfs {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static LoadKind {
         &KIND
     }
 

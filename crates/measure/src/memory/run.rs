@@ -16,7 +16,7 @@ use crate::crew::Post;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 use crate::pool::Pool;
-use crate::{repeats, room};
+use crate::{free_memory, repeats};
 
 /// An observation takes at least this long: as many passes as that needs.
 const LEAST: Nanos = Nanos::from_millis(100);
@@ -119,10 +119,10 @@ fn check_room(what: &Memory, sys: &SysRoot, nodes: &Nodes) -> Result<(), Measure
     let option = format!("--size {}", what.block);
     let wanted = what.bytes_a_node();
     let all = wanted.times(nodes.memory.len() as u64);
-    room::check(sys, &option, all)?;
+    free_memory::check(sys, &option, all)?;
     if nodes.memory.len() > 1 {
         for node in &nodes.memory {
-            room::check_node(sys, &option, *node, wanted)?;
+            free_memory::check_node(sys, &option, *node, wanted)?;
         }
     }
     Ok(())

@@ -23,8 +23,8 @@ use super::worker::Slept;
 use crate::crew::{Crew, ThreadReport};
 use crate::cyclic::Shared;
 use crate::error::MeasureError;
+use crate::interim_checks::standing;
 use crate::pacing::{EndWith, Pacing};
-use crate::standing::standing;
 use crate::steadiness::Steadiness;
 
 /// Time between two looks while the threads are asked to end.

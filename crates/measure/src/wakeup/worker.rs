@@ -11,7 +11,7 @@ use punctual_sys::clock;
 use punctual_sys::thread::{self, Usage};
 use punctual_sys::timer::{Errno, Futex, Nanosleep, Posix, Relative, Sleeper, Timerfd, Uring};
 
-use crate::cyclic::{self, Asked, Counts, Cycle, Shared};
+use crate::cyclic::{self, Counts, Cycle, Shared, WakeBy};
 use crate::error::MeasureError;
 use crate::gate::Start;
 use crate::stream::Tap;
@@ -118,9 +118,9 @@ fn cycle(role: &Role, start: Start) -> Cycle {
         after_threshold: start.after_threshold,
         pinned_to: role.pinned_to,
         asked: if spec.timer == TimerKind::Relative {
-            Asked::Span
+            WakeBy::Span
         } else {
-            Asked::Deadline
+            WakeBy::Deadline
         },
     }
 }

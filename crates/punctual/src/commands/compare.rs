@@ -9,7 +9,7 @@ use punctual_model::{Better, Comparison};
 use punctual_report::document::{Document, Material};
 use punctual_stats::runs::{IntervalMethod, Options};
 use punctual_store::{Store, decode};
-use punctual_verdict::comparison::{Asked, compare, published};
+use punctual_verdict::comparison::{ComparisonRequest, compare, published};
 use punctual_verdict::select::{Chosen, groups, read};
 
 use crate::cli::{self, CompareArgs, CompareDirection, CompareInterval};
@@ -67,7 +67,7 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         further: None,
     };
     let groups = read(&store, &wanted, &chosen)?;
-    let asked = Asked {
+    let asked = ComparisonRequest {
         metrics,
         options: options(args),
         requirements: cli::under(&args.require, args.burst),

@@ -8,11 +8,11 @@ mod boot;
 mod build;
 mod config;
 mod initramfs;
+pub(crate) mod kernel_store;
 mod latency_test;
 mod once;
 mod patch;
 mod rebase;
-pub(crate) mod stock;
 
 use std::path::Path;
 
@@ -34,9 +34,9 @@ pub(crate) fn run(home: Option<&Path>, action: &KernelAction) -> Result<Exit, Cl
 
 fn before_boot(home: Option<&Path>, action: &KernelSourceAction) -> Result<Exit, CliError> {
     match action {
-        KernelSourceAction::Fetch(args) => stock::fetch(home, args),
-        KernelSourceAction::List { json } => stock::list(home, *json),
-        KernelSourceAction::Rm { names } => stock::remove(home, names),
+        KernelSourceAction::Fetch(args) => kernel_store::fetch(home, args),
+        KernelSourceAction::List { json } => kernel_store::list(home, *json),
+        KernelSourceAction::Rm { names } => kernel_store::remove(home, names),
         KernelSourceAction::Patch(args) => patch::run(home, args),
         KernelSourceAction::Config(args) => config::run(home, args),
         KernelSourceAction::Build(args) => build::run(home, args),

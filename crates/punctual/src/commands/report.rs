@@ -14,7 +14,7 @@ use punctual_report::{html, markdown};
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::Target;
+use crate::output::Destination;
 use crate::pages::put;
 
 /// Makes a report as `args` say.
@@ -23,7 +23,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
     // What exists is refused before minutes of reading.
     let target = output
         .as_ref()
-        .map(|path| Target::open(path, args.force))
+        .map(|path| Destination::open(path, args.force))
         .transpose()?;
     let material = Material {
         title: args.title.clone(),

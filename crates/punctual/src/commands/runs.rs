@@ -15,7 +15,7 @@ use punctual_model::{RUN_LIST_FORMAT, RunList, RunListEntry};
 use punctual_report::document::Document;
 use punctual_report::text;
 use punctual_store::{Filter, FindError, Store};
-use punctual_verdict::select::Source;
+use punctual_verdict::select::RunSource;
 
 use crate::cli::RunsAction;
 use crate::error::CliError;
@@ -147,7 +147,7 @@ fn show(home: &Path, selector: &str, json: bool) -> Result<Exit, CliError> {
         output::write(|out| punctual_report::export::json_run(run.record(), out))?;
     } else {
         // A run whose histograms are damaged still shows what its record says.
-        let item = pages::item(Source::Stored(run.clone())).unwrap_or_else(|err| {
+        let item = pages::item(RunSource::Stored(run.clone())).unwrap_or_else(|err| {
             remark(&format!("Not drawn: {}.", err.what()));
             run.record().clone().into()
         });

@@ -16,8 +16,8 @@ use punctual_model::{Comparison, RunListEntry};
 use punctual_report::document::{Document, Material};
 use punctual_report::{export, html};
 use punctual_store::{Filter, Store, StoredRun};
-use punctual_verdict::comparison::{Asked, Metric, compare};
-use punctual_verdict::select::{Chosen, SelectError, Source, of_sources};
+use punctual_verdict::comparison::{ComparisonRequest, Metric, compare};
+use punctual_verdict::select::{Chosen, RunSource, SelectError, of_sources};
 use uuid::Uuid;
 
 use self::order::Order;
@@ -217,7 +217,7 @@ impl Site {
             if runs.is_empty() {
                 return Err((400, "choose runs for group A and for group B".to_owned()));
             }
-            let runs: Vec<Source> = runs.into_iter().map(Source::Stored).collect();
+            let runs: Vec<RunSource> = runs.into_iter().map(RunSource::Stored).collect();
             groups.push((name.to_uppercase(), runs));
         }
         let ids: Vec<&str> = groups
@@ -239,9 +239,9 @@ impl Site {
         };
         let refused = |err: SelectError| (400, told(&err.into()));
         let groups = of_sources(groups, &chosen).map_err(refused)?;
-        let asked = Asked {
+        let asked = ComparisonRequest {
             metrics,
-            ..Asked::default()
+            ..ComparisonRequest::default()
         };
         compare(groups, &asked).map_err(|err| (400, err.to_string()))
     }
@@ -259,7 +259,7 @@ impl Site {
         comparisons: Vec<Comparison>,
         runs: Vec<StoredRun>,
     ) -> Result<Response, Refused> {
-        let runs = runs.into_iter().map(Source::Stored).collect();
+        let runs = runs.into_iter().map(RunSource::Stored).collect();
         let material = Material {
             runs: items(runs).map_err(|err| (500, told(&err)))?,
             comparisons,

@@ -13,7 +13,7 @@ use punctual_sys::SysRoot;
 use punctual_sys::msr::smi_count;
 use punctual_sys::thread::Tid;
 
-use super::asked::Asked;
+use super::status_requests::StatusRequests;
 use super::tally::{Resolution, Spikes, Tally};
 use super::text::{self, Thread};
 use super::trace::Trace;
@@ -55,7 +55,7 @@ pub(super) struct Live {
     pub(super) spikes: Spikes,
     /// The thread and value that ended the run.
     pub(super) hit: Option<(usize, u64)>,
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<StatusRequests>,
     /// What a reader of the pipe gets.
     pub(super) piped: Option<Arc<Mutex<String>>>,
     pub(super) trace: Option<Trace>,

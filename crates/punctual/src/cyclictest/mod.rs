@@ -7,12 +7,12 @@
 //! `punctual_peers::command` understands the line, `plan` turns it into a run, `live` listens to that
 //! run and shows it, `text` and `json` render what is printed.
 
-mod asked;
 mod idle;
 mod json;
 mod live;
 mod plan;
 mod run;
+mod status_requests;
 mod tally;
 mod text;
 mod trace;

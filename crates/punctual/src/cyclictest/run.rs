@@ -19,11 +19,11 @@ use punctual_store::Store;
 use punctual_sys::msr::smi_count;
 use punctual_sys::{HeldDmaLatency, SysRoot, clock, sched};
 
-use super::asked::{Asked, Pipe};
 use super::idle::{IdleError, LimitedIdle};
 use super::json;
 use super::live::{Live, Setup, Show};
 use super::plan;
+use super::status_requests::{Pipe, StatusRequests};
 use super::tally::Spikes;
 use super::text::{self, HistogramForm, Thread};
 use super::trace::Trace;
@@ -125,7 +125,7 @@ pub(super) fn run(start: &Start<'_>, options: &Options) -> Result<u8, Failed> {
         sink: listener(start.sys, options, &spec, stop.flag()),
         pacing: plan::pacing(options),
     };
-    beside.sink.asked = Asked::listen().ok();
+    beside.sink.asked = StatusRequests::listen().ok();
     let pipe = options
         .fifo
         .as_deref()

@@ -15,7 +15,7 @@ use punctual_store::Store;
 use punctual_verdict::comparison::experiment::{
     Design, LookRule, MeasurementInput, experiment, is_resolved as resolved,
 };
-use punctual_verdict::comparison::{Asked, CompareError, GroupInput, Metric};
+use punctual_verdict::comparison::{CompareError, ComparisonRequest, GroupInput, Metric};
 use punctual_verdict::select::{self, Chosen};
 
 use super::dir_of;
@@ -96,7 +96,7 @@ fn failed(err: CompareError, name: &str) -> CliError {
         .hint(hint)
 }
 
-fn asked(file: &Experiment, wish: &Wish) -> Result<Asked, CliError> {
+fn asked(file: &Experiment, wish: &Wish) -> Result<ComparisonRequest, CliError> {
     let rule = file.stop.sequential;
     if rule.is_some() && wish.level.is_some() {
         return Err(CliError::usage(
@@ -111,7 +111,7 @@ fn asked(file: &Experiment, wish: &Wish) -> Result<Asked, CliError> {
         )
         .hint("leave it out; `punctual compare` compares other figures, as one more look"));
     }
-    Ok(Asked {
+    Ok(ComparisonRequest {
         metrics: match wish.metrics.is_empty() {
             true => metrics(file)?,
             false => wish.metrics.clone(),
@@ -124,7 +124,7 @@ fn asked(file: &Experiment, wish: &Wish) -> Result<Asked, CliError> {
             ..Options::default()
         },
         requirements: wish.requirements.clone(),
-        ..Asked::default()
+        ..ComparisonRequest::default()
     })
 }
 
@@ -146,14 +146,14 @@ pub(super) fn is_resolved(
     let Some(rule) = design.rule else {
         return Ok(false);
     };
-    let asked = Asked {
+    let asked = ComparisonRequest {
         metrics: metrics(file)?,
         options: Options {
             alpha: rule.alpha,
             confidence: 1.0 - rule.alpha,
             ..Options::default()
         },
-        ..Asked::default()
+        ..ComparisonRequest::default()
     };
     let chosen = Chosen {
         metrics: &asked.metrics,
@@ -260,7 +260,7 @@ fn group(
         match store.entry(attempt.run).run {
             Ok(run) => {
                 blocks.insert(id, plan.counted(slot.block));
-                sources.push(select::Source::Stored(run));
+                sources.push(select::RunSource::Stored(run));
             }
             Err(err) => refused.push(refuse(format!("cannot be read: {err}"))),
         }

@@ -22,7 +22,7 @@ use punctual_store::{Store, StoredRun};
 use punctual_verdict::words::failed_checks;
 use uuid::Uuid;
 
-use super::aside::Aside;
+use super::own_cpus::OwnCpus;
 use super::view::Watchers;
 use super::{Manner, tuned};
 use crate::recording::{PARENT, RUN_ID};
@@ -114,7 +114,7 @@ impl<'a> Child<'a> {
         let read = move |stderr| first_error(stderr, &watchers);
         let reader = thread::spawn(move || stderr.map(read).unwrap_or_default());
         let mut asked: Option<Instant> = None;
-        let mut aside = Aside::begin();
+        let mut aside = OwnCpus::begin();
         while let Ok(None) = child.try_wait() {
             match asked {
                 None if self.stop.is_set() => {

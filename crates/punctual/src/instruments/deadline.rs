@@ -10,7 +10,7 @@ use punctual_measure::deadline::{self, Deadline, Due, Work};
 use punctual_measure::duty::Duty;
 use punctual_model::{Nanos, Pin};
 
-use super::asked::{self, Asked, Measured};
+use super::request::{self, Measured, Request};
 use crate::cli::{CommonArgs, SampleArgs, holds, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -95,7 +95,7 @@ const SHORTEST: Nanos = Nanos::from_micros(10);
 /// Measures deadline misses as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliError> {
     let deadline = plan(args)?;
-    let asked = Asked::of("deadline")
+    let asked = Request::of("deadline")
         .on(match args.pin {
             Pin::Each => Measured::First(args.threads),
             Pin::Set | Pin::None => Measured::All,
@@ -116,7 +116,7 @@ pub(crate) fn run(home: Option<&Path>, args: &DeadlineArgs) -> Result<Exit, CliE
         Work::Additions(additions) => asked.option("additions", additions),
         Work::Time(time) => asked.option("iteration", time),
     };
-    asked::run(home, &args.common, asked, |frame| {
+    request::run(home, &args.common, asked, |frame| {
         deadline::run(deadline, frame)
     })
 }

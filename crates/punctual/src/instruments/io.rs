@@ -10,7 +10,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::io::{self, AsyncEngine, Io, Pattern};
 use punctual_model::{Bytes, Nanos};
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, RATES, RepeatArgs, at_least, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -138,7 +138,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
     }
     let directory = absolute(&args.directory)
         .map_err(|err| CliError::failed_to("find the current directory").because(err))?;
-    let asked = Asked::of("io")
+    let asked = Request::of("io")
         .option("engine", args.engine.name())
         .option("rw", args.rw.name())
         .option("block_size", block)
@@ -161,5 +161,5 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
         runtime: args.runtime,
         repeats: args.repeat.repeats,
     };
-    asked::run(home, &args.common, asked, |frame| io::run(&what, frame))
+    request::run(home, &args.common, asked, |frame| io::run(&what, frame))
 }

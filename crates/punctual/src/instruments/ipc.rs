@@ -11,7 +11,7 @@ use punctual_measure::ipc::{self, Ipc, ParseWayError, Placement, Way};
 use punctual_model::{CpuId, CpuSet, Nanos};
 use punctual_sys::SysRoot;
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, one_of, own};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
@@ -81,7 +81,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError>
         cpus = cpus.iter().chain([ipc.sender]).collect();
     }
     common.cpus = Some(cpus);
-    let mut asked = Asked::of("ipc")
+    let mut asked = Request::of("ipc")
         .samples(&args.sampling)
         .option("interval", args.pace.interval)
         .option("path", names(ipc.ways.iter().map(|w| w.name()).collect()))
@@ -93,7 +93,7 @@ pub(crate) fn run(home: Option<&Path>, args: &IpcArgs) -> Result<Exit, CliError>
     if ipc.placements.contains(&Placement::Cross) {
         asked = asked.option("sender", ipc.sender);
     }
-    asked::run(home, &common, asked, |frame| ipc::run(&ipc, frame))
+    request::run(home, &common, asked, |frame| ipc::run(&ipc, frame))
 }
 
 /// Returns what the options mean on a machine with `cpus`.

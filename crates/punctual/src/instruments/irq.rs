@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use punctual_measure::irq::{self, Irq, Source};
+use punctual_measure::irq::{self, Irq, IrqMethod};
 use punctual_model::Nanos;
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -26,7 +26,7 @@ pub struct IrqArgs {
         default_value = "auto",
         help_heading = "Sampling"
     )]
-    pub source: IrqSource,
+    pub source: IrqMethodArg,
 
     /// How often
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub struct IrqArgs {
 
 /// What measures interrupt latency
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub enum IrqSource {
+pub enum IrqMethodArg {
     /// The timerlat tracer if the kernel has it, else trace events
     Auto,
     /// The kernel's timerlat tracer
@@ -55,16 +55,16 @@ pub enum IrqSource {
 /// Measures interrupt latency apart from thread latency as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError> {
     args.pace.at_least(Nanos::from_micros(10))?;
-    let asked = Asked::of("irq")
+    let asked = Request::of("irq")
         .samples(&args.sampling)
         .option("interval", args.pace.interval);
     let irq = Irq {
         interval: args.pace.interval,
         source: match args.source {
-            IrqSource::Auto => Source::Auto,
-            IrqSource::Timerlat => Source::Timerlat,
-            IrqSource::Events => Source::Events,
+            IrqMethodArg::Auto => IrqMethod::Auto,
+            IrqMethodArg::Timerlat => IrqMethod::Timerlat,
+            IrqMethodArg::Events => IrqMethod::Events,
         },
     };
-    asked::run(home, &args.common, asked, |frame| irq::run(irq, frame))
+    request::run(home, &args.common, asked, |frame| irq::run(irq, frame))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::Args;
 use punctual_measure::linpack::{self, Engine, Linpack};
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, RATES, RepeatArgs, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -74,7 +74,7 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
     orders.sort_unstable();
     orders.dedup();
     let list: Vec<String> = orders.iter().map(ToString::to_string).collect();
-    let mut asked = Asked::of("linpack")
+    let mut asked = Request::of("linpack")
         .option("engine", &args.engine)
         .option("repeats", args.repeat.repeats)
         .option("product", args.product);
@@ -88,7 +88,7 @@ pub(crate) fn run(home: Option<&Path>, args: &LinpackArgs) -> Result<Exit, CliEr
         product: args.product,
         openblas_core: std::env::var("OPENBLAS_CORETYPE").ok(),
     };
-    asked::run(home, &args.common, asked, |frame| {
+    request::run(home, &args.common, asked, |frame| {
         linpack::run(&what, frame)
     })
 }

@@ -10,7 +10,7 @@ use punctual_measure::memory::{self, Kernel, Memory};
 use punctual_model::Bytes;
 use punctual_sys::pages::HugePages;
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, RATES, RepeatArgs, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -102,7 +102,7 @@ pub(crate) fn run(home: Option<&Path>, args: &MemoryArgs) -> Result<Exit, CliErr
         HugePagesArg::Ask => (HugePages::Ask, "ask"),
         HugePagesArg::Refuse => (HugePages::Refuse, "refuse"),
     };
-    let asked = Asked::of("memory")
+    let asked = Request::of("memory")
         .option("size", args.size)
         .option("kernels", names.join(","))
         .option("threads", args.threads)
@@ -115,5 +115,5 @@ pub(crate) fn run(home: Option<&Path>, args: &MemoryArgs) -> Result<Exit, CliErr
         repeats: args.repeat.repeats,
         huge_pages,
     };
-    asked::run(home, &args.common, asked, |frame| memory::run(&what, frame))
+    request::run(home, &args.common, asked, |frame| memory::run(&what, frame))
 }

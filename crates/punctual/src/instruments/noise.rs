@@ -10,7 +10,7 @@ use punctual_measure::duty::Duty;
 use punctual_measure::noise::{self, Noise};
 use punctual_model::Nanos;
 
-use super::asked::{self, Asked, Measured};
+use super::request::{self, Measured, Request};
 use crate::cli::{CommonArgs, SampleArgs, at_least, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -56,7 +56,7 @@ pub struct NoiseArgs {
 /// Measures the gaps as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &NoiseArgs) -> Result<Exit, CliError> {
     let noise = plan(args)?;
-    let asked = Asked::of("noise")
+    let asked = Request::of("noise")
         .on(Measured::AllButFirst)
         .samples(&args.sampling)
         .option("threshold", noise.threshold)
@@ -65,7 +65,7 @@ pub(crate) fn run(home: Option<&Path>, args: &NoiseArgs) -> Result<Exit, CliErro
         true => asked,
         false => asked.option("period", noise.period),
     };
-    asked::run(home, &args.common, asked, |frame| noise::run(noise, frame))
+    request::run(home, &args.common, asked, |frame| noise::run(noise, frame))
 }
 
 /// Returns what the options mean.

@@ -10,7 +10,7 @@ use clap::Args;
 use punctual_measure::pi::{self, Pi, Protocol, Verdict};
 use punctual_model::Nanos;
 
-use super::asked::{self, Asked, Measured};
+use super::request::{self, Measured, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, one_of, own};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -79,7 +79,7 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
         spin: args.spin,
     };
     let protocols: Vec<&str> = pi.protocols.iter().map(|p| p.name()).collect();
-    let asked = Asked::of("pi")
+    let asked = Request::of("pi")
         .on(Measured::First(1))
         .samples(&args.sampling)
         .option("interval", args.pace.interval)
@@ -87,7 +87,7 @@ pub(crate) fn run(home: Option<&Path>, args: &PiArgs) -> Result<Exit, CliError> 
         .option("spin", args.spin)
         .option("protocol", protocols.join(","));
     let verdict = Cell::new(Verdict::Bounded);
-    let exit = asked::run(home, &args.common, asked, |frame| {
+    let exit = request::run(home, &args.common, asked, |frame| {
         let (found, own) = pi::run(&pi, frame)?;
         verdict.set(own);
         Ok(found)

@@ -9,7 +9,7 @@ use clap::Args;
 use punctual_measure::release::{self, Release};
 use punctual_model::Nanos;
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -50,7 +50,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ReleaseArgs) -> Result<Exit, CliEr
         )));
     }
     args.pace.fits(args.sampling.duration)?;
-    let asked = Asked::of("release")
+    let asked = Request::of("release")
         .samples(&args.sampling)
         .option("interval", args.pace.interval)
         .option("spin", args.spin);
@@ -58,7 +58,7 @@ pub(crate) fn run(home: Option<&Path>, args: &ReleaseArgs) -> Result<Exit, CliEr
         interval: args.pace.interval,
         spin: args.spin,
     };
-    asked::run(home, &args.common, asked, |frame| {
+    request::run(home, &args.common, asked, |frame| {
         release::run(release, frame)
     })
 }

@@ -11,7 +11,7 @@ use punctual_stats::PrecisionTarget;
 use punctual_store::Store;
 use punctual_sys::SysRoot;
 
-use super::asked::{self, finish};
+use super::request::{self, finish};
 use crate::cli::{CommonArgs, IntervalArgs, StatisticsArgs, Switch, at_least, one_of, with_limits};
 use crate::cpus::{Cpus, cpus, usable};
 use crate::error::CliError;
@@ -142,7 +142,7 @@ pub(super) fn run(home: Option<&Path>, args: &WakeupArgs) -> Result<Exit, CliErr
     let job = Job {
         psquare: args.statistics.psquare(),
         work: args.work,
-        ..asked::job(common, Job::wakeup(spec))?
+        ..request::job(common, Job::wakeup(spec))?
     };
     let mut view = View::pick(common.quiet, &stop);
     view.title("wakeup");

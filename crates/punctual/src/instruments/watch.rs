@@ -13,7 +13,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::watch::{self, Matters, Target, Watch};
 use punctual_model::{Nanos, Policy};
 
-use super::asked::{self, Asked};
+use super::request::{self, Request};
 use crate::cli::{self, CommonArgs, StatisticsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -107,7 +107,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
             (Target::Command(args.command.clone()), words.join(" "))
         }
     };
-    let mut asked = Asked::of("watch")
+    let mut asked = Request::of("watch")
         .statistics(&args.statistics)
         .upto(args.duration)
         .option("watched", whom);
@@ -127,7 +127,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
         matters: Matters::OfThePeriod,
     };
     let mut status = None;
-    let exit = asked::run(home, &args.common, asked, |frame| {
+    let exit = request::run(home, &args.common, asked, |frame| {
         let (found, ended) = watch::run(&watch, frame)?;
         status = ended;
         Ok(found)

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use punctual_host::journal::Keeper;
+use punctual_host::journal::SessionKeeper;
 use punctual_host::knob::thread_of;
 use punctual_host::session::Session;
 use punctual_model::{CpuSet, Nanos};
@@ -120,9 +120,9 @@ impl Watch {
     }
 
     /// Returns what tells this keeper from other processes.
-    pub(crate) fn keeper(&self) -> Keeper {
+    pub(crate) fn keeper(&self) -> SessionKeeper {
         let pid = self.child.id();
-        Keeper {
+        SessionKeeper {
             pid,
             started_ticks: started(pid).unwrap_or_default(),
         }
@@ -174,7 +174,7 @@ pub(crate) fn end_process(pid: u32, started_ticks: u64) {
 }
 
 /// Lets a keeper go, and waits until what it held is released.
-pub(crate) fn release(keeper: &Keeper) {
+pub(crate) fn release(keeper: &SessionKeeper) {
     end_process(keeper.pid, keeper.started_ticks);
     let end = Instant::now() + PATIENCE;
     while is_alive(keeper.pid, Some(keeper.started_ticks)) && Instant::now() < end {

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use punctual_host::private_dir::open_trusted;
 use punctual_host::profile::{BUILT_IN, Profile, ProfileError, builtin};
-use punctual_host::state::open_trusted;
 
 use super::Wish;
 use crate::error::CliError;

@@ -4,7 +4,7 @@
 //! `runs extrapolate` of runs whose samples the tests made up, so that the answers are known.
 
 use punctual_model::{RunRecord, Sample};
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_store::{Raw, Store};
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn whole(ns: f64) -> u64 {
 fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
     let home = Home::new();
     // 20 µs and an exponential tail of 5 µs: passed once in 86.4 million samples is 111 µs.
-    let mut source = Source::new(3);
+    let mut source = RandomSource::new(3);
     let tail = move |_| whole(20_000.0 - 5_000.0 * source.uniform().ln());
     let answer = extrapolate(&home, tail, &["--json"]);
     let json = answer.fine().json();
@@ -104,7 +104,7 @@ fn a_known_tail_is_extrapolated_to_a_day_and_says_that_it_is_advice() {
 #[test]
 fn a_run_that_is_not_steady_has_no_tail_to_speak_of() {
     let home = Home::new();
-    let mut source = Source::new(4);
+    let mut source = RandomSource::new(4);
     let rising = move |at: u64| {
         whole(
             20_000.0

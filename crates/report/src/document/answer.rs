@@ -16,8 +16,8 @@ use super::guest::VIRTUAL;
 use super::named::{counted, interval_in, micros, validity};
 use super::{Answer, KeyFigure, Reason, Tone, watched};
 use crate::chart::Validity;
+use crate::clock_or_count::Times;
 use crate::text::{clean, digits, events_of, percent, share, span};
-use crate::times::Times;
 
 /// Quantiles of the first screen, the best supported first.
 const QUANTILES: [&str; 4] = ["p99.99", "p99.9", "p99", "p50"];

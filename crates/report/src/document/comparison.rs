@@ -19,8 +19,8 @@ use super::requirement::requirement;
 use super::verdicts::{self, Of};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape, Validity};
+use crate::clock_or_count::Times;
 use crate::text::{digits, percent};
-use crate::times::Times;
 
 /// Adds a comparison; `number`: where there are several.
 pub(super) fn add(

@@ -8,8 +8,8 @@ use punctual_model::{LoadRecord, LoadReport, RunRecord, ThreadSample};
 use super::named::{interval_in, micros};
 use super::runs::Named;
 use super::{Block, Document, Table};
+use crate::clock_or_count::Times;
 use crate::text::{Missing, scaled, span};
-use crate::times::Times;
 
 /// Samples around a threshold hit that are shown at once, before and after.
 const AROUND: usize = 3;

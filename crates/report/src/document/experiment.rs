@@ -19,8 +19,8 @@ use super::named::counted;
 use super::verdicts::{NO_INTERVAL, Of, change, p_heading, p_value};
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
 use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::clock_or_count::Times;
 use crate::text::{Missing, digits, percent, range_ends};
-use crate::times::Times;
 
 /// More cells have one answer together.
 const MANY: usize = 4;

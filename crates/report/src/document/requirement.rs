@@ -8,8 +8,8 @@ use punctual_model::{RequirementBasis, RequirementResult, RequirementRuling};
 use punctual_verdict::claims::at_most;
 
 use super::facts::plural;
+use crate::clock_or_count::Times;
 use crate::text::{lasting, percent, span, tiny};
-use crate::times::Times;
 
 /// Says what samples allow to be said of a requirement, of a group where it has a name.
 pub(crate) fn requirement(result: &RequirementResult, group: Option<&str>, times: Times) -> String {

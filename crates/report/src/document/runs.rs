@@ -13,7 +13,7 @@ use super::guest::VIRTUAL;
 use super::named::{self, counted, micros, validity};
 use super::series::bounded_quantile;
 use super::{Answer, Block, Document, Ids, KeyFigure, Reason, RunItem, Section, Table, Tone};
-use super::{answer, deadline, events, irregular, results, series, watched};
+use super::{answer, deadline, events, results, series, several_kinds, watched};
 use crate::chart::{Look, Validity};
 
 /// More runs have no answer each, and of their checks only those that did not pass are listed.
@@ -101,7 +101,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         blocks.extend(watched::blocks(&of));
         blocks.extend(results::charts(ids, &of));
         if contexts {
-            blocks.extend(irregular::blocks(ids, &of));
+            blocks.extend(several_kinds::blocks(ids, &of));
         } else {
             blocks.extend(series::blocks(ids, &of));
         }

@@ -13,9 +13,9 @@ use punctual_stats::PValue;
 use punctual_verdict::words::{self, obstacle};
 
 use super::Table;
+use crate::clock_or_count::Times;
 use crate::order::in_order;
 use crate::text::{Missing, difference, digits, percent, range_ends};
-use crate::times::Times;
 
 pub(crate) const NO_INTERVAL: &str = "too few runs for an interval";
 pub(crate) const NO_TEST: &str = "a test takes two runs on each side";

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use punctual_stats::{Source, clopper_pearson};
+use punctual_stats::{RandomSource, clopper_pearson};
 
 /// Shares that were out of their bounds.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl Bounds {
 /// Does `work` for every experiment on all processors and adds up what it counts.
 pub(crate) fn count<const N: usize>(
     experiments: u32,
-    work: impl Fn(&mut Source) -> [u32; N] + Sync,
+    work: impl Fn(&mut RandomSource) -> [u32; N] + Sync,
 ) -> [u32; N] {
     let next = AtomicU32::new(0);
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -63,7 +63,7 @@ pub(crate) fn count<const N: usize>(
             if experiment >= experiments {
                 return sum;
             }
-            let counted = work(&mut Source::new(u64::from(experiment)));
+            let counted = work(&mut RandomSource::new(u64::from(experiment)));
             for (sum, counted) in sum.iter_mut().zip(counted) {
                 *sum += counted;
             }

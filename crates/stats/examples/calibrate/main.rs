@@ -32,7 +32,7 @@ mod simulate_correlation;
 use std::process::ExitCode;
 
 use counting::{Bounds, count, percent, rate};
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_stats::runs::{
     Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
     compare, compare_all,
@@ -370,7 +370,7 @@ fn equivalence(experiments: u32, bounds: &mut Bounds) {
 }
 
 /// Whether a comparison of runs with a deviation of 5 % shows that the margin is not reached.
-fn shows(margin: Margin, runs: usize, truth: f64, source: &mut Source) -> bool {
+fn shows(margin: Margin, runs: usize, truth: f64, source: &mut RandomSource) -> bool {
     let mut group = |center: f64| -> Vec<f64> {
         (0..runs)
             .map(|_| center * (0.05 * source.normal()).exp())
@@ -392,7 +392,7 @@ fn shows(margin: Margin, runs: usize, truth: f64, source: &mut Source) -> bool {
 /// Extrapolations of known tails to a hundred times the samples, at most.
 fn tails(experiments: u32, bounds: &mut Bounds) {
     const FAR: f64 = 1e6;
-    type Draw = fn(&mut Source) -> f64;
+    type Draw = fn(&mut RandomSource) -> f64;
     let known: [(&str, Draw, f64); 4] = [
         ("exponential", |s| -s.uniform().ln(), FAR.ln()),
         ("Pareto, index 5", |s| s.uniform().powf(-0.2), FAR.powf(0.2)),

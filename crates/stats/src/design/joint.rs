@@ -12,7 +12,7 @@
 //!
 //! It says that levels differ, not which: for that are the comparisons.
 
-use crate::random::Source;
+use crate::random::RandomSource;
 
 /// Two statistics closer than this share of theirs are the same: sums in another order.
 const SAME: f64 = 1e-9;
@@ -38,7 +38,7 @@ pub fn joint_p(blocks: &[Vec<Option<f64>>], draws: u32, seed: u64) -> Option<f64
         }
     }
     let observed = between(&rows, levels);
-    let mut source = Source::new(seed);
+    let mut source = RandomSource::new(seed);
     let mut hits = 0_u32;
     for _ in 0..draws {
         for row in &mut rows {
@@ -58,7 +58,7 @@ fn between(rows: &[Vec<f64>], levels: usize) -> f64 {
 }
 
 /// Fisher and Yates's shuffle.
-fn deal(row: &mut [f64], source: &mut Source) {
+fn deal(row: &mut [f64], source: &mut RandomSource) {
     for last in (1..row.len()).rev() {
         row.swap(last, source.below(last + 1));
     }
@@ -71,7 +71,7 @@ mod tests {
     const DRAWS: u32 = 999;
 
     fn blocks(seed: u64, blocks: usize, levels: usize, shift: f64) -> Vec<Vec<Option<f64>>> {
-        let mut source = Source::new(seed);
+        let mut source = RandomSource::new(seed);
         let mut value = |level: usize, drift: f64| {
             let moved = if level == 1 { shift } else { 0.0 };
             Some(drift + moved + source.normal())

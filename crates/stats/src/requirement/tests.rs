@@ -133,7 +133,7 @@ fn runs_that_differ_are_worth_less_than_their_samples() {
 fn wrong_claims_are_as_rare_as_the_confidence_says() {
     // The true share is just what is allowed: 5 % may pass, and 5 % may fail, at most.
     let requirement = parse("p99 <= 50us");
-    let mut source = crate::Source::new(11);
+    let mut source = crate::RandomSource::new(11);
     let (mut pass, mut fail) = (0, 0);
     for _ in 0..2_000 {
         let above = (0..2_000).filter(|_| source.uniform() <= 0.01).count();

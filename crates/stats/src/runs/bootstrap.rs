@@ -18,7 +18,7 @@
 use super::Options;
 use super::question::{Layout, moments};
 use crate::num::{floor_u64, index, positive};
-use crate::random::Source;
+use crate::random::RandomSource;
 use crate::{LatencyHistogram, Moments};
 
 /// Fewer units than this have too few different resamples.
@@ -80,8 +80,8 @@ impl Means {
     }
 }
 
-fn resample(layout: &Layout, source: &mut Source) -> Layout {
-    fn draw<T: Copy>(items: &[T], source: &mut Source) -> Vec<T> {
+fn resample(layout: &Layout, source: &mut RandomSource) -> Layout {
+    fn draw<T: Copy>(items: &[T], source: &mut RandomSource) -> Vec<T> {
         (0..items.len())
             .map(|_| items[source.below(items.len())])
             .collect()
@@ -108,7 +108,7 @@ pub(crate) fn studentised(
     if !positive(error) {
         return None;
     }
-    let mut source = Source::new(options.seed);
+    let mut source = RandomSource::new(options.seed);
     let mut ts: Vec<f64> = (0..options.draws)
         .filter_map(|_| {
             let drawn = Means::of(&resample(layout, &mut source))?;
@@ -210,7 +210,7 @@ impl SampleBlocks {
         &self,
         figure: impl Fn(&LatencyHistogram, &Moments) -> Option<f64>,
         draws: usize,
-        source: &mut Source,
+        source: &mut RandomSource,
     ) -> Vec<f64> {
         let mut all = LatencyHistogram::new(self.highest);
         let mut drawn = Vec::with_capacity(self.blocks.len());
@@ -269,7 +269,7 @@ pub(crate) fn nested(
                 .collect::<Vec<f64>>(),
         );
     }
-    let mut source = Source::new(options.seed);
+    let mut source = RandomSource::new(options.seed);
     let mut drawn = Vec::new();
     let mut ts: Vec<f64> = (0..options.draws)
         .filter_map(|_| {
@@ -365,7 +365,7 @@ mod tests {
         let want = moments(&fresh).variance().unwrap();
         let redrawn = |blocks: &SampleBlocks| {
             let p90 = |all: &LatencyHistogram, _: &Moments| Some(all.quantile(0.9)? as f64);
-            let drawn = blocks.redraw(p90, 400, &mut Source::new(1));
+            let drawn = blocks.redraw(p90, 400, &mut RandomSource::new(1));
             assert_eq!(drawn.len(), 400);
             variance_inside(&drawn).unwrap()
         };
@@ -402,7 +402,7 @@ mod tests {
             let width = |interval, inside: Option<f64>| {
                 let noise: Vec<Vec<f64>> = (0..12)
                     .map(|run| {
-                        let mut source = Source::new(run);
+                        let mut source = RandomSource::new(run);
                         let inside = inside.unwrap_or(0.0);
                         (0..200).map(|_| (inside * source.normal()).exp()).collect()
                     })

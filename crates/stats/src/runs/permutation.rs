@@ -17,7 +17,7 @@
 use super::question::{Contrast, Data, Layout, QuestionError, differences};
 use super::{Question, TestKind};
 use crate::num::positive;
-use crate::random::Source;
+use crate::random::RandomSource;
 use crate::student::student_t_cdf;
 
 /// Arrangements up to this number are all looked at: 9 runs a side, 15 blocks.
@@ -95,7 +95,7 @@ impl Permutations {
 
     pub(crate) fn of_data(data: &Data, draws: usize, seed: u64) -> Option<Self> {
         let contrast = data.layout.contrast()?;
-        let mut source = Source::new(seed);
+        let mut source = RandomSource::new(seed);
         let (rows, all, mirrored) = match &data.layout {
             Layout::Groups(a, b) => {
                 let all = choices(a.len() + b.len(), a.len());
@@ -306,7 +306,13 @@ fn drawn(draws: usize, values: usize) -> usize {
     draws.min((WORK / values.max(1)).max(LEAST_DRAWN))
 }
 
-fn group_rows(a: &[f64], b: &[f64], all: f64, draws: usize, source: &mut Source) -> GroupRows {
+fn group_rows(
+    a: &[f64],
+    b: &[f64],
+    all: f64,
+    draws: usize,
+    source: &mut RandomSource,
+) -> GroupRows {
     let n = a.len() + b.len();
     let mean = a.iter().chain(b).sum::<f64>() / n as f64;
     // Sums of squares keep their digits around the mean.
@@ -358,7 +364,7 @@ fn each_choice(n: usize, k: usize, mut visit: impl FnMut(&[usize])) {
     }
 }
 
-fn pair_rows(d: &[f64], all: f64, draws: usize, source: &mut Source) -> PairRows {
+fn pair_rows(d: &[f64], all: f64, draws: usize, source: &mut RandomSource) -> PairRows {
     let row = |minus: &dyn Fn(usize) -> bool| {
         d.iter()
             .enumerate()
@@ -492,7 +498,7 @@ mod tests {
             &data.b,
             f64::INFINITY,
             9_999,
-            &mut Source::new(4),
+            &mut RandomSource::new(4),
         ));
         // Four standard errors of the share of 9999.
         let p = exact.permuted(0.0);

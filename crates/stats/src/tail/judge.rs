@@ -6,7 +6,7 @@
 use super::checks::anderson_darling;
 use super::fit::Family;
 use super::{GATE, HEAVIEST, SteadyChecks, TailChecks, TailFit, TailMethod, TailRefusal};
-use crate::Source;
+use crate::RandomSource;
 use crate::num::index;
 use crate::runs::trend;
 use crate::student::{normal_cdf, normal_quantile};
@@ -56,7 +56,7 @@ impl Extremes {
         let distance = anderson_darling(&tail, extremes);
         let (mut farther, mut fitted) = (0_usize, 0_usize);
         let mut levels: Vec<f64> = Vec::with_capacity(DRAWS);
-        let mut source = Source::new(seed);
+        let mut source = RandomSource::new(seed);
         let mut drawn = vec![0.0; extremes.len()];
         for _ in 0..DRAWS {
             for x in &mut drawn {

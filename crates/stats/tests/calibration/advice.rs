@@ -3,7 +3,7 @@
 
 //! Somebody who compares, makes the "N more runs" of the verdict, and compares again, to the end.
 
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_stats::runs::{Direction, Options, Outcome, Question, Verdict, compare};
 
 /// Looks after which everybody gives up.
@@ -35,7 +35,7 @@ pub(crate) struct Followed {
 }
 
 impl Runs {
-    fn grow(&self, source: &mut Source, values: &mut Vec<f64>, to: usize, factor: f64) {
+    fn grow(&self, source: &mut RandomSource, values: &mut Vec<f64>, to: usize, factor: f64) {
         while values.len() < to {
             let mut value = 50.0 * factor * (self.deviation * source.normal()).exp();
             if source.uniform() < self.disturbed {
@@ -60,7 +60,7 @@ impl Runs {
     }
 
     /// Follows the advice of every verdict until there is none, or one says that there is an effect.
-    pub(crate) fn follow(&self, source: &mut Source, factor: f64) -> Followed {
+    pub(crate) fn follow(&self, source: &mut RandomSource, factor: f64) -> Followed {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut followed = Followed::default();
         let mut runs = self.first;
@@ -89,7 +89,7 @@ impl Runs {
     }
 
     /// Whether other runs, as many, find an effect as large as the smallest these say they could show.
-    pub(crate) fn could_show(&self, source: &mut Source) -> Option<bool> {
+    pub(crate) fn could_show(&self, source: &mut RandomSource) -> Option<bool> {
         let mut group = |factor: f64| {
             let mut values = Vec::new();
             self.grow(source, &mut values, self.first, factor);

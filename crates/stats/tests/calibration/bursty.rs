@@ -6,7 +6,7 @@
 
 use punctual_stats::dependence::highest;
 use punctual_stats::requirement::{Evidence, Requirement, Ruled, Seen};
-use punctual_stats::{BatchMeans, Exceedances, LatencyHistogram, Source};
+use punctual_stats::{BatchMeans, Exceedances, LatencyHistogram, RandomSource};
 
 /// The limit, in ns.
 const LIMIT: u64 = 50_000;
@@ -45,7 +45,7 @@ pub(crate) struct Taken {
 
 impl Bursty {
     /// Makes a run of one thread, of which only the misses are followed.
-    pub(crate) fn run(&self, source: &mut Source, samples: u64) -> Taken {
+    pub(crate) fn run(&self, source: &mut RandomSource, samples: u64) -> Taken {
         const AT_ONCE: usize = 1_024;
         let indicator = [[0.0; AT_ONCE], [1.0; AT_ONCE]];
         let mut late = BatchMeans::new();
@@ -74,7 +74,7 @@ impl Bursty {
 
     /// Makes a run and follows its latencies too, as `measure` does: those below the limit do not
     /// depend on each other.
-    pub(crate) fn followed(&self, source: &mut Source, samples: u64) -> Taken {
+    pub(crate) fn followed(&self, source: &mut RandomSource, samples: u64) -> Taken {
         let mut histogram = LatencyHistogram::new(1 << 20);
         let mut quantiles = QUANTILES.map(Exceedances::of_quantile);
         let mut late = Exceedances::of_threshold(LIMIT);
@@ -107,7 +107,7 @@ impl Bursty {
     }
 
     /// Samples until the burst, or the quiet, ends.
-    fn length(&self, source: &mut Source, in_burst: bool) -> u64 {
+    fn length(&self, source: &mut RandomSource, in_burst: bool) -> u64 {
         let ends = match in_burst {
             true => 1.0 / self.mean,
             false => self.share / (1.0 - self.share) / self.mean,

@@ -6,7 +6,8 @@
 use std::f64::consts::PI;
 
 use punctual_stats::{
-    Dependence, LatencyHistogram, Source, dependent_mean_interval, dependent_quantile_interval,
+    Dependence, LatencyHistogram, RandomSource, dependent_mean_interval,
+    dependent_quantile_interval,
 };
 
 /// The figures whose intervals are looked at.
@@ -38,7 +39,7 @@ pub(crate) struct Truth([f64; 4]);
 
 impl Process {
     /// Makes `n` samples in ns.
-    pub(crate) fn samples(self, n: usize, source: &mut Source) -> Vec<u64> {
+    pub(crate) fn samples(self, n: usize, source: &mut RandomSource) -> Vec<u64> {
         match self {
             Self::Remembering { time, deviation } => {
                 let kept = (time - 1.0) / (time + 1.0);
@@ -53,7 +54,7 @@ impl Process {
             }
             Self::Bursts { every, length } => {
                 let mut burst = None;
-                let height = |source: &mut Source| 2.0 * source.uniform().powf(-1.0 / 3.0);
+                let height = |source: &mut RandomSource| 2.0 * source.uniform().powf(-1.0 / 3.0);
                 if source.uniform() < length / (every + length) {
                     burst = Some(height(source));
                 }
@@ -101,7 +102,7 @@ impl Process {
     }
 
     /// Makes a run and its intervals as a recorder does, in blocks.
-    pub(crate) fn intervals(self, truth: Truth, n: usize, source: &mut Source) -> Seen {
+    pub(crate) fn intervals(self, truth: Truth, n: usize, source: &mut RandomSource) -> Seen {
         let ns = self.samples(n, source);
         let mut histogram = LatencyHistogram::default();
         let mut dependence = Dependence::new(&QUANTILES);

@@ -4,7 +4,7 @@
 //! Comparisons of groups that are alike in what is compared and in nothing else: runs of another
 //! length, groups that vary differently, misses that are rare, clean groups without an outlier.
 
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_stats::runs::{
     Direction, IntervalMethod, Options, Outcome, Question, Reach, Scale, Verdict, compare,
     length_fault, outliers,
@@ -79,9 +79,9 @@ pub(crate) fn lengths(
     world: &World,
     runs: usize,
     samples: [usize; 2],
-    source: &mut Source,
+    source: &mut RandomSource,
 ) -> [[bool; 2]; 6] {
-    let group = |samples, source: &mut Source| {
+    let group = |samples, source: &mut RandomSource| {
         let world = World {
             samples,
             ..world.clone()
@@ -113,7 +113,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Logarithms have the mean 0 whatever the shape.
-    fn run(self, source: &mut Source) -> f64 {
+    fn run(self, source: &mut RandomSource) -> f64 {
         let log = match self {
             Self::Normal(deviation) => deviation * source.normal(),
             Self::Maximum(deviation) => {
@@ -128,7 +128,7 @@ impl Shape {
         50.0 * log.exp()
     }
 
-    fn group(self, runs: usize, source: &mut Source) -> Vec<f64> {
+    fn group(self, runs: usize, source: &mut RandomSource) -> Vec<f64> {
         (0..runs).map(|_| self.run(source)).collect()
     }
 }
@@ -194,12 +194,12 @@ pub(crate) const UNEVEN: [Uneven; 11] = [
     ),
 ];
 
-pub(crate) fn spread((_, a, b): &Uneven, source: &mut Source) -> Told {
+pub(crate) fn spread((_, a, b): &Uneven, source: &mut RandomSource) -> Told {
     told(&a.1.group(a.0, source), &b.1.group(b.0, source))
 }
 
 /// Misses a second of runs of a minute that miss in bursts, some of which last long.
-pub(crate) fn misses(runs: usize, bursts: f64, source: &mut Source) -> Vec<f64> {
+pub(crate) fn misses(runs: usize, bursts: f64, source: &mut RandomSource) -> Vec<f64> {
     (0..runs)
         .map(|_| {
             // A Poisson number of bursts: exponential gaps until the minute is over.
@@ -215,7 +215,7 @@ pub(crate) fn misses(runs: usize, bursts: f64, source: &mut Source) -> Vec<f64> 
 
 /// Whether any of four figures of clean groups of a machine has a run that is called an outlier, with
 /// a fixed cut-off of 3.5 robust deviations as before, and with the level shared by all looks.
-pub(crate) fn outlying(world: &World, runs: usize, source: &mut Source) -> [bool; 2] {
+pub(crate) fn outlying(world: &World, runs: usize, source: &mut RandomSource) -> [bool; 2] {
     let groups = [0, 1].map(|_| figures(&world.group(source, runs, 1.0)));
     let any = |is: &dyn Fn(&[f64]) -> bool| {
         let of_group = |group: &Vec<[f64; 8]>| (2..6).any(|figure| is(&column(group, figure)));

@@ -4,7 +4,7 @@
 //! Intervals inside a run, and advice that is followed, at a few hundred experiments each. Bounds are three
 //! standard errors away from what is promised.
 
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 
 use crate::advice::Runs;
 use crate::correlation::{FIGURES, Process, Seen};
@@ -24,7 +24,7 @@ fn remembering(time: f64) -> Process {
 fn seen(process: Process, samples: usize, experiments: u64) -> Vec<Seen> {
     let truth = process.truth();
     (0..experiments)
-        .map(|seed| process.intervals(truth, samples, &mut Source::new(seed + 60_000)))
+        .map(|seed| process.intervals(truth, samples, &mut RandomSource::new(seed + 60_000)))
         .collect()
 }
 
@@ -96,7 +96,7 @@ fn who_follows_the_advice_finds_the_effect_and_is_not_wrong_more_often() {
         };
         let (mut wrong, mut advised, mut found, mut stated, mut shown) = (0, 0, 0, 0, 0);
         for seed in 0..EXPERIMENTS as u64 {
-            let mut source = Source::new(seed + 70_000);
+            let mut source = RandomSource::new(seed + 70_000);
             wrong += usize::from(runs.follow(&mut source, 1.0).said[2]);
             let some = runs.follow(&mut source, 1.1);
             advised += usize::from(some.advised);

@@ -19,7 +19,7 @@ mod inside;
 mod simulate;
 
 use bursty::{Bursty, Taken, allowing, ruled};
-use punctual_stats::Source;
+use punctual_stats::RandomSource;
 use punctual_stats::requirement::{Basis, Requirement, Ruled, Ruling, Wanting};
 use punctual_stats::runs::{
     Direction, IntervalMethod, Margin, Options, Outcome, Permutations, Question, Scale, Verdict,
@@ -57,7 +57,7 @@ fn options() -> Options {
 fn alike(world: &World, runs: usize, experiments: u32) -> ([u32; 8], [u32; 8]) {
     let (mut false_claims, mut missed) = ([0; 8], [0; 8]);
     for seed in 0..experiments {
-        let mut source = Source::new(u64::from(seed) + 1_000);
+        let mut source = RandomSource::new(u64::from(seed) + 1_000);
         let a = figures(&world.group(&mut source, runs, 1.0));
         let b = figures(&world.group(&mut source, runs, 1.0));
         for figure in 0..FIGURES.len() {
@@ -115,7 +115,7 @@ fn many_figures_at_once_are_wrong_no_more_often_than_one() {
     let world = World::ordinary(1_000);
     let wrong = (0..EXPERIMENTS)
         .filter(|seed| {
-            let mut source = Source::new(u64::from(*seed) + 5_000);
+            let mut source = RandomSource::new(u64::from(*seed) + 5_000);
             let a = figures(&world.group(&mut source, 10, 1.0));
             let b = figures(&world.group(&mut source, 10, 1.0));
             let columns: Vec<_> = (0..FIGURES.len())
@@ -138,7 +138,7 @@ fn ten_percent_of_p99_are_found_with_twelve_runs_a_side() {
     let world = World::ordinary(60_000);
     let mut found = 0;
     for seed in 0..EXPERIMENTS {
-        let mut source = Source::new(u64::from(seed) + 9_000);
+        let mut source = RandomSource::new(u64::from(seed) + 9_000);
         let a = figures(&world.group(&mut source, 12, 1.0));
         let b = figures(&world.group(&mut source, 12, 1.1));
         let (a, b) = (column(&a, P99), column(&b, P99));
@@ -153,7 +153,7 @@ fn ten_percent_of_p99_are_found_with_twelve_runs_a_side() {
 #[test]
 fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is() {
     const EXPERIMENTS: u32 = 300;
-    let mut source = Source::new(77);
+    let mut source = RandomSource::new(77);
     let mut shown = |margin: Margin, verdict: Verdict, truth: f64, runs: usize| {
         (0..EXPERIMENTS)
             .filter(|_| {
@@ -188,7 +188,7 @@ fn the_margin_is_shown_rarely_where_it_is_the_truth_and_often_where_nothing_is()
 
 /// After how many of 20 blocks a difference is claimed, looking after each from the sixth on.
 fn watched(world: &World, seed: u64, factor: f64, careful: bool) -> Option<u32> {
-    let mut source = Source::new(seed);
+    let mut source = RandomSource::new(seed);
     let mut looks = Looks::new(0.05, Spending::OBrienFleming, 20, 1).unwrap();
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for block in 1..=20_u32 {
@@ -239,7 +239,7 @@ fn a_permutation_interval_of_few_runs_covers() {
     let world = World::ordinary(1_000);
     let missed = (0..EXPERIMENTS)
         .filter(|seed| {
-            let mut source = Source::new(u64::from(*seed) + 30_000);
+            let mut source = RandomSource::new(u64::from(*seed) + 30_000);
             let a = column(&figures(&world.group(&mut source, 5, 1.0)), MAX);
             let b = column(&figures(&world.group(&mut source, 5, 1.0)), MAX);
             let question = Question::new(&a, &b, Direction::LowerIsBetter);
@@ -259,7 +259,7 @@ fn intervals_over_runs_and_their_blocks_of_samples_cover() {
     for runs in [6, 12] {
         let mut missed = 0;
         for seed in 0..EXPERIMENTS {
-            let mut source = Source::new(u64::from(seed) + 40_000);
+            let mut source = RandomSource::new(u64::from(seed) + 40_000);
             let ([a, b], [in_a, in_b]) = simulate::with_blocks(&world, &mut source, runs, 32);
             let question = Question::new(&a, &b, Direction::LowerIsBetter);
             let with = Options {
@@ -289,7 +289,7 @@ fn passes(
 ) -> (u32, u32) {
     let (mut now, mut naive) = (0, 0);
     for seed in 0..experiments {
-        let taken = machine.run(&mut Source::new(u64::from(seed) + 50_000), samples);
+        let taken = machine.run(&mut RandomSource::new(u64::from(seed) + 50_000), samples);
         now += u32::from(ruled(requirement, &taken).ruling == Ruling::Pass);
         naive += u32::from(requirement.rule(&taken.naive()).ruling == Ruling::Pass);
     }
@@ -343,7 +343,7 @@ fn clean_runs_claim_nothing_of_bad_boots_that_were_not_measured() {
     };
     let (mut for_all, mut for_these, mut clean_ones, mut below) = (0, 0, 0, 0);
     for seed in 0..EXPERIMENTS {
-        let mut source = Source::new(u64::from(seed) + 60_000);
+        let mut source = RandomSource::new(u64::from(seed) + 60_000);
         let machines: Vec<bool> = (0..5).map(|_| source.uniform() <= 0.1).collect();
         let runs: Vec<Taken> = machines
             .iter()
@@ -374,7 +374,7 @@ fn a_clean_machine_passes_after_the_time_that_was_announced() {
             mean: 1.0,
         };
         for seed in 0..5 {
-            let mut source = Source::new(seed + 70_000);
+            let mut source = RandomSource::new(seed + 70_000);
             let first = ruled(&requirement, &clean.followed(&mut source, 3_000)).ruling;
             let Ruling::Unclaimed(Wanting::ToPass(effort)) = first else {
                 panic!("{first:?}");
@@ -392,7 +392,7 @@ fn runs_of_unequal_length_make_no_verdict_more_often_than_the_level() {
     let world = World::ordinary(0);
     let mut counted = [[0; 2]; 6];
     for seed in 0..EXPERIMENTS {
-        let mut source = Source::new(u64::from(seed) + 50_000);
+        let mut source = RandomSource::new(u64::from(seed) + 50_000);
         let told = guards::lengths(&world, 8, [500, 5_000], &mut source);
         for (sum, told) in counted.iter_mut().flatten().zip(told.iter().flatten()) {
             *sum += u32::from(*told);
@@ -413,7 +413,7 @@ fn groups_that_vary_differently_are_told_apart_no_more_often_than_the_level() {
     for (at, case) in (0_u64..).zip(&guards::UNEVEN) {
         let (mut effects, mut missed, mut before) = (0, 0, 0);
         for seed in 0..u64::from(EXPERIMENTS) {
-            let mut source = Source::new(60_000 + 1_000 * at + seed);
+            let mut source = RandomSource::new(60_000 + 1_000 * at + seed);
             let told = guards::spread(case, &mut source);
             effects += u32::from(told.effect);
             missed += u32::from(told.missed);
@@ -434,7 +434,7 @@ fn misses_that_are_rare_are_never_called_indistinguishable() {
     for (at, bursts) in (0_u64..).zip([0.02, 0.1, 1.0]) {
         let (mut wrong, mut before) = (0, 0);
         for seed in 0..u64::from(EXPERIMENTS) {
-            let mut source = Source::new(80_000 + 1_000 * at + seed);
+            let mut source = RandomSource::new(80_000 + 1_000 * at + seed);
             let a = guards::misses(6, bursts, &mut source);
             let b = guards::misses(6, bursts, &mut source);
             let told = guards::told(&a, &b);
@@ -457,7 +457,7 @@ fn clean_groups_rarely_have_an_outlier() {
     for (world, runs) in [(World::ordinary(1_500), 6), (World::heavy(1_500), 12)] {
         let mut hits = [0; 2];
         for seed in 0..EXPERIMENTS {
-            let mut source = Source::new(u64::from(seed) + 90_000);
+            let mut source = RandomSource::new(u64::from(seed) + 90_000);
             let told = guards::outlying(&world, runs, &mut source);
             hits[0] += u32::from(told[0]);
             hits[1] += u32::from(told[1]);

@@ -7,7 +7,7 @@
 //! a run is stretched by what that boot is like. What a comparison makes of such runs can be counted.
 
 use punctual_stats::runs::bootstrap::SampleBlocks;
-use punctual_stats::{LatencyHistogram, Moments, Source};
+use punctual_stats::{LatencyHistogram, Moments, RandomSource};
 
 /// The figures of a run that are compared, and whether each is above 0 in every run.
 pub(crate) const FIGURES: [&str; 8] = [
@@ -74,14 +74,14 @@ impl World {
     }
 
     /// Makes a run, all latencies of which are `factor` times as long.
-    pub(crate) fn run(&self, source: &mut Source, factor: f64) -> Run {
+    pub(crate) fn run(&self, source: &mut RandomSource, factor: f64) -> Run {
         self.run_and(source, factor, |_| {})
     }
 
     /// Makes a run and shows its latencies in ns, in their order, piece by piece.
     pub(crate) fn run_and(
         &self,
-        source: &mut Source,
+        source: &mut RandomSource,
         factor: f64,
         mut show: impl FnMut(&[u64]),
     ) -> Run {
@@ -121,7 +121,7 @@ impl World {
     }
 
     /// Makes a group of runs.
-    pub(crate) fn group(&self, source: &mut Source, runs: usize, factor: f64) -> Vec<Run> {
+    pub(crate) fn group(&self, source: &mut RandomSource, runs: usize, factor: f64) -> Vec<Run> {
         (0..runs).map(|_| self.run(source, factor)).collect()
     }
 }
@@ -175,7 +175,7 @@ pub(crate) fn figures(group: &[Run]) -> Vec<[f64; 8]> {
 /// again in blocks, might have made.
 pub(crate) fn with_blocks(
     world: &World,
-    source: &mut Source,
+    source: &mut RandomSource,
     runs: usize,
     blocks: usize,
 ) -> ([Vec<f64>; 2], [Vec<Vec<f64>>; 2]) {

@@ -29,7 +29,7 @@ use punctual_stats::runs::Options;
 use punctual_stats::sequential::{Looks, Spending};
 
 use super::{
-    Asked, Blocks, CompareError, GroupInput, Metric, Table, blocks, direction, metric,
+    Blocks, CompareError, ComparisonRequest, GroupInput, Metric, Table, blocks, direction, metric,
     unit_and_better,
 };
 
@@ -113,7 +113,7 @@ fn block_of(run: &super::RunInput) -> Option<u32> {
 pub fn experiment(
     design: &Design,
     measurements: Vec<MeasurementInput>,
-    asked: &Asked,
+    asked: &ComparisonRequest,
 ) -> Result<ExperimentResults, CompareError> {
     let sequential = match design.rule {
         Some(rule) => Some(looks(design, rule, &measurements, asked)?),
@@ -149,7 +149,7 @@ pub fn experiment(
     }
     let options = share_of_level(&asked.options, with_figures.len());
     for (metrics, measurement) in with_figures {
-        let asked = Asked {
+        let asked = ComparisonRequest {
             metrics,
             options: options.clone(),
             ..asked.clone()
@@ -212,7 +212,7 @@ fn share_of_level(options: &Options, measurements: usize) -> Options {
 fn effects(
     design: &Design,
     groups: &[GroupInput],
-    asked: &Asked,
+    asked: &ComparisonRequest,
 ) -> Result<Vec<FactorEffect>, CompareError> {
     if design.factors.len() < 2 {
         return Ok(Vec::new());
@@ -434,7 +434,7 @@ pub fn is_resolved(
     design: &Design,
     rule: LookRule,
     measurements: &[MeasurementInput],
-    asked: &Asked,
+    asked: &ComparisonRequest,
     blocks: u32,
 ) -> Result<bool, CompareError> {
     let early: Vec<MeasurementInput> = measurements.iter().map(|m| m.before(blocks)).collect();
@@ -448,7 +448,7 @@ fn looks(
     design: &Design,
     rule: LookRule,
     measurements: &[MeasurementInput],
-    asked: &Asked,
+    asked: &ComparisonRequest,
 ) -> Result<SequentialState, CompareError> {
     let runs = measurements
         .iter()
@@ -521,14 +521,14 @@ fn looks(
 fn p_values(
     measurements: &[MeasurementInput],
     metrics: &[Vec<Metric>],
-    asked: &Asked,
+    asked: &ComparisonRequest,
     blocks: u32,
     keys: &[Key],
 ) -> Result<Vec<Option<f64>>, CompareError> {
     let mut known: BTreeMap<Key, f64> = BTreeMap::new();
     for (measurement, metrics) in measurements.iter().zip(metrics) {
         let early = measurement.before(blocks);
-        let asked = Asked {
+        let asked = ComparisonRequest {
             metrics: metrics.clone(),
             requirements: Vec::new(),
             ..asked.clone()

@@ -7,7 +7,7 @@
 use punctual_model::IntervalLevel;
 use punctual_stats::runs::bootstrap::SampleBlocks;
 use punctual_stats::runs::{Outcome, Scale};
-use punctual_stats::{LatencyHistogram, Moments, Source, float};
+use punctual_stats::{LatencyHistogram, Moments, RandomSource, float};
 
 use super::{GroupInput, Metric, RunInput};
 use crate::bursts::above;
@@ -29,7 +29,7 @@ impl Redrawn {
         [IntervalLevel::Samples, IntervalLevel::Intervals]
             .into_iter()
             .find_map(|level| {
-                let mut source = Source::new(seed);
+                let mut source = RandomSource::new(seed);
                 let mut side = |group: &GroupInput| -> Option<Vec<Vec<f64>>> {
                     let runs = group.runs.iter();
                     let with = runs.filter_map(|run| Some((run, value(metric, run)?)));
@@ -60,7 +60,11 @@ fn value(metric: &Metric, run: &RunInput) -> Option<f64> {
 
 /// The largest and the smallest sample cannot be drawn again, and misses and results are not in the
 /// samples.
-fn from_blocks(metric: &Metric, blocks: &SampleBlocks, source: &mut Source) -> Option<Vec<f64>> {
+fn from_blocks(
+    metric: &Metric,
+    blocks: &SampleBlocks,
+    source: &mut RandomSource,
+) -> Option<Vec<f64>> {
     let figure = |all: &LatencyHistogram, moments: &Moments| match metric {
         Metric::Quantile(q) => all.quantile(*q).map(float),
         Metric::Mean => moments.mean(),

@@ -18,14 +18,14 @@ const SAMPLE_BLOCKS: usize = 32;
 
 /// A run, in a directory or as a record alone.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum RunSource {
     /// In a directory.
     Stored(StoredRun),
     /// As a record alone, which has no samples and no histograms.
     Record(Box<RunRecord>),
 }
 
-impl Source {
+impl RunSource {
     /// Returns the record.
     pub fn record(&self) -> &RunRecord {
         match self {
@@ -80,7 +80,7 @@ impl Source {
 ///
 /// # Errors
 /// [`SelectError`] if it means none, or one that cannot be read.
-pub fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, SelectError> {
+pub fn resolve(store: &Store, selector: &str) -> Result<Vec<RunSource>, SelectError> {
     if selector.is_empty() {
         return Err(SelectError::Empty);
     }
@@ -114,7 +114,7 @@ pub fn resolve(store: &Store, selector: &str) -> Result<Vec<Source>, SelectError
         // No name: an id, or the error that says what there is.
         Err(_) => store
             .find(selector)
-            .map(|run| vec![Source::Stored(run)])
+            .map(|run| vec![RunSource::Stored(run)])
             .map_err(|source| SelectError::Find {
                 home: store.home().to_owned(),
                 source,
@@ -128,7 +128,7 @@ fn listed(
     selector: &str,
     filter: &Filter,
     wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<Source>, SelectError> {
+) -> Result<Vec<RunSource>, SelectError> {
     let failed = |source| SelectError::Index {
         selector: selector.to_owned(),
         source,
@@ -144,7 +144,7 @@ fn listed(
                 selector: selector.to_owned(),
                 source,
             })?;
-            runs.push(Source::Stored(run));
+            runs.push(RunSource::Stored(run));
         }
     }
     if runs.is_empty() {
@@ -160,15 +160,15 @@ fn listed(
 ///
 /// # Errors
 /// [`SelectError::Path`] if it is none of these, or cannot be read.
-pub fn at_path(path: &Path) -> Result<Vec<Source>, SelectError> {
+pub fn at_path(path: &Path) -> Result<Vec<RunSource>, SelectError> {
     sources(path).map_err(|source| SelectError::Path {
         path: path.to_owned(),
         source,
     })
 }
 
-fn sources(path: &Path) -> Result<Vec<Source>, PathFault> {
-    let open = |path: &Path| Ok(Source::Stored(StoredRun::open(path)?));
+fn sources(path: &Path) -> Result<Vec<RunSource>, PathFault> {
+    let open = |path: &Path| Ok(RunSource::Stored(StoredRun::open(path)?));
     if path.is_dir() {
         if path.join("run.json").exists() {
             return Ok(vec![open(path)?]);
@@ -187,7 +187,7 @@ fn sources(path: &Path) -> Result<Vec<Source>, PathFault> {
     let text = decode::text(path, RECORD_LIMIT)?;
     decode::parts(text.as_bytes()).map_err(io::Error::other)?;
     let record: RunRecord = serde_json::from_str(&text)?;
-    Ok(vec![Source::Record(Box::new(record))])
+    Ok(vec![RunSource::Record(Box::new(record))])
 }
 
 /// Whether a name fits a pattern in which * is any characters and ? is one.

@@ -5,7 +5,7 @@
 
 use punctual_model::{Codec, Reversibility};
 
-use super::{Kind, Knob, Part};
+use super::{Knob, KnobKind, Part};
 use crate::knob::place::Place;
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -183,7 +183,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::made(
         "dma_latency",
-        Kind::Held("/dev/cpu_dma_latency"),
+        KnobKind::Held("/dev/cpu_dma_latency"),
         Reversibility::Scoped,
         "maximum idle-state exit latency of all CPUs (/dev/cpu_dma_latency), such as 0us",
         "0us: every idle CPU spins at full power; a process holds it, and the kernel lifts \

@@ -6,7 +6,7 @@
 use punctual_model::{Codec, Reversibility};
 
 use super::sched::sysctl;
-use super::{Kind, Knob, Part};
+use super::{Knob, KnobKind, Part};
 use crate::knob::place::Place;
 
 /// Makes the knob of a file of a disk's request queue.
@@ -56,7 +56,7 @@ pub(super) const KNOBS: &[Knob] = &[
     .part(Part::Interrupts),
     Knob::made(
         "irq.thread_policy",
-        Kind::IrqThreadPolicy,
+        KnobKind::IrqThreadPolicy,
         Reversibility::Exact,
         "scheduling policy of the threads that serve interrupts (threadirqs, PREEMPT_RT)",
         "above the measured threads' priority they delay these threads, below it devices wait",

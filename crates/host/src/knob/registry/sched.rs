@@ -5,7 +5,7 @@
 
 use punctual_model::{Codec, Reversibility};
 
-use super::{Kind, Knob, Part, Threads};
+use super::{Knob, KnobKind, Part, Threads};
 use crate::knob::place::Place;
 
 /// Makes the knob of a sysctl.
@@ -356,7 +356,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::made(
         "threads.affinity",
-        Kind::ThreadCpus(Threads::Programs),
+        KnobKind::ThreadCpus(Threads::Programs),
         Reversibility::Value,
         "CPUs that programs' threads may run on; masks are narrowed, never widened",
         "threads bound only to other CPUs stay; threads that a moved thread starts later \
@@ -364,7 +364,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     Knob::made(
         "kthreads.affinity",
-        Kind::ThreadCpus(Threads::Kernel),
+        KnobKind::ThreadCpus(Threads::Kernel),
         Reversibility::Value,
         "CPUs that the kernel's own threads may run on, as far as they can be moved",
         "per-CPU threads stay on their CPU",
@@ -381,7 +381,7 @@ pub(super) const KNOBS: &[Knob] = &[
     .part(Part::Group),
     Knob::made(
         "cgroup.partition",
-        Kind::Partition,
+        KnobKind::Partition,
         Reversibility::Exact,
         "CPUs excluded from load balancing, as a cgroup partition",
         "only threads bound to them run there; the group `punctual` exists while it is set",

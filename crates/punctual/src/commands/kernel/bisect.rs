@@ -10,8 +10,8 @@ use punctual_kernel::source::make_private;
 use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
+use super::kernel_store::{failed, show};
 use super::rebase::tree;
-use super::stock::{failed, show};
 use crate::cli::KernelBisectArgs;
 use crate::error::CliError;
 use crate::exit::Exit;

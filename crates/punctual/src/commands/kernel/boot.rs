@@ -13,7 +13,7 @@ use punctual_kernel::guest::{Job, checks};
 use punctual_model::{Check, GUEST_BOOT_FORMAT, GuestBoot, Nanos};
 use punctual_report::document::Document;
 
-use super::stock;
+use super::kernel_store;
 use crate::cli::{GuestOptions, KernelBootArgs, MachineArg};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ use crate::signals::StopRequest;
 
 /// Boots the kernel, and says what it found.
 pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
-    let target = target(&stock::image(home, &args.kernel), &args.guest)?;
+    let target = target(&kernel_store::image(home, &args.kernel), &args.guest)?;
     guests::must_boot(&target.kernel)?;
     let stop = StopRequest::on_signals()?;
     let host = Host::here()?;

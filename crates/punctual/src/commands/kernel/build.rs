@@ -10,14 +10,14 @@ use std::path::Path;
 use jiff::Timestamp;
 use punctual_kernel::build::{BuildError, Order, build};
 use punctual_kernel::config::{Base, Wish};
-use punctual_kernel::source::Stock;
+use punctual_kernel::source::KernelStore;
 use punctual_model::{BuildEnd, BuildReport, BuiltKernel, KERNEL_BUILD_FORMAT, KernelModel};
 use punctual_report::document::Document;
 use punctual_sys::SysRoot;
 
 use self::view::Shown;
 use super::config::{not_configured, wish};
-use super::stock::{self, Source, failed, now, on_debian, show};
+use super::kernel_store::{self, FoundSource, failed, now, on_debian, show};
 use crate::cli::{BuildTest, KernelBuildArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -26,8 +26,8 @@ use crate::signals::StopRequest;
 
 /// Builds what the options ask for.
 pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, CliError> {
-    let stock = stock::open(home)?;
-    let source = stock::find(&stock, &args.source)?;
+    let stock = kernel_store::open(home)?;
+    let source = kernel_store::find(&stock, &args.source)?;
     let stop = StopRequest::on_signals()?;
     let mut report = BuildReport {
         format: KERNEL_BUILD_FORMAT.to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn run(home: Option<&Path>, args: &KernelBuildArgs) -> Result<Exit, C
 }
 
 /// Returns the names and configurations of what is to be built.
-fn orders(args: &KernelBuildArgs, source: &Source) -> Vec<(String, Wish)> {
+fn orders(args: &KernelBuildArgs, source: &FoundSource) -> Vec<(String, Wish)> {
     let mut base = wish(&args.wish);
     if let Some(test) = args.build_test {
         base.base = match test {
@@ -99,16 +99,16 @@ fn orders(args: &KernelBuildArgs, source: &Source) -> Vec<(String, Wish)> {
         .collect()
 }
 
-fn stem(source: &Source) -> String {
+fn stem(source: &FoundSource) -> String {
     let name = source.known.as_ref().map(|known| known.name.as_str());
     let name = name.unwrap_or(source.tree.version.as_str());
     name.trim_start_matches("linux-source-").to_owned()
 }
 
 fn one(
-    stock: &Stock,
+    stock: &KernelStore,
     args: &KernelBuildArgs,
-    source: &Source,
+    source: &FoundSource,
     name: String,
     wish: &Wish,
     (stop, shown): (&StopRequest, &Shown),

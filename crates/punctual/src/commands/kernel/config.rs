@@ -11,7 +11,7 @@ use punctual_host::Machine;
 use punctual_kernel::config::{
     self, Base, Builtin, ConfigError, Configured, MODELS, WITH, WITHOUT, Wish, configure,
 };
-use punctual_kernel::source::{Stock, Tree};
+use punctual_kernel::source::{KernelStore, Tree};
 use punctual_model::{
     ChangedOption, ConfigDiff, ConfigReport, Diagnosis, KERNEL_CONFIG_DIFF_FORMAT,
     KERNEL_CONFIG_FORMAT, RuleOutcome, Severity,
@@ -20,7 +20,7 @@ use punctual_report::document::Document;
 use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
 
-use super::stock::{self, failed, show};
+use super::kernel_store::{self, failed, show};
 use crate::cli::{KernelConfigAction, KernelConfigArgs, KernelConfigWish};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -29,7 +29,7 @@ use crate::signals::StopRequest;
 
 /// Does what the options of `kernel config` say.
 pub(super) fn run(home: Option<&Path>, args: &KernelConfigArgs) -> Result<Exit, CliError> {
-    let stock = stock::open(home)?;
+    let stock = kernel_store::open(home)?;
     match &args.action {
         Some(KernelConfigAction::Check {
             config,
@@ -109,7 +109,7 @@ fn report(tree: &Tree, wish: &Wish, made: &Configured, output: Option<&Path>) ->
     }
 }
 
-fn make(stock: &Stock, args: &KernelConfigArgs) -> Result<Exit, CliError> {
+fn make(stock: &KernelStore, args: &KernelConfigArgs) -> Result<Exit, CliError> {
     if let Some(output) = &args.output
         && !args.force
         && output.exists()
@@ -119,7 +119,7 @@ fn make(stock: &Stock, args: &KernelConfigArgs) -> Result<Exit, CliError> {
                 .hint("--force overwrites it"),
         );
     }
-    let source = stock::find_or_only(stock, args.source.as_deref())?;
+    let source = kernel_store::find_or_only(stock, args.source.as_deref())?;
     let wish = wish(&args.wish);
     let stop = StopRequest::on_signals()?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
@@ -161,10 +161,10 @@ fn fragments() -> String {
     text
 }
 
-fn diff(stock: &Stock, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {
+fn diff(stock: &KernelStore, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {
     let (here, there) = (
-        stock::configuration(stock, a)?,
-        stock::configuration(stock, b)?,
+        kernel_store::configuration(stock, a)?,
+        kernel_store::configuration(stock, b)?,
     );
     let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     let changed = here.difference(&there).into_iter();
@@ -188,13 +188,13 @@ fn diff(stock: &Stock, a: &str, b: &str, json: bool) -> Result<Exit, CliError> {
 
 /// Judges a configuration by the rules of `doctor`: those that can say something from it alone.
 fn check(
-    stock: &Stock,
+    stock: &KernelStore,
     word: &str,
     all: bool,
     fail_on: Option<Severity>,
     json: bool,
 ) -> Result<Exit, CliError> {
-    let values = stock::configuration(stock, word)?;
+    let values = kernel_store::configuration(stock, word)?;
     // Where a captured machine has the configuration of its kernel.
     let place = "/boot/config-checked";
     let files = BTreeMap::from([(place.to_owned(), Ok(values.to_text()))]);

@@ -27,7 +27,7 @@ use punctual_verdict::comparison::GroupInput;
 use punctual_verdict::select::Chosen;
 use serde_json::json;
 
-use super::stock;
+use super::kernel_store;
 use crate::cli::{LatencyFailOn, LatencyTestArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -260,7 +260,7 @@ fn kernels(home: Option<&Path>, words: &[String]) -> Result<Vec<Kernel>, CliErro
         .collect::<Result<_, _>>()
         .map_err(|err| CliError::usage(err.to_string()))?;
     for kernel in &mut kernels {
-        kernel.image = stock::image(home, &kernel.image);
+        kernel.image = kernel_store::image(home, &kernel.image);
         for fragment in &kernel.config {
             configured::require(&kernel.image, fragment)?;
         }

@@ -15,7 +15,7 @@ use punctual_report::document::Document;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::stock::{self, failed, now, show};
+use super::kernel_store::{self, failed, now, show};
 use crate::cli::{InstallOnceArgs, KernelStatusArgs, OncePlace, WatchdogArg};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -98,7 +98,7 @@ impl Found {
             && let Some(name) = kernel.to_str()
             && !name.contains('/')
         {
-            let stock = stock::open(home)?;
+            let stock = kernel_store::open(home)?;
             (image, _) = stock
                 .bootable(name)
                 .map_err(|err| failed(&format!("find the kernel {name}"), err))?;

@@ -9,7 +9,7 @@ use punctual_kernel::patch::{self, Limits, Series};
 use punctual_model::{AppliedSeries, PatchOutcome, PatchedTree};
 use punctual_report::document::Document;
 
-use super::stock::{self, failed, show};
+use super::kernel_store::{self, failed, show};
 use crate::cli::KernelPatchArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -17,8 +17,8 @@ use crate::signals::StopRequest;
 
 /// Tries a series, puts it in, and notes that in the store.
 pub(super) fn run(home: Option<&Path>, args: &KernelPatchArgs) -> Result<Exit, CliError> {
-    let stock = stock::open(home)?;
-    let mut source = stock::find(&stock, &args.source)?;
+    let stock = kernel_store::open(home)?;
+    let mut source = kernel_store::find(&stock, &args.source)?;
     let stop = StopRequest::on_signals()?;
     let scratch = tempfile::tempdir().map_err(|err| failed("make a temporary directory", err))?;
     let series = Series::read(&args.series, scratch.path(), &|| stop.is_set())

@@ -11,7 +11,7 @@ use punctual_model::RebaseState;
 use punctual_report::document::Document;
 use punctual_sys::dir::Missing;
 
-use super::stock::{self, failed, show};
+use super::kernel_store::{self, failed, show};
 use crate::cli::KernelRebaseArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -58,7 +58,7 @@ pub(super) fn tree(home: Option<&Path>, word: &Path) -> Result<PathBuf, CliError
         return std::path::absolute(word)
             .map_err(|err| failed(&format!("find {}", word.display()), err));
     }
-    let source = stock::find(&stock::open(home)?, word)?;
+    let source = kernel_store::find(&kernel_store::open(home)?, word)?;
     Ok(source.tree.path)
 }
 

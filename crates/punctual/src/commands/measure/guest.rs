@@ -14,7 +14,7 @@ use punctual_kernel::guest::{Job, JobRun, RunAnswer};
 use punctual_store::Store;
 
 use super::watched::Shown;
-use crate::commands::kernel::stock;
+use crate::commands::kernel::kernel_store;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::guests::{self, Host, Visit};
@@ -45,7 +45,7 @@ pub(super) fn run(
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
     let target = &GuestTarget {
-        kernel: stock::image(home, &target.kernel),
+        kernel: kernel_store::image(home, &target.kernel),
         ..target.clone()
     };
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();

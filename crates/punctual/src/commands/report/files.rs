@@ -13,7 +13,7 @@ use punctual_report::document::Document;
 
 use crate::cli::ReportArgs;
 use crate::error::CliError;
-use crate::output::{Target, remark};
+use crate::output::{Destination, remark};
 
 /// Writes the charts into the directories that were asked for.
 pub(super) fn pictures(document: &Document, args: &ReportArgs) -> Result<(), CliError> {
@@ -59,7 +59,7 @@ fn make(dir: &Path) -> Result<(), CliError> {
 }
 
 fn one(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliError> {
-    Target::open(path, force)?.put(path, bytes)
+    Destination::open(path, force)?.put(path, bytes)
 }
 
 /// Every chart by its name; a distribution in each of its views.

@@ -11,8 +11,8 @@ use punctual_model::{
 };
 use punctual_report::document::Material;
 use punctual_store::{Store, decode};
-use punctual_verdict::comparison::{Asked, compare};
-use punctual_verdict::select::{self, Chosen, Source};
+use punctual_verdict::comparison::{ComparisonRequest, compare};
+use punctual_verdict::select::{self, Chosen, RunSource};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -35,7 +35,7 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
         true => compared(home, args, &mut material)?,
         false => each(home, args, &mut material)?,
     };
-    let mut sources: Vec<(Source, String)> = Vec::new();
+    let mut sources: Vec<(RunSource, String)> = Vec::new();
     for (what, mut found) in found {
         // A store lists the newest first, and a page is read from the oldest.
         found.sort_by(|a, b| a.record().started.cmp(&b.record().started));
@@ -61,7 +61,7 @@ pub(super) fn material(home: Option<&Path>, args: &ReportArgs) -> Result<Materia
 }
 
 /// What was named, and the runs that it means.
-type Found = Vec<(String, Vec<Source>)>;
+type Found = Vec<(String, Vec<RunSource>)>;
 
 /// Finds the runs of each group, and compares the groups as `compare` does without options.
 fn compared(
@@ -72,7 +72,7 @@ fn compared(
     let wanted = select::groups(&args.what, &[])?;
     let found = select::find(&Store::open_existing(home::find(home)?)?, &wanted)?;
     let groups = select::of_sources(found.clone(), &Chosen::default())?;
-    let comparison = compare(groups, &Asked::default())?;
+    let comparison = compare(groups, &ComparisonRequest::default())?;
     material.comparisons.push(comparison);
     Ok(found)
 }
@@ -110,7 +110,11 @@ impl Lazy<'_> {
 }
 
 /// Runs, or an experiment: its name is that of its runs too.
-fn of(what: &str, store: &mut Lazy<'_>, material: &mut Material) -> Result<Vec<Source>, CliError> {
+fn of(
+    what: &str,
+    store: &mut Lazy<'_>,
+    material: &mut Material,
+) -> Result<Vec<RunSource>, CliError> {
     let path = Path::new(what);
     if what.contains('/') || path.exists() {
         return Ok(select::at_path(path)?);

@@ -17,7 +17,7 @@ use punctual_store::StoredRun;
 use crate::cli::{ExportData, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{Target, remark};
+use crate::output::{Destination, remark};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
 /// What is asked for.
@@ -62,7 +62,7 @@ pub(super) fn run(
         }
         remark("This run is in virtual time: its times are instruction counts, not latencies.");
     }
-    let mut target = Target::open(output, force)?;
+    let mut target = Destination::open(output, force)?;
     if (asked, data, format) == (None, ExportData::Summary, ExportFormat::Csv) {
         remark("No samples are stored; this is the summary of each thread.");
     }

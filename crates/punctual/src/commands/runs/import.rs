@@ -105,7 +105,7 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
         Format::CyclictestLog | Format::JitterdebuggerRaw => Raw::Keep,
         _ => Raw::Drop,
     };
-    let mut keeper = Keeper(store.begin(id, raw)?);
+    let mut keeper = SampleStore(store.begin(id, raw)?);
     let imported = read_all(whole, format, args.unit, &mut keeper).map_err(failed)?;
     let record = imported
         .record(Labels {
@@ -133,7 +133,7 @@ fn read_all(
     input: impl BufRead,
     format: Format,
     unit: Option<Unit>,
-    keeper: &mut Keeper,
+    keeper: &mut SampleStore,
 ) -> Result<Imported, ImportError> {
     punctual_peers::import(input, format, unit, keeper)
 }
@@ -161,9 +161,9 @@ fn histogram_log(imported: &Imported) -> Vec<u8> {
 }
 
 /// Gives the samples to the store.
-struct Keeper(RunWriter);
+struct SampleStore(RunWriter);
 
-impl SampleSink for Keeper {
+impl SampleSink for SampleStore {
     fn samples(
         &mut self,
         thread: u32,

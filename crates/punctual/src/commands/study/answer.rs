@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
-use punctual_lab::study::{Claim, Kind, Need, Question, Study};
+use punctual_lab::study::{AnswerKind, Claim, Need, Question, Study};
 use punctual_model::{Figure, Nanos, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
-use punctual_verdict::select::{self, Chosen, Source};
+use punctual_verdict::select::{self, Chosen, RunSource};
 use punctual_verdict::study::{self as statistics, Cells, Published};
 use toml::Table;
 
@@ -48,7 +48,7 @@ pub(super) fn of(
         },
     };
     let metrics = metrics(question)?;
-    let further = |run: &Source| further(question, run);
+    let further = |run: &RunSource| further(question, run);
     let chosen = Chosen {
         metrics: &metrics,
         further: Some(&further),
@@ -65,9 +65,9 @@ pub(super) fn of(
 }
 
 /// Moving statistics, where they are asked for.
-fn further(question: &Question, source: &Source) -> Vec<Figure> {
+fn further(question: &Question, source: &RunSource) -> Vec<Figure> {
     let moving = |name: &String| name.starts_with("moving_");
-    if let Source::Stored(run) = source
+    if let RunSource::Stored(run) = source
         && question.figures.iter().any(moving)
     {
         return moving::of(run);
@@ -85,7 +85,7 @@ fn skipped(question: &Question, why: String) -> StudyAnswer {
 }
 
 fn metrics(question: &Question) -> Result<Vec<Metric>, CliError> {
-    if matches!(question.kind, Kind::Findings | Kind::Classes) {
+    if matches!(question.kind, AnswerKind::Findings | AnswerKind::Classes) {
         return Ok(Vec::new());
     }
     let parse = |name: &String| {
@@ -160,13 +160,13 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
     let runs = cells.groups.iter().flat_map(|group| &group.runs);
     let virtual_time = runs.into_iter().any(|run| run.record.is_virtual());
     let answered = match question.kind {
-        Kind::Compare => {
+        AnswerKind::Compare => {
             statistics::compared(cells, metrics, &published(question), question.matters)
         }
-        Kind::Table => statistics::table(cells, metrics),
-        Kind::Agree => Ok(statistics::agreement(&cells, metrics)),
-        Kind::Findings => Ok(statistics::findings(&cells, &question.figures)),
-        Kind::Classes => {
+        AnswerKind::Table => statistics::table(cells, metrics),
+        AnswerKind::Agree => Ok(statistics::agreement(&cells, metrics)),
+        AnswerKind::Findings => Ok(statistics::findings(&cells, &question.figures)),
+        AnswerKind::Classes => {
             let deadlines = question.figures.iter().map(|time| time.parse::<Nanos>());
             let deadlines: Vec<Nanos> = deadlines.filter_map(Result::ok).collect();
             Ok(statistics::classes(&cells, &deadlines))
@@ -214,7 +214,7 @@ pub(super) fn of_recorded(
             continue;
         };
         let metrics = metrics(question)?;
-        let further = |run: &Source| further(question, run);
+        let further = |run: &RunSource| further(question, run);
         let chosen = Chosen {
             metrics: &metrics,
             further: Some(&further),

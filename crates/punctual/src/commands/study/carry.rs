@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{Manner, dir_of, experiment_of, go_on, plan, tuned};
 use crate::home;
-use crate::output::{Target, print, remark};
+use crate::output::{Destination, print, remark};
 use crate::pages::put;
 use crate::signals::StopRequest;
 
@@ -36,7 +36,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
     let store = Store::open(home::find(home)?)?;
     if let Some(path) = &args.output {
         // Refused before hours of measuring; the page itself is made at the end.
-        drop(Target::open(path, args.force)?);
+        drop(Destination::open(path, args.force)?);
     }
     let stop = StopRequest::on_signals()?;
     let mut exit = Exit::Fine;
@@ -70,7 +70,7 @@ pub(super) fn run(home: Option<&Path>, args: &StudyRunArgs) -> Result<Exit, CliE
             .join(format!("{}.html", args.name))
     };
     let path = args.output.clone().unwrap_or_else(own);
-    let target = Target::open(&path, args.force || args.output.is_none())?;
+    let target = Destination::open(&path, args.force || args.output.is_none())?;
     if args.json {
         crate::output::json(&report)?;
     } else if !target.is_standard_output() {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_kernel::boot::Image;
 use punctual_kernel::guest::Model;
-use punctual_kernel::source::Stock;
+use punctual_kernel::source::KernelStore;
 
 use crate::cli::StudyRunArgs;
 use crate::error::CliError;
@@ -103,7 +103,7 @@ fn in_directory(place: &Path) -> Vec<Found> {
 
 /// The images that `punctual kernel` has fetched or built.
 fn in_stock(home: &Path) -> Vec<Found> {
-    let stock = Stock::at(home.join("kernels"));
+    let stock = KernelStore::at(home.join("kernels"));
     let Ok(list) = stock.list() else {
         return Vec::new();
     };

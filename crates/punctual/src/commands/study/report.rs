@@ -22,7 +22,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::experiments::{dir_of, experiment_of};
 use crate::home;
-use crate::output::{self, Target};
+use crate::output::{self, Destination};
 use crate::pages::{made_now, put};
 
 /// Reports what was named.
@@ -30,7 +30,7 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
     let studies = chosen(&args.name)?;
     // What exists is refused before the runs are read.
     let target = args.output.as_ref();
-    let target = target.map(|path| Target::open(path, args.force));
+    let target = target.map(|path| Destination::open(path, args.force));
     let target = target.transpose()?;
     let store = Store::open_existing(home::find(home)?)?;
     let mut results = Vec::new();

@@ -9,8 +9,8 @@ use super::super::named::counted;
 use super::super::{Block, Ids, Table};
 use super::believed;
 use crate::chart::{self, Axis, Chart, Drawing, Point, Shape};
+use crate::clock_or_count::Times;
 use crate::text::digits;
-use crate::times::Times;
 
 /// The cells by their first two figures, and which of them no other beats.
 pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block> {

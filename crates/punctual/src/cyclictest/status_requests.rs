@@ -19,13 +19,13 @@ const NOTHING_YET: &[u8] = b"#---------------------------\n\0";
 
 /// The signals that ask, and the file of the second one's answers.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct StatusRequests {
     on_stderr: Arc<AtomicBool>,
     in_file: Arc<AtomicBool>,
     file: PathBuf,
 }
 
-impl Asked {
+impl StatusRequests {
     /// Takes SIGUSR1 and SIGUSR2, and makes the file of the latter's answers.
     pub(super) fn listen() -> io::Result<Self> {
         let asked = Self {
@@ -65,7 +65,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for StatusRequests {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.file));
     }

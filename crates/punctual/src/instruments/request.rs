@@ -50,7 +50,7 @@ impl Measured {
 
 /// What one instrument adds to [`CommonArgs`].
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct Request {
     /// Name of the subcommand and of the instrument in the record.
     instrument: &'static str,
     measured: Measured,
@@ -62,7 +62,7 @@ pub(super) struct Asked {
     options: BTreeMap<String, String>,
 }
 
-impl Asked {
+impl Request {
     /// Measures on every CPU, until the work is done.
     pub(super) const fn of(instrument: &'static str) -> Self {
         Self {
@@ -116,7 +116,7 @@ const RECORDS_ITSELF: [&str; 2] = ["irq", "watch"];
 pub(super) fn run(
     home: Option<&Path>,
     common: &CommonArgs,
-    asked: Asked,
+    asked: Request,
     instrument: impl FnOnce(&mut Frame<'_>) -> Result<Found, MeasureError>,
 ) -> Result<Exit, CliError> {
     let sys = SysRoot::live();
@@ -141,7 +141,7 @@ pub(super) fn run(
 }
 
 /// Returns what the options mean on a machine with `cpus`.
-fn setup(common: &CommonArgs, asked: Asked, cpus: &Cpus) -> Result<Setup, CliError> {
+fn setup(common: &CommonArgs, asked: Request, cpus: &Cpus) -> Result<Setup, CliError> {
     if asked.duration.is_some_and(Nanos::is_zero) {
         return Err(CliError::usage("--duration 0s: must be at least 1ns"));
     }

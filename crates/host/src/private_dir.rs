@@ -30,7 +30,7 @@ const STICKY: u32 = 0o1000;
 /// The directory could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StateError {
+pub enum PrivateDirError {
     /// The operating system refused.
     #[error("{action} {}", path.display())]
     Io {
@@ -57,7 +57,7 @@ pub enum StateError {
     },
 }
 
-impl StateError {
+impl PrivateDirError {
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
@@ -79,7 +79,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails where the directory is not safe, or may not be opened.
-    pub fn open(path: &Path) -> Result<Option<Self>, StateError> {
+    pub fn open(path: &Path) -> Result<Option<Self>, PrivateDirError> {
         let opened = Dir::around(path).and_then(|(above, name)| above.dir(name));
         let found = match opened {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -94,7 +94,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails where the directory is not safe, or may not be made.
-    pub fn create(path: &Path) -> Result<Self, StateError> {
+    pub fn create(path: &Path) -> Result<Self, PrivateDirError> {
         if let Some(found) = Self::open(path)? {
             return Ok(found);
         }
@@ -115,7 +115,7 @@ impl PrivateDir {
         self.0.path()
     }
 
-    fn check(&self) -> Result<(), StateError> {
+    fn check(&self) -> Result<(), PrivateDirError> {
         let path = self.path();
         let examine = |err| failed("examine", path, err);
         let stat = self.0.own_stat().map_err(examine)?;
@@ -139,7 +139,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `open(2)` and `read(2)` do, and on what is no regular file of a sensible size.
-    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StateError> {
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PrivateDirError> {
         match self.0.read(name, MOST_BYTES) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(failed("read", &self.full(name), err)),
@@ -153,7 +153,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `write(2)` and `fsync(2)` do; then there is no such file.
-    pub fn write(&self, name: &str, bytes: &[u8], reserve: u64) -> Result<File, StateError> {
+    pub fn write(&self, name: &str, bytes: &[u8], reserve: u64) -> Result<File, PrivateDirError> {
         let temporary = format!("{name}.new");
         self.remove(&temporary)?;
         let written = self
@@ -181,7 +181,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn append(&self, name: &str) -> Result<File, StateError> {
+    pub fn append(&self, name: &str) -> Result<File, PrivateDirError> {
         let opened = self.0.file_to_write(name).and_then(|file| {
             rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
             Ok(file)
@@ -194,7 +194,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `rename(2)` and `fsync(2)` do.
-    pub fn rename(&self, from: &str, to: &str) -> Result<(), StateError> {
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), PrivateDirError> {
         let renamed = self
             .0
             .rename(from, &self.0, to)
@@ -207,7 +207,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `unlink(2)` does.
-    pub fn remove(&self, name: &str) -> Result<(), StateError> {
+    pub fn remove(&self, name: &str) -> Result<(), PrivateDirError> {
         match self.0.remove_file(name) {
             Err(err) if err.kind() != io::ErrorKind::NotFound => {
                 Err(failed("remove", &self.full(name), err))
@@ -221,8 +221,8 @@ impl PrivateDir {
     ///
     /// # Errors
     ///
-    /// Fails with [`StateError::Busy`] when another tuner holds it all that time.
-    pub fn lock(&self, who: &str, patience: Duration) -> Result<Lock, StateError> {
+    /// Fails with [`PrivateDirError::Busy`] when another tuner holds it all that time.
+    pub fn lock(&self, who: &str, patience: Duration) -> Result<Lock, PrivateDirError> {
         let path = self.full(LOCK);
         let file = self.0.file_or_new(LOCK);
         let file = file.map_err(|err| failed("open", &path, err))?;
@@ -234,7 +234,7 @@ impl PrivateDir {
     /// # Errors
     ///
     /// Fails as `open(2)` does.
-    pub fn holder(&self) -> Result<Option<String>, StateError> {
+    pub fn holder(&self) -> Result<Option<String>, PrivateDirError> {
         let file = match self.0.file_to_write(LOCK) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(|err| failed("open", &self.full(LOCK), err))?,
@@ -246,8 +246,8 @@ impl PrivateDir {
     }
 }
 
-fn not_safe(path: &Path, reason: &str) -> StateError {
-    StateError::Unsafe {
+fn not_safe(path: &Path, reason: &str) -> PrivateDirError {
+    PrivateDirError::Unsafe {
         path: path.to_owned(),
         reason: reason.to_owned(),
     }
@@ -255,7 +255,7 @@ fn not_safe(path: &Path, reason: &str) -> StateError {
 
 /// Checks that nobody but `owners` can put something else in the place of `whole`, a path without
 /// links.
-fn check_above(whole: &Path, owners: &[u32]) -> Result<(), StateError> {
+fn check_above(whole: &Path, owners: &[u32]) -> Result<(), PrivateDirError> {
     for above in whole.ancestors().skip(1) {
         let meta = fs::metadata(above).map_err(|err| failed("examine", above, err))?;
         if !owners.contains(&meta.uid()) {
@@ -276,7 +276,7 @@ fn check_above(whole: &Path, owners: &[u32]) -> Result<(), StateError> {
 /// # Errors
 ///
 /// Fails where that is not so, and as `open(2)` does.
-pub fn open_trusted(path: &Path, owners: &[u32]) -> Result<File, StateError> {
+pub fn open_trusted(path: &Path, owners: &[u32]) -> Result<File, PrivateDirError> {
     let path = std::path::absolute(path).map_err(|err| failed("find", path, err))?;
     let real = fs::canonicalize(&path).map_err(|err| failed("find", &path, err))?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -318,7 +318,12 @@ impl Drop for Lock {
     }
 }
 
-fn take(mut file: File, path: &Path, who: &str, patience: Duration) -> Result<Lock, StateError> {
+fn take(
+    mut file: File,
+    path: &Path,
+    who: &str,
+    patience: Duration,
+) -> Result<Lock, PrivateDirError> {
     let end = Instant::now() + patience;
     loop {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -327,7 +332,7 @@ fn take(mut file: File, path: &Path, who: &str, patience: Duration) -> Result<Lo
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(StateError::Busy {
+                return Err(PrivateDirError::Busy {
                     holder: holder_of(&file),
                 });
             }
@@ -392,8 +397,8 @@ fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-fn failed(action: &'static str, path: &Path, source: io::Error) -> StateError {
-    StateError::Io {
+fn failed(action: &'static str, path: &Path, source: io::Error) -> PrivateDirError {
+    PrivateDirError::Io {
         action,
         path: path.to_owned(),
         source,

@@ -9,7 +9,7 @@ use super::fetch::FetchError;
 
 /// What is to be fetched.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum What {
+pub enum WantedSource {
     /// A package of the distribution, with a version or the newest one.
     Package {
         /// `linux-source-6.12`.
@@ -34,7 +34,7 @@ pub enum What {
     Directory(PathBuf),
 }
 
-impl What {
+impl WantedSource {
     /// Tells what is meant by a word of the command line.
     ///
     /// # Errors
@@ -101,11 +101,11 @@ mod tests {
 
     #[test]
     fn words_are_told_apart() {
-        let package = |name: &str, version: Option<&str>| What::Package {
+        let package = |name: &str, version: Option<&str>| WantedSource::Package {
             name: name.into(),
             version: version.map(str::to_owned),
         };
-        let git = |address: &str, reference: Option<&str>| What::Git {
+        let git = |address: &str, reference: Option<&str>| WantedSource::Git {
             address: address.into(),
             reference: reference.map(str::to_owned),
         };
@@ -117,7 +117,7 @@ mod tests {
             ),
             (
                 "https://example.org/linux-6.12.tar.xz",
-                What::Address("https://example.org/linux-6.12.tar.xz".into()),
+                WantedSource::Address("https://example.org/linux-6.12.tar.xz".into()),
             ),
             (
                 "https://example.org/linux.git",
@@ -132,10 +132,10 @@ mod tests {
                 git("git@example.org:linux.git", Some("rt")),
             ),
         ] {
-            assert_eq!(What::parse(word).unwrap(), expected);
+            assert_eq!(WantedSource::parse(word).unwrap(), expected);
         }
         for word in ["no-such-file", "linux-source-/../x", "vim"] {
-            What::parse(word).unwrap_err();
+            WantedSource::parse(word).unwrap_err();
         }
     }
 }

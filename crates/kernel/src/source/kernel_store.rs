@@ -22,13 +22,13 @@ const LONGEST: u64 = 16 << 20;
 
 /// The kernels of a store.
 #[derive(Clone, Debug)]
-pub struct Stock {
+pub struct KernelStore {
     directory: PathBuf,
 }
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum StoredKind {
     /// A source tree.
     Source,
     /// An image of a distribution.
@@ -37,7 +37,7 @@ pub enum Kind {
     Build,
 }
 
-impl Kind {
+impl StoredKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Source, Self::Image, Self::Build];
 
@@ -70,7 +70,7 @@ impl Kind {
 /// The store of kernels cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StockError {
+pub enum KernelStoreError {
     /// A file.
     #[error("{action} {}", path.display())]
     File {
@@ -101,7 +101,7 @@ pub enum StockError {
     #[error("a {} `{name}` already exists", kind.noun())]
     Taken {
         /// What it stands for.
-        kind: Kind,
+        kind: StoredKind,
         /// The name.
         name: String,
     },
@@ -121,7 +121,7 @@ pub enum StockError {
     },
 }
 
-impl Stock {
+impl KernelStore {
     /// Opens the kernels in `directory`, which need not be there.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self {
@@ -134,11 +134,11 @@ impl Stock {
     /// # Errors
     ///
     /// Fails on what cannot be a name.
-    pub fn place(&self, kind: Kind, name: &str) -> Result<PathBuf, StockError> {
+    pub fn place(&self, kind: StoredKind, name: &str) -> Result<PathBuf, KernelStoreError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
         let first = |c: char| c.is_ascii_alphanumeric();
         if name.len() > 100 || !name.starts_with(first) || !name.chars().all(plain) {
-            return Err(StockError::Name {
+            return Err(KernelStoreError::Name {
                 name: name.to_owned(),
             });
         }
@@ -150,23 +150,23 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where a directory cannot be read; a damaged entry is listed as such.
-    pub fn list(&self) -> Result<KernelStock, StockError> {
+    pub fn list(&self) -> Result<KernelStock, KernelStoreError> {
         let mut damaged = Vec::new();
         Ok(KernelStock {
             format: KERNEL_STOCK_FORMAT.to_owned(),
             directory: self.directory.display().to_string(),
-            sources: self.all::<KernelSource>(Kind::Source, &mut damaged)?,
-            images: self.all::<KernelImage>(Kind::Image, &mut damaged)?,
-            builds: self.all::<BuiltKernel>(Kind::Build, &mut damaged)?,
+            sources: self.all::<KernelSource>(StoredKind::Source, &mut damaged)?,
+            images: self.all::<KernelImage>(StoredKind::Image, &mut damaged)?,
+            builds: self.all::<BuiltKernel>(StoredKind::Build, &mut damaged)?,
             damaged,
         })
     }
 
     fn all<T: DeserializeOwned>(
         &self,
-        kind: Kind,
+        kind: StoredKind,
         damaged: &mut Vec<String>,
-    ) -> Result<Vec<T>, StockError> {
+    ) -> Result<Vec<T>, KernelStoreError> {
         let directory = self.directory.join(kind.directory());
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
@@ -193,9 +193,9 @@ impl Stock {
     /// Reads the description of a name; nothing where there is none.
     pub(crate) fn read<T: DeserializeOwned>(
         &self,
-        kind: Kind,
+        kind: StoredKind,
         name: &str,
-    ) -> Result<Option<T>, StockError> {
+    ) -> Result<Option<T>, KernelStoreError> {
         let path = self.place(kind, name)?.join(kind.file());
         let bytes = match read_whole(&path, LONGEST) {
             Ok(bytes) => bytes,
@@ -204,16 +204,16 @@ impl Stock {
         };
         serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|source| StockError::Damaged { path, source })
+            .map_err(|source| KernelStoreError::Damaged { path, source })
     }
 
     /// Writes the description of a name, whole or not at all.
     pub(crate) fn write<T: Serialize>(
         &self,
-        kind: Kind,
+        kind: StoredKind,
         name: &str,
         value: &T,
-    ) -> Result<(), StockError> {
+    ) -> Result<(), KernelStoreError> {
         let place = self.place(kind, name)?;
         describe(&place, kind, value)
     }
@@ -223,9 +223,9 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where there is none, or it is damaged.
-    pub fn source(&self, name: &str) -> Result<KernelSource, StockError> {
-        self.read(Kind::Source, name)?
-            .ok_or_else(|| StockError::Unknown {
+    pub fn source(&self, name: &str) -> Result<KernelSource, KernelStoreError> {
+        self.read(StoredKind::Source, name)?
+            .ok_or_else(|| KernelStoreError::Unknown {
                 what: "source",
                 name: name.to_owned(),
             })
@@ -236,8 +236,8 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where the file cannot be written.
-    pub fn update(&self, source: &KernelSource) -> Result<(), StockError> {
-        self.write(Kind::Source, &source.name, source)
+    pub fn update(&self, source: &KernelSource) -> Result<(), KernelStoreError> {
+        self.write(StoredKind::Source, &source.name, source)
     }
 
     /// Returns the build of a name, if there is one.
@@ -245,8 +245,8 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where it is damaged.
-    pub fn build(&self, name: &str) -> Result<Option<BuiltKernel>, StockError> {
-        self.read(Kind::Build, name)
+    pub fn build(&self, name: &str) -> Result<Option<BuiltKernel>, KernelStoreError> {
+        self.read(StoredKind::Build, name)
     }
 
     /// Returns the image that boots and its configuration, of the build or image of this name.
@@ -254,16 +254,16 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where none has this name, or it is damaged or not complete.
-    pub fn bootable(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>), StockError> {
+    pub fn bootable(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>), KernelStoreError> {
         if let Some(build) = self.build(name)? {
-            let image = build.image.ok_or_else(|| StockError::NotBuilt {
+            let image = build.image.ok_or_else(|| KernelStoreError::NotBuilt {
                 name: name.to_owned(),
             })?;
             return Ok((image.into(), Some(build.config.into())));
         }
-        match self.read::<KernelImage>(Kind::Image, name)? {
+        match self.read::<KernelImage>(StoredKind::Image, name)? {
             Some(image) => Ok((image.image.into(), image.config.map(PathBuf::from))),
-            None => Err(StockError::Unknown {
+            None => Err(KernelStoreError::Unknown {
                 what: "build or image",
                 name: name.to_owned(),
             }),
@@ -275,10 +275,10 @@ impl Stock {
     /// # Errors
     ///
     /// Fails where there is none, or it cannot be removed.
-    pub fn remove(&self, kind: Kind, name: &str) -> Result<(), StockError> {
+    pub fn remove(&self, kind: StoredKind, name: &str) -> Result<(), KernelStoreError> {
         let place = self.place(kind, name)?;
         if !place.exists() {
-            return Err(StockError::Unknown {
+            return Err(KernelStoreError::Unknown {
                 what: kind.noun(),
                 name: name.to_owned(),
             });
@@ -287,7 +287,7 @@ impl Stock {
     }
 
     /// Makes a directory in which something of `kind` is put together; it goes when it is dropped.
-    pub(crate) fn begin(&self, kind: Kind) -> Result<tempfile::TempDir, StockError> {
+    pub(crate) fn begin(&self, kind: StoredKind) -> Result<tempfile::TempDir, KernelStoreError> {
         let directory = self.directory.join(kind.directory());
         make_private(&directory)?;
         // It is for its owner alone, as all that is made here.
@@ -299,10 +299,10 @@ impl Stock {
     }
 
     /// Requires that a name is free.
-    pub(crate) fn free(&self, kind: Kind, name: &str) -> Result<PathBuf, StockError> {
+    pub(crate) fn free(&self, kind: StoredKind, name: &str) -> Result<PathBuf, KernelStoreError> {
         let place = self.place(kind, name)?;
         if place.exists() {
-            return Err(StockError::Taken {
+            return Err(KernelStoreError::Taken {
                 kind,
                 name: name.to_owned(),
             });
@@ -313,11 +313,11 @@ impl Stock {
     /// Gives what was put together its name.
     pub(crate) fn finish<T: Serialize>(
         &self,
-        kind: Kind,
+        kind: StoredKind,
         name: &str,
         made: tempfile::TempDir,
         value: &T,
-    ) -> Result<(), StockError> {
+    ) -> Result<(), KernelStoreError> {
         let place = self.free(kind, name)?;
         describe(made.path(), kind, value)?;
         fs::rename(made.path(), &place).map_err(fault("make", &place))?;
@@ -327,12 +327,17 @@ impl Stock {
     }
 }
 
-fn describe<T: Serialize>(place: &Path, kind: Kind, value: &T) -> Result<(), StockError> {
+fn describe<T: Serialize>(
+    place: &Path,
+    kind: StoredKind,
+    value: &T,
+) -> Result<(), KernelStoreError> {
     let path = place.join(kind.file());
-    let mut text = serde_json::to_vec_pretty(value).map_err(|source| StockError::Damaged {
-        path: path.clone(),
-        source,
-    })?;
+    let mut text =
+        serde_json::to_vec_pretty(value).map_err(|source| KernelStoreError::Damaged {
+            path: path.clone(),
+            source,
+        })?;
     text.push(b'\n');
     let temporary = place.join(".description");
     fs::write(&temporary, text)
@@ -345,15 +350,18 @@ fn describe<T: Serialize>(place: &Path, kind: Kind, value: &T) -> Result<(), Sto
 /// # Errors
 ///
 /// Fails as `mkdir(2)` does.
-pub fn make_private(directory: &Path) -> Result<(), StockError> {
+pub fn make_private(directory: &Path) -> Result<(), KernelStoreError> {
     let mut builder = fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     made.map_err(fault("make directory", directory))
 }
 
-pub(crate) fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StockError {
+pub(crate) fn fault(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> KernelStoreError {
     let path = path.to_owned();
-    move |source| StockError::File {
+    move |source| KernelStoreError::File {
         action,
         path,
         source,
@@ -366,12 +374,12 @@ mod tests {
 
     #[test]
     fn a_name_stays_in_its_directory() {
-        let stock = Stock::at("/none");
+        let stock = KernelStore::at("/none");
         for name in ["6.12.117-rt", "linux-source-6.1", "a+b_c"] {
-            stock.place(Kind::Build, name).unwrap();
+            stock.place(StoredKind::Build, name).unwrap();
         }
         for name in ["", ".", "..", "a/b", "-rf", ".new", "a b", "ä"] {
-            stock.place(Kind::Build, name).unwrap_err();
+            stock.place(StoredKind::Build, name).unwrap_err();
         }
         assert!(stock.list().unwrap().sources.is_empty());
     }
@@ -379,7 +387,7 @@ mod tests {
     #[test]
     fn what_is_put_together_gets_its_name_once_and_can_be_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let stock = Stock::at(dir.path());
+        let stock = KernelStore::at(dir.path());
         let image = KernelImage {
             name: "one".into(),
             release: "6.1".into(),
@@ -390,19 +398,23 @@ mod tests {
             config: None,
             at: "2026-01-01T00:00:00Z".into(),
         };
-        let made = stock.begin(Kind::Image).unwrap();
-        stock.finish(Kind::Image, "one", made, &image).unwrap();
-        let made = stock.begin(Kind::Image).unwrap();
-        let err = stock.finish(Kind::Image, "one", made, &image).unwrap_err();
-        assert!(matches!(err, StockError::Taken { .. }), "{err:?}");
+        let made = stock.begin(StoredKind::Image).unwrap();
+        stock
+            .finish(StoredKind::Image, "one", made, &image)
+            .unwrap();
+        let made = stock.begin(StoredKind::Image).unwrap();
+        let err = stock
+            .finish(StoredKind::Image, "one", made, &image)
+            .unwrap_err();
+        assert!(matches!(err, KernelStoreError::Taken { .. }), "{err:?}");
         fs::create_dir_all(dir.path().join("builds/odd")).unwrap();
         let list = stock.list().unwrap();
         assert_eq!(list.images, [image]);
         assert_eq!(list.damaged, ["build odd: has no build.json"]);
         assert_eq!(stock.bootable("one").unwrap().0, Path::new("/x"));
         stock.bootable("two").unwrap_err();
-        stock.remove(Kind::Image, "one").unwrap();
-        stock.remove(Kind::Image, "one").unwrap_err();
+        stock.remove(StoredKind::Image, "one").unwrap();
+        stock.remove(StoredKind::Image, "one").unwrap_err();
         assert!(
             fs::read_dir(dir.path().join("images"))
                 .unwrap()

@@ -12,12 +12,12 @@ use punctual_sys::{SysRoot, sched};
 
 /// The CPUs of this process while a run goes on. They are given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(super) struct OwnCpus {
     original: Option<CpuSet>,
     now: Option<CpuSet>,
 }
 
-impl Aside {
+impl OwnCpus {
     /// Notes where this process is.
     pub(super) fn begin() -> Self {
         let original = sched::affinity().ok();
@@ -41,7 +41,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for OwnCpus {
     fn drop(&mut self) {
         if self.now != self.original
             && let Some(original) = &self.original

@@ -12,7 +12,8 @@ use punctual_kernel::build::BuildError;
 use punctual_kernel::config::{self, ConfigError, Values};
 use punctual_kernel::patch::PatchError;
 use punctual_kernel::source::{
-    self, FetchError, Fetched, Kind, Options, Stock, StockError, Tree, What,
+    self, FetchError, Fetched, KernelStore, KernelStoreError, Options, StoredKind, Tree,
+    WantedSource,
 };
 use punctual_kernel::{ToolError, UnpackError};
 use punctual_model::{KernelSource, KernelStock};
@@ -29,13 +30,17 @@ use crate::output::{print, remark};
 use crate::signals::StopRequest;
 
 /// Opens the kernels of the store, whose directory is made where there is none.
-pub(crate) fn open(home: Option<&Path>) -> Result<Stock, CliError> {
-    Ok(Stock::at(home::own(home, Missing::Make)?.join("kernels")))
+pub(crate) fn open(home: Option<&Path>) -> Result<KernelStore, CliError> {
+    Ok(KernelStore::at(
+        home::own(home, Missing::Make)?.join("kernels"),
+    ))
 }
 
 /// Opens the kernels that there are.
-fn open_existing(home: Option<&Path>) -> Result<Stock, CliError> {
-    Ok(Stock::at(home::own(home, Missing::Leave)?.join("kernels")))
+fn open_existing(home: Option<&Path>) -> Result<KernelStore, CliError> {
+    Ok(KernelStore::at(
+        home::own(home, Missing::Leave)?.join("kernels"),
+    ))
 }
 
 /// The kernel image that `word` names: a file, or a build or image of the store. What is neither stays, for whoever reads
@@ -100,7 +105,7 @@ fn tool<'a>(err: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
 
 /// What a word for a source stands for.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct FoundSource {
     /// Its tree.
     pub(crate) tree: Tree,
     /// What the store knows of it.
@@ -108,7 +113,7 @@ pub(crate) struct Source {
 }
 
 /// Finds a source: a directory, or a name in the store.
-pub(crate) fn find(stock: &Stock, word: &Path) -> Result<Source, CliError> {
+pub(crate) fn find(stock: &KernelStore, word: &Path) -> Result<FoundSource, CliError> {
     let open = |path: &Path| {
         Tree::open(path).map_err(|err| failed(&format!("use {}", word.display()), err))
     };
@@ -117,17 +122,17 @@ pub(crate) fn find(stock: &Stock, word: &Path) -> Result<Source, CliError> {
     {
         match stock.source(name) {
             Ok(known) => {
-                return Ok(Source {
+                return Ok(FoundSource {
                     tree: open(Path::new(&known.tree))?,
                     known: Some(known),
                 });
             }
-            Err(StockError::Unknown { .. } | StockError::Name { .. }) => {}
+            Err(KernelStoreError::Unknown { .. } | KernelStoreError::Name { .. }) => {}
             Err(err) => return Err(failed("use the kernels of the store", err)),
         }
     }
     if word.is_dir() {
-        return Ok(Source {
+        return Ok(FoundSource {
             tree: open(word)?,
             known: None,
         });
@@ -140,7 +145,10 @@ pub(crate) fn find(stock: &Stock, word: &Path) -> Result<Source, CliError> {
 }
 
 /// Finds the source that is named, or the only one there is.
-pub(crate) fn find_or_only(stock: &Stock, word: Option<&Path>) -> Result<Source, CliError> {
+pub(crate) fn find_or_only(
+    stock: &KernelStore,
+    word: Option<&Path>,
+) -> Result<FoundSource, CliError> {
     if let Some(word) = word {
         return find(stock, word);
     }
@@ -162,7 +170,7 @@ pub(crate) fn find_or_only(stock: &Stock, word: Option<&Path>) -> Result<Source,
 }
 
 /// Finds a configuration: a file, that of a build or image, or the running kernel's.
-pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliError> {
+pub(crate) fn configuration(stock: &KernelStore, word: &str) -> Result<Values, CliError> {
     let what = format!("read the configuration {word}");
     if word == "running" {
         return config::running(&SysRoot::live()).map_err(|err| failed(&what, err));
@@ -185,14 +193,16 @@ pub(crate) fn configuration(stock: &Stock, word: &str) -> Result<Values, CliErro
         Ok((_, None)) => {
             Err(CliError::failed_to(what).because(format!("the package of image {word} has none")))
         }
-        Err(StockError::Unknown { .. } | StockError::Name { .. }) => Err(CliError::usage(format!(
-            "{word}: not a file, not a build or image in the store, and not `running`"
-        ))),
+        Err(KernelStoreError::Unknown { .. } | KernelStoreError::Name { .. }) => {
+            Err(CliError::usage(format!(
+                "{word}: not a file, not a build or image in the store, and not `running`"
+            )))
+        }
         Err(err) => Err(failed(&what, err)),
     }
 }
 
-fn listed(stock: &Stock) -> Result<KernelStock, CliError> {
+fn listed(stock: &KernelStore) -> Result<KernelStock, CliError> {
     stock
         .list()
         .map_err(|err| failed("list the kernels of the store", err))
@@ -214,13 +224,13 @@ pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliE
     let stock = open(home)?;
     for name in names {
         let mut removed = false;
-        for kind in Kind::ALL {
+        for kind in StoredKind::ALL {
             match stock.remove(kind, name) {
                 Ok(()) => {
                     removed = true;
                     print(&format!("Removed {} {name}\n", kind.noun()))?;
                 }
-                Err(StockError::Unknown { .. }) => {}
+                Err(KernelStoreError::Unknown { .. }) => {}
                 Err(err) => return Err(failed(&format!("remove {name}"), err)),
             }
         }
@@ -236,7 +246,7 @@ pub(super) fn remove(home: Option<&Path>, names: &[String]) -> Result<Exit, CliE
 
 /// Fetches a source or an image.
 pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit, CliError> {
-    let what = What::parse(&args.what).map_err(|err| CliError::usage(err.to_string()))?;
+    let what = WantedSource::parse(&args.what).map_err(|err| CliError::usage(err.to_string()))?;
     let stock = open(home)?;
     let stop = StopRequest::on_signals()?;
     let options = Options {
@@ -250,7 +260,7 @@ pub(super) fn fetch(home: Option<&Path>, args: &KernelFetchArgs) -> Result<Exit,
     let fetched = source::fetch(&stock, &what, &options, &|| stop.is_set());
     let fetched = fetched.map_err(|err| {
         let hint = match &err {
-            FetchError::Stock(StockError::Taken { .. }) => Some(
+            FetchError::Stock(KernelStoreError::Taken { .. }) => Some(
                 "give it a different name with --name, or remove the other one with `punctual kernel rm`",
             ),
             FetchError::Unverified { scheme: "http", .. } => {

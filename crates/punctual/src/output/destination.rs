@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use crate::error::CliError;
 
 /// Where what was made goes: standard output, or a file that is there whole or not at all.
-pub(crate) struct Target {
+pub(crate) struct Destination {
     pub(crate) out: Box<dyn Write + Send>,
     part: Option<(PathBuf, PathBuf)>,
 }
 
-impl Target {
+impl Destination {
     /// Makes ready to write; a file that exists only with `force`.
     pub(crate) fn open(output: &Path, force: bool) -> Result<Self, CliError> {
         if output == Path::new("-") {
@@ -82,7 +82,7 @@ pub(crate) fn exists() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists")
 }
 
-impl Drop for Target {
+impl Drop for Destination {
     fn drop(&mut self) {
         if let Some((part, _)) = &self.part {
             // Half a file is none; if it cannot be removed, its name says what it is.
