@@ -134,7 +134,7 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
     } else {
         let sentence = format!(
             "{name} has no period: {} from being woken to waiting again, the longest {} µs.",
-            counted(thread.cycles, "stretch").replace("stretchs", "stretches"),
+            counted(thread.cycles, "round"),
             micros(longest as f64)
         );
         (Tone::Plain, "no period", sentence)
