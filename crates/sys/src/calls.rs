@@ -9,6 +9,11 @@ pub fn name(number: i64) -> Option<&'static str> {
     syscalls::Sysno::new(number).map(|call| call.name())
 }
 
+/// Whether this machine's architecture has a system call of this name.
+pub fn is_known(call: &str) -> bool {
+    call.parse::<syscalls::Sysno>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -17,6 +22,7 @@ mod tests {
     fn calls_have_their_names() {
         assert_eq!(name(libc::SYS_clock_nanosleep), Some("clock_nanosleep"));
         assert_eq!(name(libc::SYS_futex), Some("futex"));
+        assert!(is_known("futex") && !is_known("futexes"));
         assert_eq!(name(-1), None);
         assert_eq!(name(1 << 40), None);
     }

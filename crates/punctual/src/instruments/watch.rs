@@ -12,6 +12,7 @@ use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::watch::{self, Matters, Target, Watch};
 use punctual_model::{Nanos, Policy};
+use punctual_sys::calls;
 
 use super::request::{self, Request};
 use crate::cli::{self, CommonArgs, StatisticsArgs};
@@ -97,6 +98,15 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if args.common.priority != (Policy::Other { nice: 0 }) {
         let error = CliError::usage("--priority: a program that is watched sets its own");
         return Err(error.hint("start it with that policy: punctual watch -- chrt -f 80 COMMAND"));
+    }
+    if let Some(call) = args
+        .cycle_at
+        .as_deref()
+        .filter(|call| !calls::is_known(call))
+    {
+        return Err(CliError::usage(format!(
+            "--cycle-at {call}: there is no such system call on this machine"
+        )));
     }
     let (target, whom) = match (&args.pid, &args.comm) {
         (Some(pid), _) => (Target::Process(*pid), format!("pid {pid}")),

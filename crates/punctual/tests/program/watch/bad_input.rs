@@ -47,6 +47,11 @@ fn nobody_to_watch_is_an_error_that_says_so() {
         .error(2, &["--comm"]);
     home.run(["watch", "--deadline", "0s", "--", "true"])
         .error(2, &["--deadline 0s"]);
+    home.run(["watch", "--cycle-at", "sleeping", "--", "true"])
+        .error(2, &["--cycle-at sleeping", "no such system call"]);
+    home.run(["watch", "--priority", "f:80", "--", "true"])
+        .error(2, &["--priority", "sets its own"])
+        .hinted();
     if !machine::root() {
         return machine::skip("watch", "tracing needs root");
     }
