@@ -234,7 +234,11 @@ fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
             None => culprit.what.clone(),
         };
         table.rows.push(vec![
-            capital(&who),
+            match culprit.name.as_deref() {
+                // A name is written as it is.
+                Some(name) if who.starts_with(name) => who,
+                _ => capital(&who),
+            },
             culprit.cycles.to_string(),
             culprit.saved.to_string(),
             micros(culprit.mean_ns),

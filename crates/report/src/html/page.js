@@ -331,7 +331,7 @@ class Plot {
       }
     });
     // What is written into bars lies above all of them.
-    for (const [x, y, text, hollow] of this.words) shape(area, 'text', {class: hollow ? '' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
+    for (const [x, y, text, light] of this.words) shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
     // Points that have a name of their own are named, where there are few and no axis names them.
     const titled = names ? [] : shown.filter(([s]) => s.shape === 'points').flatMap(([s]) => this.points(s)).filter(p => p[5]), taken = [];
     if (titled.length <= 40) for (const p of titled) {
@@ -369,7 +369,7 @@ class Plot {
       shape(bars, 'rect', {x: a.toFixed(2), y: (y - half).toFixed(1), width: (b - a).toFixed(2), height: (2 * half).toFixed(1), stroke: b - a < 3 ? 'none' : ''});
       const from = Math.max(a, this.left), most = Math.floor((Math.min(b, this.right) - from - 6) / 6.6);
       // A part of a name says something, a part of a figure something else.
-      if (p[5] && most >= 4 && (p[5].length <= most || !/^\d/.test(p[5]))) this.words.push([from + 4, y, p[5].length > most ? p[5].slice(0, most - 1) + '…' : p[5], s.hollow]);
+      if (p[5] && most >= 4 && (p[5].length <= most || !/^\d/.test(p[5]))) this.words.push([from + 4, y, p[5].length > most ? p[5].slice(0, most - 1) + '…' : p[5], s.hollow || !sound(s)]);
     }
     return bars;
   }

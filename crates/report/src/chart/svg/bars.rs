@@ -41,12 +41,14 @@ impl Frame<'_> {
         );
         let mut words = String::new();
         for point in &series.points {
-            self.bar(point, is_hollow(series), (&mut out, &mut words));
+            // White can be read on full colours only.
+            let is_light = is_hollow(series) || !series.validity.is_valid();
+            self.bar(point, is_light, (&mut out, &mut words));
         }
         out + "</g>" + &words
     }
 
-    fn bar(&self, point: &Point, is_hollow: bool, (bars, words): (&mut String, &mut String)) {
+    fn bar(&self, point: &Point, is_light: bool, (bars, words): (&mut String, &mut String)) {
         let ends = point
             .interval
             .and_then(|(low, high)| self.x.place(low).zip(self.x.place(high)));
@@ -81,7 +83,7 @@ impl Frame<'_> {
             && room >= SHORTEST
             && (room >= label.chars().count() || !label.starts_with(|c: char| c.is_ascii_digit()))
         {
-            let class = if is_hollow { "k" } else { "o" };
+            let class = if is_light { "" } else { "o" };
             let at = (from + 4.0, middle + 4.0);
             text(words, class, at, "start", &cut(label, room));
         }
