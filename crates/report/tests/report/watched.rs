@@ -177,9 +177,9 @@ fn a_timeline_of_many_cpus_says_what_it_leaves_out() {
         "the CPU that it was on"
     );
     let drawn: usize = chart.series.iter().map(|s| s.points.len()).sum();
-    assert_eq!(drawn, 1_500);
+    assert_eq!(drawn, 600);
     // 16 CPUs of 120 stretches and three pieces; one a CPU is not in the record.
-    let hidden = "Not drawn: 439 parts, 56 less busy CPUs.";
+    let hidden = "Not drawn: 1339 parts, 56 less busy CPUs.";
     assert!(chart.note.ends_with(hidden), "{}", chart.note);
     // What is short is left out, what is long never.
     assert!(ends(chart, 0).contains(&(0.001, 40.0)));

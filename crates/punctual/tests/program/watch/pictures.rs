@@ -47,7 +47,7 @@ fn pictures_and_traces_show_what_the_record_has() {
         };
         println!("{}", check(&trace).fine().stdout);
         // The check finds a stretch that is missing, and one that is a nanosecond off.
-        let text = fs::read_to_string(&trace).unwrap();
+        let text = String::from_utf8(fs::read(&trace).unwrap()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let of_cpus = lines
             .iter()

@@ -17,7 +17,7 @@ use crate::chart::{Axis, Chart, Look, Mark, Point, Series, Shape, Validity};
 /// CPUs of a timeline; of more those are drawn that were busiest.
 const CPUS: usize = 16;
 /// Stretches of a timeline; of more the shortest are left out.
-const STRETCHES: usize = 1_500;
+const STRETCHES: usize = 600;
 /// Shares of the cycles at which a row of response times ends.
 const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
@@ -106,7 +106,7 @@ impl Of<'_> {
         };
         let series = [
             bars("in time without it", 1, &|saved, _| (0, saved)),
-            bars("late all the same", 5, &|saved, all| (saved, all)),
+            bars("late all the same", 0, &|saved, all| (saved, all)),
         ];
         let late = match has_limit(self.thread) {
             true => "late cycles",
@@ -238,7 +238,7 @@ impl Of<'_> {
         let hidden = hidden.iter().filter(|(n, _)| *n > 0);
         let hidden: Vec<String> = hidden.map(|(n, of)| counted(*n, of)).collect();
         if !hidden.is_empty() {
-            note.push_str(&format!(" Not drawn: {}.", hidden.join(", ")));
+            note = format!("{note} Not drawn: {}.", hidden.join(", "));
         }
         Chart {
             id: ids.make(&format!(
