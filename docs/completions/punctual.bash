@@ -5051,15 +5051,15 @@ _punctual() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval perfetto" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "csv json hdr parquet cyclictest-hist cyclictest-json jitterdebugger rteval perfetto" -- "${cur}"))
                     return 0
                     ;;
                 --data)
-                    COMPREPLY=($(compgen -W "samples summary results histogram distribution events spikes" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "samples summary results histogram distribution events spikes cycles" -- "${cur}"))
                     return 0
                     ;;
                 --bin)

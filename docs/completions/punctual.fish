@@ -1098,14 +1098,16 @@ parquet\t'Parquet, samples only'
 cyclictest-hist\t'The histogram text of cyclictest, one row per microsecond'
 cyclictest-json\t'The JSON of cyclictest'
 jitterdebugger\t'The `results.json` of jitterdebugger'
-rteval\t'A `summary.xml` in rteval\'s format'"
+rteval\t'A `summary.xml` in rteval\'s format'
+perfetto\t'Trace Event JSON for ui.perfetto.dev: the longest cycles that `watch` saw, and who had the CPUs'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l data -d 'What to export [default: the samples if they were stored, else the summary, results or histogram]' -r -f -a "samples\t'Every sample: thread, cpu, `t_ns`, `latency_ns`'
 summary\t'The figures of each thread and of all together'
 results\t'Results other than latencies: one row per figure, with its interval and spread'
 histogram\t'The histogram\'s buckets'
 distribution\t'Density and cumulative distribution of each thread, kind of latency, and all together'
 events\t'The events of the run'
-spikes\t'Latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`'"
+spikes\t'Latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`'
+cycles\t'The longest cycles of a watched program'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l bin -d 'Width of the bins of --data distribution [default: the histogram\'s own, a thousandth of the value]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from export" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F

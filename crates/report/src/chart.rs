@@ -136,6 +136,9 @@ pub enum Shape {
     Dots,
     /// Dots alone.
     Points,
+    /// A bar over the interval of each point, in the row of its name: stretches of time, parts of a whole. Its label is
+    /// written into it where it has room.
+    Bars,
 }
 
 /// Colours that can be told apart also where they cannot be seen as such; with more series the dashes change.
@@ -351,7 +354,11 @@ impl Drawing {
             Self::Chart(chart) => chart
                 .series
                 .iter()
-                .map(|s| (s.name.as_str(), s.validity))
+                // Bars are parts of one run, which is as valid as they all are.
+                .map(|s| match s.shape {
+                    Shape::Bars => ("", s.validity),
+                    _ => (s.name.as_str(), s.validity),
+                })
                 .collect(),
             Self::Distribution(distribution) => distribution
                 .series
@@ -375,7 +382,8 @@ impl Drawing {
                     0 => String::new(),
                     n => format!(" and {n} more"),
                 };
-                texts.push(format!("{}: {}{more}", validity.mark(), names.join(", ")));
+                let text = format!("{}: {}{more}", validity.mark(), names.join(", "));
+                texts.push(text.trim_end_matches(": ").to_owned());
             }
         }
         texts

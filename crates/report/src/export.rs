@@ -12,6 +12,7 @@ mod json;
 mod junit;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod perfetto;
 
 pub use self::csv::{csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary};
 pub use self::figures::csv_figures;
@@ -19,6 +20,7 @@ pub use self::json::{json_run, json_samples};
 pub use self::junit::junit;
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet_samples;
+pub use self::perfetto::perfetto;
 
 use std::error::Error as StdError;
 use std::io;

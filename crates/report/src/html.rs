@@ -15,7 +15,7 @@ mod data;
 
 use std::fmt::Write as _;
 
-use crate::chart::{Drawing, View, svg};
+use crate::chart::{Drawing, Shape, View, svg};
 use crate::document::{Answer, Block, Column, Document, More, Section, Table, Tone};
 use crate::escape::{Xml, script};
 
@@ -26,6 +26,9 @@ pub const SCRIPT: &str = include_str!("html/page.js");
 
 /// A drawing of more series is left to the script: its static form would be most of the file.
 const STATIC: usize = 12;
+
+/// And one of more bars.
+const STATIC_BARS: usize = 300;
 
 /// A table of more rows has its own scroll bar: what follows it is as far away as the screen is high.
 const LONG: usize = 40;
@@ -246,7 +249,9 @@ fn figure(drawing: &Drawing, table: Option<&Table>, charts: &mut Vec<serde_json:
 /// The drawing that stays where no script runs.
 fn still(chart: &crate::chart::Chart) -> String {
     let shown = chart.series.iter().filter(|s| s.shown).count();
-    if shown > STATIC {
+    let bars = chart.series.iter().filter(|s| s.shape == Shape::Bars);
+    let bars: usize = bars.map(|s| s.points.len()).sum();
+    if shown > STATIC || bars > STATIC_BARS {
         return "<noscript>This chart needs the script of the page; punctual report --svg writes it as a file.</noscript>".to_owned();
     }
     inline(&svg::chart(chart))

@@ -465,6 +465,8 @@ pub enum ExportFormat {
     Jitterdebugger,
     /// A `summary.xml` in rteval's format
     Rteval,
+    /// Trace Event JSON for ui.perfetto.dev: the longest cycles that `watch` saw, and who had the CPUs
+    Perfetto,
 }
 
 /// What `runs export` writes
@@ -484,6 +486,8 @@ pub enum ExportData {
     Events,
     /// Latencies that an imported file lists with their times: thread, `t_ns`, `latency_ns`
     Spikes,
+    /// The longest cycles of a watched program
+    Cycles,
 }
 
 /// Returns the command, for manual pages and completions.

@@ -11,6 +11,7 @@
     reason = "the other way has an error to handle that a string never gives"
 )]
 
+mod bars;
 mod legend;
 
 use std::fmt::Write as _;
@@ -41,7 +42,7 @@ const DASH: [&str; DASHES] = ["", "6 3", "2 3", "8 3 2 3"];
 /// The look, in a file of its own; the page has its own rules for the same classes.
 const STYLE: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:11px;fill:#222}\
 .t{font-size:14px;font-weight:bold}.n,.k{fill:#555}.w{fill:#b00020;font-weight:bold}\
-.g{stroke:#e3e3e3}.h{stroke:#f1f1f1}.a{stroke:#777}.m{stroke:#b00020;stroke-dasharray:5 3}.mt{fill:#b00020}";
+.o{fill:#fff;stroke:none}.g{stroke:#e3e3e3}.h{stroke:#f1f1f1}.a{stroke:#777}.m{stroke:#b00020;stroke-dasharray:5 3}.mt{fill:#b00020}";
 
 /// Draws a chart as a file of its own.
 pub fn chart(chart: &Chart) -> String {
@@ -317,6 +318,9 @@ impl Frame<'_> {
             "" => String::new(),
             dash => format!(" stroke-dasharray=\"{dash}\""),
         };
+        if series.shape == Shape::Bars {
+            return self.bars(series, number);
+        }
         let mut out = format!("<g stroke=\"{colour}\" fill=\"{colour}\">");
         if series.shape != Shape::Points {
             let path = self.path(series);
@@ -454,6 +458,8 @@ fn lanes(drawn: &[&Series], scale: &Scale) -> Vec<Vec<usize>> {
             .iter()
             .enumerate()
             .filter(has)
+            // Bars fill their row.
+            .filter(|(_, series)| series.shape != Shape::Bars)
             .map(|(number, _)| number)
     };
     (0..names.len()).map(|row| within(row).collect()).collect()

@@ -98,7 +98,7 @@ pub(super) fn add(document: &mut Document, ids: &mut Ids, runs: &[RunItem], aske
         if instrument == "deadline" {
             blocks.extend(deadline::blocks(ids, &of));
         }
-        blocks.extend(watched::blocks(&of));
+        blocks.extend(watched::blocks(ids, &of));
         blocks.extend(results::charts(ids, &of));
         if contexts {
             blocks.extend(several_kinds::blocks(ids, &of));

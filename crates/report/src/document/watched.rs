@@ -3,6 +3,8 @@
 
 //! A program's own threads: who made their late cycles late, where the time of a cycle goes, and the longest cycles.
 
+mod pictures;
+
 use std::cmp::Reverse;
 
 use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
@@ -10,7 +12,9 @@ use punctual_model::{Nanos, RunRecord};
 
 use super::named::{capital, counted, micros};
 use super::runs::Named;
-use super::{Answer, Block, KeyFigure, RunItem, Table, Tone, answer};
+use super::series::micros_of;
+use super::{Answer, Block, Ids, KeyFigure, RunItem, Table, Tone, answer};
+use crate::chart::Drawing;
 use crate::text::span;
 
 /// Threads with tables of their own; of the others there is a line each.
@@ -67,7 +71,7 @@ pub(crate) fn explained(run: &RunRecord, name: &str) -> Option<(Answer, Vec<Bloc
     if let Some(why) = why.filter(|_| run.instrument != WATCH) {
         said.sentence = why;
     }
-    Some((said, blocks(&[named])))
+    Some((said, blocks(&mut Ids::default(), &[named])))
 }
 
 /// The instrument whose runs are of somebody's program. Those of others are of our own threads.
@@ -165,8 +169,9 @@ pub(super) fn answer(run: &RunRecord) -> Option<(Tone, String, String, Vec<KeyFi
 }
 
 /// The tables of a run that watched a program.
-pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
+pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let unit = micros_of(runs);
     for run in runs {
         let Some(watched) = run.record().watched.as_deref() else {
             continue;
@@ -182,9 +187,20 @@ pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
         let shown = threads.iter().take(THREADS);
         let worth_a_table = |t: &&&WatchedThread| t.period_ns.is_some() || !t.culprits.is_empty();
         for (place, thread) in shown.filter(worth_a_table).enumerate() {
-            blocks.extend(culprits(thread, &of).map(Block::Table));
+            let picture = pictures::Of {
+                thread,
+                run: &of,
+                unit,
+                validity: run.validity(),
+            };
+            blocks.extend(culprits(thread, &of).map(|table| {
+                let chart = Box::new(Drawing::Chart(picture.culprits(ids)));
+                Block::Drawing(chart, Some(table))
+            }));
             blocks.push(Block::Table(phases(thread, &of)));
-            blocks.extend(worst(thread, &of, place == 0));
+            let tail = picture.by_response(ids);
+            blocks.extend(tail.map(|chart| Block::Drawing(Box::new(Drawing::Chart(chart)), None)));
+            blocks.extend(worst(ids, &picture, place == 0));
         }
         if threads.len() > 1 {
             blocks.push(Block::Table(overview(&threads, watched, &of)));
@@ -218,7 +234,11 @@ fn culprits(thread: &WatchedThread, of: &str) -> Option<Table> {
             None => culprit.what.clone(),
         };
         table.rows.push(vec![
-            capital(&who),
+            match culprit.name.as_deref() {
+                // A name is written as it is.
+                Some(name) if who.starts_with(name) => who,
+                _ => capital(&who),
+            },
             culprit.cycles.to_string(),
             culprit.saved.to_string(),
             micros(culprit.mean_ns),
@@ -250,17 +270,8 @@ fn phases(thread: &WatchedThread, of: &str) -> Table {
         &["<Phase", "Mean", "Mean if late", "Longest"],
     );
     for phase in &thread.phases {
-        let words = match phase.phase.as_str() {
-            "timer" => "timer late",
-            "wake-up" => "runnable after its wait",
-            "preempted" => "runnable after another took the CPU",
-            "interrupted" => "interrupts on its time",
-            "blocked" => "waiting within the cycle",
-            "unaccounted" => "not accounted for",
-            phase => phase,
-        };
         table.rows.push(vec![
-            capital(words),
+            capital(phase_words(&phase.phase)),
             micros(phase.mean_ns),
             phase.late_mean_ns.map_or_else(|| "-".to_owned(), micros),
             micros(phase.max_ns as f64),
@@ -277,16 +288,31 @@ fn phases(thread: &WatchedThread, of: &str) -> Table {
     table
 }
 
-/// The longest cycles as tables; of the first thread the longest is not folded away.
-fn worst(thread: &WatchedThread, of: &str, is_first: bool) -> Vec<Block> {
+/// Says a phase.
+fn phase_words(phase: &str) -> &str {
+    match phase {
+        "timer" => "timer late",
+        "wake-up" => "runnable after its wait",
+        "preempted" => "runnable after another took the CPU",
+        "interrupted" => "interrupts on its time",
+        "blocked" => "waiting within the cycle",
+        "unaccounted" => "not accounted for",
+        phase => phase,
+    }
+}
+
+/// The longest cycles, drawn and as tables; of the first thread the longest is not folded away.
+fn worst(ids: &mut Ids, picture: &pictures::Of<'_>, is_first: bool) -> Vec<Block> {
+    let (thread, of) = (picture.thread, picture.run);
     let mut blocks = Vec::new();
     let mut folded = Vec::new();
     for (place, cycle) in thread.worst.iter().take(WORST).enumerate() {
-        let table = Block::Table(one_cycle(thread, cycle, of));
+        let chart = Box::new(Drawing::Chart(picture.cycle(ids, cycle)));
+        let block = Block::Drawing(chart, Some(one_cycle(thread, cycle, of)));
         if is_first && place == 0 {
-            blocks.push(table);
+            blocks.push(block);
         } else {
-            folded.push(table);
+            folded.push(block);
         }
     }
     if !folded.is_empty() {

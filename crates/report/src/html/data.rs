@@ -45,6 +45,7 @@ fn series(series: &Series) -> Value {
         Shape::Line => "line",
         Shape::Dots => "dots",
         Shape::Points => "points",
+        Shape::Bars => "bars",
     };
     json!({
         "n": series.name,

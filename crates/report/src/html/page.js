@@ -120,14 +120,16 @@ class Plot {
     this.plot = figureNode.querySelector('.plot'); this.tools = figureNode.querySelector('.tools'); this.keybox = figureNode.querySelector('.keylist');
     this.dist = data.k === 'dist';
     this.all = data.s.map(s => this.dist ? {...s, bins: unpack(s.b), name: s.p ? s.r + ', ' + s.p : s.r, counted: grouped(s.n) + (s.n === 1 ? ' sample' : ' samples'), shape: 'step'}
-      : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.n, w: 1});
+      : {...s, name: s.n, counted: s.c, shape: s.sh, r: s.sh === 'bars' ? '' : s.n, w: 1});
     this.runs = [...new Set(this.all.map(s => s.r))];
     this.all.forEach((s, i) => {
       const [colour, dash] = s.lk || [i % 6, Math.floor(i / 6) % 4];
       s.colour = colour;
       s.dash = sound(s) ? DASH[dash] : '1.5 2.5';
+      s.hollow = s.shape === 'bars' && dash > 0;
     });
     this.on = this.all.map(s => s.on === 1);
+    this.bars = this.all.some(s => s.shape === 'bars');
     this.view = this.dist ? 'histogram' : null; this.mode = 'whole'; this.zoom = null; this.cursor = null;
     this.reset();
     this.controls();
@@ -151,7 +153,8 @@ class Plot {
       this.tabs = Object.keys(VIEWS).map(view => button(VIEWS[view][0], () => { this.view = view; this.reset(); this.draw(); this.sync(); }, {'aria-pressed': view === this.view, 'data-view': view}));
       t.append(el('span', {class: 'gap'}));
     }
-    if (this.sx !== 'names') this.logx = button('log x', () => { this.sx = this.sx === 'log' ? 'lin' : 'log'; this.zoom = null; this.draw(); this.sync(); }, {'aria-pressed': 'false'});
+    // A bar has no place on an axis without 0.
+    if (this.sx !== 'names' && !this.bars) this.logx = button('log x', () => { this.sx = this.sx === 'log' ? 'lin' : 'log'; this.zoom = null; this.draw(); this.sync(); }, {'aria-pressed': 'false'});
     if (this.sy !== 'names') this.logy = button('log y', () => { this.sy = this.sy === 'log' ? 'lin' : 'log'; this.draw(); this.sync(); }, {'aria-pressed': 'false'});
     button('+', () => this.scale(0.5), {'aria-label': 'Zoom in', title: 'Zoom in (+)'});
     button('−', () => this.scale(2), {'aria-label': 'Zoom out', title: 'Zoom out (-)'});
@@ -176,7 +179,8 @@ class Plot {
       const first = this.all[of[0]];
       const key = document.createElementNS(NS, 'svg');
       key.setAttribute('viewBox', '0 0 24 8'); key.setAttribute('aria-hidden', 'true');
-      if (first.shape !== 'points') shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': first.dash});
+      if (first.shape === 'bars') shape(key, 'rect', {class: 'bar ' + (first.hollow ? 'open ' : '') + 'c' + first.colour + (sound(first) ? '' : ' pale'), x: 1, width: 22, height: 8, 'stroke-dasharray': first.hollow ? first.dash : ''});
+      else if (first.shape !== 'points') shape(key, 'path', {d: 'M0 4H24', class: 'c' + first.colour, 'stroke-width': 2.6, 'stroke-dasharray': first.dash});
       if (first.shape === 'points' || first.shape === 'dots') shape(key, 'circle', {class: 'c' + first.colour + (sound(first) ? '' : ' open'), cx: 12, cy: 4, r: 3.4});
       const b = el('button', {type: 'button', onclick: () => {
         const on = !of.some(i => this.on[i]);
@@ -240,7 +244,7 @@ class Plot {
     let left = names ? Math.min(w * 0.38, 18 + 6.6 * Math.max(1, ...names.map(n => n.length))) : 58;
     const shown = this.shown();
     // Series of the same row lie a little apart; a row has room for all of them.
-    const lanes = (names || []).map((_, r) => shown.filter(([s]) => this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
+    const lanes = (names || []).map((_, r) => shown.filter(([s]) => s.shape !== 'bars' && this.points(s).some(p => Math.round(p[1]) === r)).map(([, i]) => i));
     const row = Math.max(28, 8 * Math.max(1, ...lanes.map(l => l.length)) + 12);
     const log = {x: this.sx === 'log', y: this.sy === 'log'};
     const marks = (this.dist ? this.data.m.map(([n, ns]) => [n, ns / 1e3, 1]) : this.data.m)
@@ -295,11 +299,12 @@ class Plot {
     const clip = 'clip-' + this.data.id, defs = shape(svg, 'clipPath', {id: clip});
     shape(defs, 'rect', {x: left, y: top - 5, width: right - left, height: room + 6});
     const area = shape(svg, 'g', {'clip-path': `url(#${clip})`});
-    this.drawn = {};
+    this.drawn = {}; this.words = [];
     const thin = shown.length > 8;
     shown.forEach(([s, i]) => {
       const g = shape(area, 'g', {class: 'c' + s.colour});
       const ps = this.points(s);
+      if (s.shape === 'bars') { this.drawn[i] = this.boxes(g, s, row); return; }
       if (s.shape !== 'points') {
         let d = '', py = null;
         for (const p of ps) {
@@ -326,6 +331,8 @@ class Plot {
         shape(g, 'circle', {class: sound(s) ? '' : 'open', cx: x.toFixed(1), cy: y.toFixed(1), r: 3.6});
       }
     });
+    // What is written into bars lies above all of them.
+    for (const [x, y, text, light] of this.words) shape(area, 'text', {class: light ? 'ink' : 'on', x: x.toFixed(1), y: (y + 4).toFixed(1)}, text);
     // Points that have a name of their own are named, where there are few and no axis names them.
     const titled = names ? [] : shown.filter(([s]) => s.shape === 'points').flatMap(([s]) => this.points(s)).filter(p => p[5]), taken = [];
     if (titled.length <= 40) for (const p of titled) {
@@ -345,13 +352,27 @@ class Plot {
       const end = p > (left + right) / 2;
       shape(svg, 'text', {class: 'mt', x: up ? p + (end ? -5 : 5) : right - 4, y: up ? 20 + 15 * said + 14 * (n % 6) : p - 4, 'text-anchor': up && !end ? 'start' : 'end'}, cut(name, 40));
     });
-    bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: 13 + 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}: ${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
+    bad.forEach(([v, n], row) => shape(svg, 'text', {class: 'w', x: right - 6, y: 13 + 15 * row, 'text-anchor': 'end'}, cut(`${MARK[v]}${n[0] ? ': ' : ''}${n.slice(0, 4).join(', ')}${n.length > 4 ? ' and more' : ''}`, Math.floor((right - left) / 6.5))));
     if (!shown.length) shape(svg, 'text', {x: (left + right) / 2, y: (top + bottom) / 2, 'text-anchor': 'middle'}, 'No series is switched on');
     this.line = shape(svg, 'path', {class: 'cur', d: ''});
     this.band = shape(svg, 'rect', {class: 'sel', y: top, height: room, width: 0, x: left});
     this.svg = svg;
     this.plot.replaceChildren(svg, this.tip || (this.tip = el('div', {class: 'tip', hidden: ''})));
     if (this.cursor !== null) this.look(this.cursor, null);
+  }
+  // Bars over the intervals of points, in their rows; what has no room for its label is read.
+  boxes(g, s, row) {
+    const bars = shape(g, 'g', {class: 'bar' + (s.hollow ? ' open' : '') + (sound(s) ? '' : ' pale'), 'stroke-dasharray': s.hollow ? s.dash : ''}), half = row * 0.36;
+    for (const p of this.points(s)) {
+      const a = Math.max(this.left - 2, this.X(p[2])), b = Math.min(this.right + 2, this.X(p[3])), y = this.Y(p[1]);
+      if (!(b > a)) continue;
+      // The ground on both sides would hide what is short.
+      shape(bars, 'rect', {x: a.toFixed(2), y: (y - half).toFixed(1), width: (b - a).toFixed(2), height: (2 * half).toFixed(1), stroke: b - a < 3 ? 'none' : ''});
+      const from = Math.max(a, this.left), most = Math.floor((Math.min(b, this.right) - from - 6) / 6.6);
+      // A part of a name says something, a part of a figure something else.
+      if (p[5] && most >= 4 && (p[5].length <= most || !/^\d/.test(p[5]))) this.words.push([from + 4, y, p[5].length > most ? p[5].slice(0, most - 1) + '…' : p[5], s.hollow || !sound(s)]);
+    }
+    return bars;
   }
   scale(factor) {
     if (this.sx === 'names') return;
@@ -373,7 +394,16 @@ class Plot {
     const found = [];
     this.shown().forEach(([s], order) => {
       const ps = this.points(s);
-      if (s.shape === 'step' || s.shape === 'line') {
+      if (s.shape === 'bars') {
+        for (const p of ps) {
+          const a = this.X(p[2]), b = this.X(p[3]);
+          if (px < a - 2 || px > b + 2) continue;
+          // From above, or from the row of the pointer; in it what is under the pointer itself.
+          const off = Math.max(0, a - px, px - b);
+          found.push([off / 10 + (py === null ? p[1] : Math.round(Math.abs(this.Y(p[1]) - py) / (this.bottom - this.top) * this.names.length)), s,
+            `${p[5] ? p[5] + ', ' : ''}${read(p[3] - p[2])}${unit ? ' ' + unit : ''}${p[2] ? ' from ' + read(p[2]) : ''}${p[4] != null ? `, n = ${grouped(p[4])}` : ''} (${this.names[Math.round(p[1])] || ''})`]);
+        }
+      } else if (s.shape === 'step' || s.shape === 'line') {
         let lo = 0, hi = ps.length;
         while (lo < hi) { const mid = (lo + hi) >> 1; ps[mid][0] <= x ? lo = mid + 1 : hi = mid; }
         if (!lo) return;
@@ -393,8 +423,8 @@ class Plot {
       }
     });
     found.sort((a, b) => a[0] - b[0]);
-    const most = found.slice(0, this.names || !found.some(f => f[1].shape === 'step' || f[1].shape === 'line') ? 3 : 8);
-    if (!this.names) lines.push(el('b', {}, `${read(x)}${unit ? ' ' + unit : ''}`));
+    const most = found.slice(0, this.bars ? 6 : this.names || !found.some(f => f[1].shape === 'step' || f[1].shape === 'line') ? 3 : 8);
+    if (!this.names || this.bars) lines.push(el('b', {}, `${read(x)}${unit ? ' ' + unit : ''}`));
     for (const [, s, text] of most) {
       const row = el('div', {}, Object.assign(el('i', {}), {style: `color:var(--s${s.colour})`}), `${s.name}${MARK[s.v] ? ' (' + MARK[s.v] + ')' : ''}: `);
       row.append(el('b', {}, text));
@@ -407,7 +437,8 @@ class Plot {
     this.tip.replaceChildren(...lines);
     const share = px / this.width, room = this.plot.clientWidth;
     this.tip.style.left = share < 0.5 ? Math.min(room - this.tip.offsetWidth, room * share + 14) + 'px' : Math.max(0, room * share - this.tip.offsetWidth - 14) + 'px';
-    this.tip.style.top = '14px';
+    // Rows are low: beside the pointer it would hide them.
+    this.tip.style.top = this.bars ? this.plot.clientHeight + 'px' : '14px';
     return `${lines[0].textContent}. ` + most.slice(0, 4).map(([, s, text]) => `${s.name}: ${text}`).join('; ');
   }
   leave() { this.cursor = null; if (this.line) this.line.setAttribute('d', ''); this.tip.hidden = true; }

@@ -8,6 +8,7 @@
 mod common;
 mod looks;
 mod maxima;
+mod watched;
 
 use punctual_model::{
     Check, Figure, Guest, GuestTime, Interval, Nanos, Origin, RunRecord, TooShort,

@@ -92,6 +92,7 @@ fn choose(
         | ExportFormat::Jitterdebugger
         | ExportFormat::Rteval => ExportData::Histogram,
         ExportFormat::Parquet => ExportData::Samples,
+        ExportFormat::Perfetto => ExportData::Cycles,
         // Where they were stored and are gone, the summary would pass for them.
         ExportFormat::Csv | ExportFormat::Json if had_samples(run) => ExportData::Samples,
         ExportFormat::Csv if has_only_results(run) => ExportData::Results,
@@ -103,7 +104,11 @@ fn choose(
             ExportFormat::Csv | ExportFormat::Json | ExportFormat::Parquet
         ),
         ExportData::Summary => matches!(format, ExportFormat::Csv | ExportFormat::Json),
-        ExportData::Histogram => !matches!(format, ExportFormat::Json | ExportFormat::Parquet),
+        ExportData::Histogram => !matches!(
+            format,
+            ExportFormat::Json | ExportFormat::Parquet | ExportFormat::Perfetto
+        ),
+        ExportData::Cycles => format == ExportFormat::Perfetto,
         ExportData::Events => format == ExportFormat::Json,
         ExportData::Results | ExportData::Spikes | ExportData::Distribution => {
             format == ExportFormat::Csv
@@ -116,8 +121,15 @@ fn choose(
             name(&format)
         ))
         .hint(
-            "samples: csv, json, parquet; summary: csv, json; results: csv; histogram: csv, hdr, those of other tools; distribution: csv; events: json; spikes: csv",
+            "samples: csv, json, parquet; summary: csv, json; results: csv; histogram: csv, hdr, those of other tools; distribution: csv; events: json; spikes: csv; cycles: perfetto",
         ));
+    }
+    if data == ExportData::Cycles && run.record().watched.is_none() {
+        let id = &run.record().id;
+        return Err(
+            CliError::failed_to(format!("export run {id}: it did not watch a program"))
+                .hint("`punctual watch -- COMMAND` or `punctual watch --pid PID` makes a run that has cycles"),
+        );
     }
     if let Some(why) = no_such_data(run, format, data) {
         let id = &run.record().id;
@@ -270,6 +282,11 @@ fn write(
             let table = table.map_err(any)?;
             out.write_all(numbers_alone(&table).map_err(any)?)
                 .map_err(any)?;
+        }
+        (ExportData::Cycles, _) => {
+            if let Some(watched) = &run.record().watched {
+                export::perfetto(run.record(), watched, &mut *out).map_err(any)?;
+            }
         }
         (ExportData::Events, _) => {
             for event in run.events().map_err(any)? {

@@ -4,7 +4,7 @@
 //! What each series of a chart looks like, and of how many samples it is.
 
 use super::super::{Series, Shape, Validity};
-use super::{CHARACTER, WIDTH, cut, look, text, widest};
+use super::{CHARACTER, WIDTH, bars, cut, look, text, widest};
 
 /// Series that the legend names; more are counted.
 const LEGEND: usize = 24;
@@ -65,6 +65,14 @@ pub(super) fn legend(out: &mut String, drawn: &[&Series], all: usize, bottom: &m
 /// What a series looks like, before its name: a line, a dot, or both.
 fn key(out: &mut String, number: usize, series: &Series, (x, y): (f64, f64)) {
     let (colour, dash) = look(number, series);
+    if series.shape == Shape::Bars {
+        *out += &format!(
+            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"22\" height=\"9\" stroke=\"{colour}\" stroke-dasharray=\"{dash}\" {}/>",
+            y - 5.0,
+            bars::fill(series, colour)
+        );
+        return;
+    }
     if series.shape != Shape::Points {
         *out += &format!(
             "<path d=\"M{x:.1} {y:.1}h22\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dash}\"/>"
