@@ -74,6 +74,13 @@ impl Seen {
     }
 }
 
+/// One program with planted culprits, or with figures of its own, at a time: they would be each other's culprits.
+fn turn() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Has the planted loop watched, as root and with tracing, or nothing.
 fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
     if !machine::root() {
@@ -213,6 +220,7 @@ fn a_signal_that_stops_the_loop_is_named() {
         return machine::skip("watch", "tracing needs root");
     }
     let home = Home::new();
+    let _turn = turn();
     let mut command = home.command(["watch", "--quiet", "--json", "--"]);
     command.arg(late_loop()).args(["none", "500"]);
     let running = crate::common::Running::start(command);

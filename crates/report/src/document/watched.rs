@@ -35,7 +35,18 @@ fn has_limit(thread: &WatchedThread) -> bool {
 fn ranked(watched: &Watched) -> Vec<&WatchedThread> {
     let mut threads: Vec<&WatchedThread> = watched.threads.iter().collect();
     let late = |t: &WatchedThread| if has_limit(t) { t.late.count } else { 0 };
-    threads.sort_by_key(|t| Reverse((late(t), t.period_ns.is_some(), t.policy != "o", t.cycles)));
+    // A thread that was given a real-time policy is the one that must not be late.
+    let is_real_time = |t: &WatchedThread| t.policy.starts_with(['f', 'r', 'd']);
+    threads.sort_by_key(|t| {
+        let urgent = is_real_time(t) && late(t) > 0;
+        Reverse((
+            urgent,
+            late(t),
+            t.period_ns.is_some(),
+            is_real_time(t),
+            t.cycles,
+        ))
+    });
     threads
 }
 

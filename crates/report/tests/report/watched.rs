@@ -31,7 +31,7 @@ fn cycle(release_ns: u64, cpus: u32) -> WorstCycle {
         let stretch = |n: i64| LaneStretch {
             from_ns: n * 1_000,
             to_ns: (n + 1) * 1_000,
-            kind: ["task", "idle"][n.unsigned_abs() as usize % 2].to_owned(),
+            kind: if n % 2 == 0 { "task" } else { "idle" }.to_owned(),
             who: format!("{HOSTILE} {n}"),
         };
         CpuLane {

@@ -87,6 +87,7 @@ fn rt_app_says_the_same_of_its_cycles() {
         return machine::skip("rt-app", "not installed, or no root");
     }
     let home = Home::new();
+    let _turn = super::turn();
     let json = home.dir().join("loop.json");
     let config = serde_json::json!({
         "tasks": {"loop": {"policy": "SCHED_FIFO", "priority": 80, "loop": -1, "run": 200,
@@ -140,6 +141,7 @@ fn cyclictest_says_the_same_of_its_wake_ups() {
         return machine::skip("cyclictest", "not installed, or no root");
     }
     let home = Home::new();
+    let _turn = super::turn();
     let args = "watch --raw --quiet --json -- cyclictest -v -t1 -p80 -i2000 -l1000 -m";
     let answer = finish(home.command(args.split(' ')));
     let record = answer.record();
