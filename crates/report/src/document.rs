@@ -13,6 +13,7 @@ mod deadline;
 mod events;
 mod experiment;
 mod extrapolation;
+mod habits;
 mod irregular;
 mod list;
 mod machine;

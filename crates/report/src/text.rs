@@ -24,7 +24,9 @@ use punctual_model::{Instrument, RunRecord};
 
 use crate::document::{Document, Material, RunItem};
 
-pub use diagnosis::{checked_config, diagnosis, verdict as rule_verdict};
+pub use diagnosis::{
+    checked_config, diagnosis, process_diagnosis, process_verdict, verdict as rule_verdict,
+};
 pub(crate) use diagnosis::{found as diagnosis_found, meaning, remedy as diagnosis_remedy};
 pub use guest::guest_boot;
 pub(crate) use guest::{HEADING, VIRTUAL};

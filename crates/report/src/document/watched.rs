@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Nanos, RunRecord};
 
+use super::habits;
 use super::named::{capital, counted, micros};
 use super::runs::Named;
 use super::{Answer, Block, KeyFigure, RunItem, Table, Tone, answer};
@@ -186,6 +187,7 @@ pub(super) fn blocks(runs: &[Named<'_>]) -> Vec<Block> {
             blocks.push(Block::Table(phases(thread, &of)));
             blocks.extend(worst(thread, &of, place == 0));
         }
+        blocks.extend(habits::blocks(watched, &of));
         if threads.len() > 1 {
             blocks.push(Block::Table(overview(&threads, watched, &of)));
         }

@@ -3,7 +3,10 @@
 
 //! What on a machine hurts determinism, as text.
 
-use punctual_model::{CpuChoice, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict};
+use punctual_model::{
+    CpuChoice, Diagnosis, Evidence, Fixer, JudgedProcess, ProcessDiagnosis, Rule, RuleOutcome,
+    Severity, Verdict,
+};
 
 use super::Detail;
 use super::layout::{clean, paragraph, wrapped};
@@ -18,9 +21,35 @@ const CITED: usize = 2;
 /// Says what was found, the worst first; in full, also what is fine and what is not applicable.
 pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
     let mut sections = vec![words::host(&diagnosis.host) + &judged(diagnosis)];
+    sections.extend(outcomes(&diagnosis.verdicts, detail));
+    sections.push(closing("doctor", detail));
+    sections.join("\n")
+}
+
+/// Returns the verdicts of one outcome, the most severe first.
+fn with(verdicts: &[Verdict], outcome: RuleOutcome) -> impl Iterator<Item = &Verdict> {
+    verdicts.iter().filter(move |v| v.outcome == outcome)
+}
+
+/// Says how many rules came to which outcome.
+fn counts(verdicts: &[Verdict]) -> String {
+    let count = |outcome| with(verdicts, outcome).count();
+    let all = verdicts.len();
+    format!(
+        "{all} rule{}: {} found, {} fine, {} unknown, {} not applicable",
+        plural(all),
+        count(RuleOutcome::Found),
+        count(RuleOutcome::Fine),
+        count(RuleOutcome::Unknown),
+        count(RuleOutcome::NotApplicable),
+    )
+}
+
+/// Says what was found, the worst first, and what is not known; in full, also what is fine and what is not applicable.
+fn outcomes(verdicts: &[Verdict], detail: Detail) -> Vec<String> {
+    let mut sections = Vec::new();
     for severity in Severity::ALL {
-        let findings: Vec<_> = diagnosis
-            .with(RuleOutcome::Found)
+        let findings: Vec<_> = with(verdicts, RuleOutcome::Found)
             .filter(|verdict| verdict.rule.severity == *severity)
             .collect();
         if !findings.is_empty() {
@@ -36,18 +65,91 @@ pub fn diagnosis(diagnosis: &Diagnosis, detail: Detail) -> String {
             sections.push(heading + &findings);
         }
     }
-    sections.extend(unknown(diagnosis, detail));
+    sections.extend(unknown(verdicts, detail));
     if detail == Detail::Full {
-        sections.extend(short(diagnosis, RuleOutcome::Fine, "Fine", detail));
+        sections.extend(short(verdicts, RuleOutcome::Fine, "Fine", detail));
         sections.extend(short(
-            diagnosis,
+            verdicts,
             RuleOutcome::NotApplicable,
             "Not applicable here",
             detail,
         ));
     }
-    sections.push(closing(detail));
+    sections
+}
+
+/// Says how processes are set up, one after the other.
+pub fn process_diagnosis(diagnosis: &ProcessDiagnosis, detail: Detail) -> String {
+    let mut sections = vec![words::host(&diagnosis.host)];
+    for process in &diagnosis.processes {
+        sections.push(process_heading(process, detail));
+        sections.extend(outcomes(&process.verdicts, detail));
+    }
+    sections.push(closing("doctor --pid PID", detail));
     sections.join("\n")
+}
+
+/// Threads of a process that are listed where not all is said.
+const THREADS: usize = 8;
+
+fn process_heading(process: &JudgedProcess, detail: Detail) -> String {
+    let named = format!("{} (pid {})", clean(&process.name), process.pid);
+    let mut text = paragraph("Process", &named);
+    let real_time = process.threads.iter().filter(|t| t.is_real_time).count();
+    let all = process.threads.len();
+    let who = match real_time {
+        0 => format!("{all} thread{}, none real-time", plural(all)),
+        n => format!("{n} real-time thread{} of {all}", plural(n)),
+    };
+    text += &paragraph("Judged", &format!("{who}; {}", counts(&process.verdicts)));
+    let mut threads: Vec<_> = process.threads.iter().collect();
+    threads.sort_by_key(|thread| (!thread.is_real_time, thread.tid));
+    let shown = match detail {
+        Detail::Full => all,
+        Detail::Summary => THREADS,
+    };
+    for (n, thread) in threads.iter().take(shown).enumerate() {
+        let label = if n == 0 { "Threads" } else { "" };
+        let line = format!(
+            "{} {}: {}, CPU{} {}",
+            thread.tid,
+            clean(&thread.name),
+            thread.policy,
+            plural(thread.cpus.len()),
+            thread.cpus
+        );
+        text += &paragraph(label, &line);
+    }
+    if all > shown {
+        text += &paragraph("", &format!("and {} more", all - shown));
+    }
+    text
+}
+
+/// Says all about one rule, and what it says of each process.
+pub fn process_verdict(diagnosis: &ProcessDiagnosis, id: &str) -> Option<String> {
+    let mut text = String::new();
+    for process in &diagnosis.processes {
+        let verdict = process.verdicts.iter().find(|v| v.rule.id == id)?;
+        if text.is_empty() {
+            let rule = &verdict.rule;
+            text = wrapped("", 0, &format!("{}: {}", rule.id, rule.title));
+            text = format!("{text}\n{}\n{}", about(rule), words::host(&diagnosis.host));
+        }
+        let named = format!("{} (pid {})", clean(&process.name), process.pid);
+        text += &paragraph("Process", &named);
+        text += &answered(verdict);
+    }
+    Some(text)
+}
+
+/// The outcome of a rule, and what it rests on.
+fn answered(verdict: &Verdict) -> String {
+    let mut text = paragraph(outcome(verdict.outcome), &clean(&verdict.says));
+    for evidence in &verdict.evidence {
+        text += &paragraph("", &cite(evidence));
+    }
+    text
 }
 
 /// Says what was found in the configuration of a kernel, named `name`, that has `options` options; in full, also what
@@ -75,7 +177,7 @@ pub fn checked_config(diagnosis: &Diagnosis, name: &str, options: usize, detail:
         }
     }
     if detail == Detail::Full {
-        let fine = short(diagnosis, RuleOutcome::Fine, "Fine", detail);
+        let fine = short(&diagnosis.verdicts, RuleOutcome::Fine, "Fine", detail);
         text.extend(fine.map(|fine| format!("\n{fine}")));
     }
     text
@@ -91,10 +193,7 @@ pub fn verdict(diagnosis: &Diagnosis, verdict: &Verdict) -> String {
     let on = words::host(&diagnosis.host);
     text += &on;
     text += &paragraph("Judged", &chosen(diagnosis));
-    text += &paragraph(outcome(verdict.outcome), &clean(&verdict.says));
-    for evidence in &verdict.evidence {
-        text += &paragraph("", &cite(evidence));
-    }
+    text += &answered(verdict);
     if let Some(advice) = &verdict.tune {
         let line = match (&advice.command, &advice.obstacle) {
             (Some(command), _) => format!("{:<10}{}\n", "Command", clean(command)),
@@ -127,17 +226,7 @@ fn about(rule: &Rule) -> String {
 }
 
 fn judged(diagnosis: &Diagnosis) -> String {
-    let count = |outcome| diagnosis.with(outcome).count();
-    let all = diagnosis.verdicts.len();
-    let text = format!(
-        "{}; {all} rule{}: {} found, {} fine, {} unknown, {} not applicable",
-        chosen(diagnosis),
-        plural(all),
-        count(RuleOutcome::Found),
-        count(RuleOutcome::Fine),
-        count(RuleOutcome::Unknown),
-        count(RuleOutcome::NotApplicable),
-    );
+    let text = format!("{}; {}", chosen(diagnosis), counts(&diagnosis.verdicts));
     paragraph("Judged", &text)
 }
 
@@ -223,9 +312,9 @@ fn brief(verdict: &Verdict, says: &str) -> String {
 
 /// What could not be read is said as shortly as that it is missing; files that several rules lack
 /// are said once a rule, because each rule is a question that stays open.
-fn unknown(diagnosis: &Diagnosis, detail: Detail) -> Option<String> {
+fn unknown(verdicts: &[Verdict], detail: Detail) -> Option<String> {
     short(
-        diagnosis,
+        verdicts,
         RuleOutcome::Unknown,
         "Not known, because a file could not be read",
         detail,
@@ -233,12 +322,12 @@ fn unknown(diagnosis: &Diagnosis, detail: Detail) -> Option<String> {
 }
 
 fn short(
-    diagnosis: &Diagnosis,
+    verdicts: &[Verdict],
     outcome: RuleOutcome,
     heading: &str,
     detail: Detail,
 ) -> Option<String> {
-    let verdicts: Vec<_> = diagnosis.with(outcome).collect();
+    let verdicts: Vec<_> = with(verdicts, outcome).collect();
     if verdicts.is_empty() {
         return None;
     }
@@ -258,14 +347,14 @@ fn short(
     Some(text)
 }
 
-fn closing(detail: Detail) -> String {
+fn closing(command: &str, detail: Detail) -> String {
     let all = match detail {
         Detail::Summary => "; what is fine and what is not applicable: --all",
         Detail::Full => "",
     };
     let text = format!(
         "Severities are what the sources of the rules say that a thing can cost; what it costs here, a \
-         measurement says. Why, how to fix it, and the source: punctual doctor --explain RULE{all}."
+         measurement says. Why, how to fix it, and the source: punctual {command} --explain RULE{all}."
     );
     wrapped("", 0, &text)
 }
