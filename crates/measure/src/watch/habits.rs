@@ -19,7 +19,7 @@ use punctual_sys::{SysRoot, calls};
 use self::files::Files;
 use self::rules::{Entry, Kind, RULES};
 use super::cycle::{Cause, Cycle, Piece};
-use super::thread::{State, Thread, Waited};
+use super::thread::{State, Thread, Wait, Waited};
 use super::who::{Names, Tid, Who};
 use super::words;
 
@@ -134,6 +134,94 @@ struct Of {
     verdicts: Vec<Verdict>,
 }
 
+impl Of {
+    fn add(&mut self, kind: Kind, cycle: u64, count: u64, ns: u64, what: (String, String)) {
+        let seen = self.seen.entry(kind).or_default();
+        seen.add(cycle, count, ns, what);
+    }
+
+    /// Returns which habit a system call is, if it is one, and what is cited of it: a file and the call, or the call.
+    fn kind_of(&self, call: Wait) -> Option<(Kind, (String, String))> {
+        let name = calls::name(call.call)?;
+        let alone = |kind| Some((kind, (name.to_owned(), String::new())));
+        let descriptor = call.first();
+        let with_file = |kind| {
+            let file = self.files.path(descriptor).unwrap_or("?").to_owned();
+            Some((kind, (file, name.to_owned())))
+        };
+        match name {
+            "sched_yield" => alone(Kind::Yield),
+            // They name no descriptor.
+            "sync" | "msync" => alone(Kind::Sync),
+            _ if MEMORY.contains(&name) => alone(Kind::Memory),
+            _ if SYNC.contains(&name) => with_file(Kind::Sync),
+            _ if FILES.contains(&name) => alone(Kind::Files),
+            _ if name.contains("write") && self.files.is_output(descriptor) => {
+                with_file(Kind::Output)
+            }
+            _ if name.contains("read") && self.files.is_file(descriptor) => with_file(Kind::Files),
+            _ => None,
+        }
+    }
+
+    /// Page faults, and inversions that happened.
+    fn delays(
+        &mut self,
+        thread: &Thread,
+        cycle: &Cycle,
+        begin: &Waited,
+        end: &Waited,
+        names: &Names,
+    ) {
+        // What delays a cycle before it could begin belongs to the cycle before.
+        let own = |cause: Cause| {
+            let pieces = cycle.pieces.iter();
+            let pieces = pieces.filter(|p| p.cause == cause && p.from >= begin.left);
+            pieces.map(Piece::length).sum::<u64>()
+        };
+        let faults = thread.faults_within(begin.left, end.entered);
+        if cycle.number >= FIRST && faults > 0 {
+            let what = ("events/exceptions".to_owned(), String::new());
+            self.add(Kind::Faults, cycle.number, faults, own(Cause::Fault), what);
+        }
+        for (_, cause, _) in cycle.parts() {
+            if let Cause::KeptHolder { who, holder } = cause
+                && is_below(thread, who)
+                && own(cause) > 0
+            {
+                let what = format!("kept {} from running", names.text(holder));
+                let what = (words::who(who, names), what);
+                self.add(Kind::Inversion, cycle.number, 1, own(cause), what);
+            }
+        }
+    }
+
+    /// Waits that the wrong threads ended.
+    fn waits(&mut self, thread: &Thread, cycle: u64, begin: &Waited, end: &Waited, names: &Names) {
+        for (span, from, to) in thread.spans(begin.entered, end.entered) {
+            let State::Blocked {
+                call, by: Some(by), ..
+            } = span.state
+            else {
+                continue;
+            };
+            let who = || words::who(by, names);
+            if let Some((wait, _)) = call
+                && span.from >= begin.left
+                && wait.is_plain_lock()
+                && is_below(thread, by)
+            {
+                let what = (who(), format!("released futex {:#x}", wait.first()));
+                self.add(Kind::PlainLock, cycle, 1, to - from, what);
+            } else if is_interrupt_thread(by, names) && thread.prio < 100 && !is_above(thread, by) {
+                // The wait for a device is what it is there for, and takes no time from a cycle.
+                let what = (who(), "ended the wait".to_owned());
+                self.add(Kind::AboveInterrupt, cycle, 1, 0, what);
+            }
+        }
+    }
+}
+
 /// What the watched threads do, and how they are set up.
 #[derive(Debug)]
 pub(super) struct Habits {
@@ -186,78 +274,15 @@ impl Habits {
         names: &Names,
     ) {
         let of = self.threads.entry(thread.tid).or_default();
-        let number = cycle.number;
         let ending = every_wait.then_some((end.entered, end.left, end.wait));
         let all = thread.calls_within(begin.left, end.entered);
         for (from, to, call) in all.chain(ending) {
-            let name = calls::name(call.call).unwrap_or_default();
-            let (kind, what) = match name {
-                "sched_yield" => (Kind::Yield, (name.to_owned(), String::new())),
-                _ if MEMORY.contains(&name) => (Kind::Memory, (name.to_owned(), String::new())),
-                _ => {
-                    let file = || of.files.path(call.first()).unwrap_or("?").to_owned();
-                    if SYNC.contains(&name) {
-                        (Kind::Sync, (file(), name.to_owned()))
-                    } else if FILES.contains(&name) {
-                        (Kind::Files, (name.to_owned(), String::new()))
-                    } else if name.contains("write") && of.files.is_output(call.first()) {
-                        (Kind::Output, (file(), name.to_owned()))
-                    } else if name.contains("read") && of.files.is_file(call.first()) {
-                        (Kind::Files, (file(), name.to_owned()))
-                    } else {
-                        continue;
-                    }
-                }
-            };
-            let seen = of.seen.entry(kind).or_default();
-            seen.add(number, 1, to - from, what);
-        }
-        // What delays a cycle before it could begin belongs to the cycle before.
-        let own = |cause: Cause| {
-            let pieces = cycle
-                .pieces
-                .iter()
-                .filter(|p| p.cause == cause && p.from >= begin.left);
-            pieces.map(Piece::length).sum::<u64>()
-        };
-        let faults = thread.faults_within(begin.left, end.entered);
-        if number >= FIRST && faults > 0 {
-            let ns = own(Cause::Fault);
-            let what = ("events/exceptions".to_owned(), String::new());
-            let seen = of.seen.entry(Kind::Faults).or_default();
-            seen.add(number, faults, ns, what);
-        }
-        for (_, cause, _) in cycle.parts() {
-            if let Cause::KeptHolder { who, holder } = cause
-                && is_below(thread, who)
-                && own(cause) > 0
-            {
-                let what = format!("kept {} from running", names.text(holder));
-                let seen = of.seen.entry(Kind::Inversion).or_default();
-                seen.add(number, 1, own(cause), (words::who(who, names), what));
+            if let Some((kind, what)) = of.kind_of(call) {
+                of.add(kind, cycle.number, 1, to - from, what);
             }
         }
-        for (span, from, to) in thread.spans(begin.entered, end.entered) {
-            let State::Blocked {
-                call, by: Some(by), ..
-            } = span.state
-            else {
-                continue;
-            };
-            let who = || words::who(by, names);
-            if let Some((wait, _)) = call
-                && span.from >= begin.left
-                && wait.is_plain_lock()
-                && is_below(thread, by)
-            {
-                let what = (who(), format!("released futex {:#x}", wait.first()));
-                let seen = of.seen.entry(Kind::PlainLock).or_default();
-                seen.add(number, 1, to - from, what);
-            } else if is_interrupt_thread(by, names) && thread.prio < 100 && !is_above(thread, by) {
-                let seen = of.seen.entry(Kind::AboveInterrupt).or_default();
-                seen.add(number, 1, to - from, (who(), "ended the wait".to_owned()));
-            }
-        }
+        of.delays(thread, cycle, begin, end, names);
+        of.waits(thread, cycle.number, begin, end, names);
     }
 
     /// Returns what was found of these threads, each with the number of its series; the most severe first.
@@ -308,8 +333,8 @@ fn habit(n: u32, rule: &Entry, seen: &Seen) -> Option<Habit> {
         evidence: seen.evidence(rule),
         count: Some(seen.count),
         cycles: Some(seen.cycles),
-        total_ns: Some(seen.total),
-        max_ns: Some(seen.max),
+        total_ns: (seen.total > 0).then_some(seen.total),
+        max_ns: (seen.total > 0).then_some(seen.max),
     })
 }
 
@@ -329,4 +354,93 @@ fn is_above(thread: &Thread, who: Who) -> bool {
 /// Whether `who` handles interrupts in a thread, as the kernel names these.
 fn is_interrupt_thread(who: Who, names: &Names) -> bool {
     matches!(who, Who::Task { name, .. } if names.text(name).starts_with("irq/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUTEX_WAIT_PRIVATE: u64 = 128;
+    const FUTEX_LOCK_PI_PRIVATE: u64 = 6 | 128;
+
+    fn number(name: &str) -> i64 {
+        (0..1_000).find(|n| calls::name(*n) == Some(name)).unwrap()
+    }
+
+    /// A thread of priority 80 that sleeps, and in its cycle waits in the futex call `op` until `waker` wakes it.
+    fn found(op: u64, waker: &[u8], prio: i16) -> Vec<(String, u64, Option<u64>)> {
+        let mut names = Names::default();
+        let name = names.keep(b"loop");
+        let waker = Who::Task {
+            tid: 9,
+            name: names.keep(waker),
+            prio,
+        };
+        let mut thread = Thread::new(7, name, 19);
+        let sleep = Wait::of(number("clock_nanosleep"), [1, 1, 0]);
+        let futex = Wait::of(number("futex"), [0x1000, op, 0]);
+        let mut at = 0;
+        let mut wait = |thread: &mut Thread, wait, by| {
+            thread.enters(at + 10, wait);
+            thread.stops(at + 20, 0, 1, true);
+            thread.wakes(at + 50, 0, by);
+            thread.runs(at + 60, 0);
+            thread.leaves(at + 70);
+            at += 100;
+        };
+        thread.runs(0, 0);
+        wait(&mut thread, sleep, None);
+        wait(&mut thread, futex, Some(waker));
+        wait(&mut thread, sleep, None);
+        let waits: Vec<Waited> = thread.waited.iter().copied().collect();
+        let cycle = Cycle {
+            tid: 7,
+            number: 20,
+            release: 50,
+            asked: false,
+            end: 210,
+            missed: 0,
+            pieces: Vec::new(),
+        };
+        let mut habits = Habits::new(SysRoot::at("/nowhere"), |_, _| Vec::new());
+        habits.add(&thread, &cycle, (&waits[0], &waits[2]), false, &names);
+        let found = habits.found([(0, 7)].into_iter()).into_iter();
+        found
+            .map(|habit| (habit.rule.id, habit.count.unwrap(), habit.total_ns))
+            .collect()
+    }
+
+    #[test]
+    fn a_wait_behind_a_lower_priority_is_a_habit_unless_the_lock_inherits() {
+        let waited = |id: &str, ns| vec![(id.to_owned(), 1, ns)];
+        // The scheduler counts downwards: 89 is real-time 10, and 9 is real-time 90.
+        let plain = found(FUTEX_WAIT_PRIVATE, b"holder", 89);
+        assert_eq!(plain, waited("lock-no-inheritance", Some(40)));
+        assert_eq!(found(FUTEX_WAIT_PRIVATE, b"holder", 9), []);
+        assert_eq!(found(FUTEX_LOCK_PI_PRIVATE, b"holder", 89), []);
+        // An interrupt thread of the same priority is delayed by whoever it wakes.
+        let irq = found(FUTEX_LOCK_PI_PRIVATE, b"irq/30-nic", 19);
+        assert_eq!(irq, waited("above-its-interrupt", None));
+        assert_eq!(found(FUTEX_LOCK_PI_PRIVATE, b"irq/30-nic", 9), []);
+    }
+
+    #[test]
+    fn calls_are_told_apart() {
+        let of = Of::default();
+        let kind = |name: &str| {
+            of.kind_of(Wait::of(number(name), [7, 0, 0]))
+                .map(|(k, _)| k)
+        };
+        assert_eq!(kind("mmap"), Some(Kind::Memory));
+        assert_eq!(kind("fdatasync"), Some(Kind::Sync));
+        assert_eq!(kind("openat"), Some(Kind::Files));
+        assert_eq!(kind("sched_yield"), Some(Kind::Yield));
+        for name in ["clock_nanosleep", "ioctl", "futex", "read", "write"] {
+            assert_eq!(
+                kind(name),
+                None,
+                "{name}: what descriptor 7 is nobody knows"
+            );
+        }
+    }
 }

@@ -71,10 +71,10 @@ fn locked(subject: &Subject<'_>) -> Answer {
         format!("VmLck: {locked} kB, VmRSS: {resident} kB"),
     )];
     match locked {
-        0 => found("no page is", looked_at),
+        0 => found("no page is locked", looked_at),
         // The kernel's own pages in it cannot be locked.
         _ if locked < resident / 10 * 9 => {
-            let says = format!("{} is, of {} in use", mib(locked), mib(resident));
+            let says = format!("{} is locked, of {} in use", mib(locked), mib(resident));
             found(says, looked_at)
         }
         _ => fine(format!("{} is locked", mib(locked)), looked_at),

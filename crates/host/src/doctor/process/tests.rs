@@ -202,7 +202,7 @@ fn memory() {
         "memory-not-locked",
         &[("/proc/70/status", &some)],
         Found,
-        "4.0 MiB is, of 7.8 MiB",
+        "4.0 MiB is locked, of 7.8 MiB",
     );
     let kernel = with("VmLck", "Other");
     is(
