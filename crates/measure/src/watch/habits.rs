@@ -401,6 +401,7 @@ mod tests {
             end: 210,
             missed: 0,
             pieces: Vec::new(),
+            events: 0,
         };
         let mut habits = Habits::new(SysRoot::at("/nowhere"), |_, _| Vec::new());
         habits.add(&thread, &cycle, (&waits[0], &waits[2]), false, &names);

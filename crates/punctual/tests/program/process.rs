@@ -19,7 +19,8 @@ impl Sleeper {
         let child = command.args(args).stdin(Stdio::null()).spawn().unwrap();
         let sleeper = Self(child);
         let comm = format!("/proc/{}/comm", sleeper.0.id());
-        let is_sleep = || std::fs::read_to_string(&comm).is_ok_and(|comm| comm.trim() == "sleep");
+        let live = punctual_sys::SysRoot::live();
+        let is_sleep = || live.read(&comm).is_ok_and(|comm| comm == "sleep");
         assert!(wait_until(is_sleep), "{program} does not become sleep");
         sleeper
     }
@@ -103,7 +104,7 @@ fn a_real_time_process_is_judged_by_its_name() {
     let answer = home.run(["doctor", "--comm", "sleep", "--json"]);
     let diagnosis = answer.fine().json();
     let processes = diagnosis["processes"].as_array().unwrap();
-    let is_ours = |p: &&Value| p["pid"].to_string() == sleeper.pid();
+    let is_ours = |p: &&Value| p["pid"] == sleeper.0.id();
     let process = processes.iter().find(is_ours).unwrap();
     assert_eq!(process["threads"][0]["policy"], "SCHED_FIFO 3");
     assert_eq!(process["threads"][0]["cpus"], "0");

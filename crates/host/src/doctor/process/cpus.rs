@@ -98,7 +98,7 @@ fn shared(subject: &Subject<'_>) -> Answer {
         if allowed.common(&bound).is_empty() {
             continue;
         }
-        let now = cpus("effective_affinity_list").map_or(allowed.clone(), |(_, cpus)| cpus);
+        let now = cpus("effective_affinity_list").map_or_else(|| allowed.clone(), |(_, cpus)| cpus);
         if !now.common(&bound).is_empty() {
             there_now.insert(interrupt.number);
         }
