@@ -416,7 +416,7 @@ mod tests {
         let waited = |id: &str, ns| vec![(id.to_owned(), 1, ns)];
         // The scheduler counts downwards: 89 is real-time 10, and 9 is real-time 90.
         let plain = found(FUTEX_WAIT_PRIVATE, b"holder", 89);
-        assert_eq!(plain, waited("lock-no-inheritance", Some(40)));
+        assert_eq!(plain, waited("lock-no-inheritance", Some(30)));
         assert_eq!(found(FUTEX_WAIT_PRIVATE, b"holder", 9), []);
         assert_eq!(found(FUTEX_LOCK_PI_PRIVATE, b"holder", 89), []);
         // An interrupt thread of the same priority is delayed by whoever it wakes.
