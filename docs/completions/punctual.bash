@@ -878,7 +878,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__doctor)
-            opts="-c -h -V --cpus --all --explain --fail-on --root --json --home --help --version"
+            opts="-c -h -V --cpus --pid --comm --all --explain --fail-on --root --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -889,6 +889,14 @@ _punctual() {
                     return 0
                     ;;
                 -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --comm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

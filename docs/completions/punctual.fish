@@ -61,6 +61,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand assess" -s q -l quiet 
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand assess" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -s c -l cpus -d 'CPUs for real-time work [default: the isolated CPUs, or else all online]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l pid -d 'Judge how this process is set up for real-time work, instead of the machine' -r
+complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l comm -d 'The same for all processes of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l explain -d 'Explain one rule: why it matters, how to fix it, its source, and its result here' -r
 complete -c punctual -n "__fish_punctual_using_subcommand doctor" -l fail-on -d 'Exit 3 if something of this severity or worse is found, 6 if a rule cannot be judged' -r -f -a "high\t''
 medium\t''

@@ -94,7 +94,9 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             generated::apply(&docs.join("man"), &man::files(&command)?, mode)?;
             let scripts = completions::files(&command);
             generated::apply(&docs.join("completions"), &scripts, mode)?;
-            let rules = punctual_report::rules::markdown(&punctual_host::rules());
+            let mut of_processes = punctual_host::process_rules();
+            of_processes.extend(punctual_measure::watch::habit_rules());
+            let rules = punctual_report::rules::markdown(&punctual_host::rules(), &of_processes);
             generated::apply_one(&docs.join("rules.md"), &rules, mode)?;
         }
         Chore::New(what) => new::make(&root, &what)?,

@@ -14,6 +14,10 @@ fn table() -> Vec<(&'static str, Schema)> {
         ("run.schema", schema_for!(punctual_model::RunRecord)),
         ("runs.schema", schema_for!(punctual_model::RunList)),
         ("diagnosis.schema", schema_for!(punctual_model::Diagnosis)),
+        (
+            "process-diagnosis.schema",
+            schema_for!(punctual_model::ProcessDiagnosis),
+        ),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
         ("comparison.schema", schema_for!(punctual_model::Comparison)),

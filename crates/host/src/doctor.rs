@@ -10,6 +10,7 @@
 
 mod case;
 mod parse;
+mod process;
 mod rules;
 mod tunable;
 
@@ -18,9 +19,10 @@ use punctual_model::{
     Verdict,
 };
 
-use self::case::{Case, Entry};
+use self::case::{Answer, Case, Entry};
 use crate::machine::{Machine, numbered};
 
+pub use self::process::{NoProcess, Processes, judge_thread, process_rules};
 pub use self::tunable::{advice_scope, advise};
 pub(crate) use parse::{Process, SERVICES, cpu_group, cpuset_files};
 
@@ -56,8 +58,12 @@ pub fn rules() -> Vec<Rule> {
 }
 
 fn verdict(entry: &Entry, case: &Case<'_>) -> Verdict {
-    let rule = entry.rule();
-    match (entry.check)(case) {
+    answered(entry.rule(), (entry.check)(case))
+}
+
+/// Makes a verdict of what a rule answered.
+fn answered(rule: Rule, answer: Answer) -> Verdict {
+    match answer {
         Ok(outcome) => Verdict {
             rule,
             outcome: outcome.outcome,
@@ -105,7 +111,7 @@ fn folded(all: Vec<Evidence>) -> Vec<Evidence> {
         .collect()
 }
 
-impl Entry {
+impl<Check> Entry<Check> {
     fn rule(&self) -> Rule {
         let knobs = tunable::knobs(self.id);
         let tune = (!knobs.is_empty()).then_some(Fixer::Tune);

@@ -21,6 +21,8 @@ mod preemption;
 #[cfg(test)]
 mod testing;
 
-pub use doctor::{advice_scope, advise, diagnose, rules};
+pub use doctor::{
+    NoProcess, Processes, advice_scope, advise, diagnose, judge_thread, process_rules, rules,
+};
 pub use inspect::inspect;
 pub use machine::{Archive, ArchiveError, Machine, Reading, Scope, Unread};

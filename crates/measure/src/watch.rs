@@ -16,6 +16,7 @@ mod beside;
 mod culprits;
 mod cycle;
 mod event;
+mod habits;
 mod history;
 mod replay;
 mod source;
@@ -33,7 +34,9 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Watched, WatchedThread};
-use punctual_model::{Better, Check, CpuSet, Ended, Figure, Finding, Nanos, Progress, Series};
+use punctual_model::{
+    Better, Check, CpuSet, Ended, Figure, Finding, Nanos, Policy, Progress, Series,
+};
 use punctual_stats::Keep;
 use punctual_sys::sched;
 use punctual_sys::tracefs::Tracefs;
@@ -41,6 +44,8 @@ use punctual_sys::tracefs::Tracefs;
 use self::basis::Basis;
 pub use self::beside::Beside;
 use self::cycle::{IdleExits, Phase};
+use self::habits::Habits;
+pub use self::habits::{Judge, rules as habit_rules};
 use self::replay::Replay;
 use self::source::Source;
 use self::tally::Tally;
@@ -97,12 +102,14 @@ pub enum Matters {
 }
 
 /// Watches as `watch` says until the program ends, or the run does. Returns how a program that was started ended, too.
+/// `judge` says of threads how they are set up, while they live.
 ///
 /// # Errors
 ///
 /// [`MeasureError::Tracing`] where tracing is unavailable; [`MeasureError::Spec`] where there is nobody to watch.
 pub fn run(
     watch: &Watch,
+    judge: Judge,
     frame: &mut Frame<'_>,
 ) -> Result<(Found, Option<ExitStatus>), MeasureError> {
     let present = target::threads_of(frame.sys(), &watch.target)?;
@@ -142,11 +149,13 @@ pub fn run(
     let exits = source::idle_exits(frame.sys());
     let keep = frame.keep();
     let mut watcher = Watcher::new(watch, exits, replay, keep, frame.origin().get());
+    watcher.habits = Some(Habits::new(frame.sys().clone(), judge));
     let (ended, status) = watcher.attend(frame, &mut source, started)?;
     source.stop()?;
     let rest = source.rest(&mut watcher.replay.names)?;
     watcher.take_in(&rest);
     watcher.settle_all();
+    while watcher.habits.as_mut().is_some_and(Habits::judge_next) {}
     frame.last(watcher.progress());
     let lost = source.losses()?.all();
     let watched = watcher.watched(&source);
@@ -174,6 +183,8 @@ struct Watcher<'a> {
     next_settling: u64,
     /// Every cycle, where that is asked for.
     table: Option<table::Table>,
+    /// What real-time code should avoid, where that is looked for.
+    habits: Option<Habits>,
 }
 
 impl<'a> Watcher<'a> {
@@ -192,6 +203,7 @@ impl<'a> Watcher<'a> {
             origin,
             next_settling: 0,
             table: watch.keep_cycles.then(table::Table::new),
+            habits: None,
         }
     }
 
@@ -208,6 +220,9 @@ impl<'a> Watcher<'a> {
             let status = started.as_mut().and_then(Started::status);
             let events = source.read(&mut self.replay.names)?;
             self.take_in(&events);
+            if let Some(habits) = &mut self.habits {
+                habits.judge_next();
+            }
             frame.look(|| self.progress());
             if status.is_some() {
                 return Ok((Ended::Completed, status));
@@ -287,6 +302,11 @@ impl<'a> Watcher<'a> {
                 tally.policy = sched::policy_of(tid).ok();
                 let basis = basis_of(self.watch.cycle_at.as_deref(), pending);
                 (tally.basis, thread.cycle_at) = (Some(basis), basis.at);
+                if let Some(habits) = &mut self.habits
+                    && is_judged(thread, tally)
+                {
+                    habits.meet(tid);
+                }
                 basis
             }
         };
@@ -294,6 +314,11 @@ impl<'a> Watcher<'a> {
         let Some(thread) = self.replay.threads.get(&tid) else {
             return;
         };
+        if let Some(habits) = &mut self.habits
+            && let [first, _, ..] = pending[..]
+        {
+            habits.look(thread, first.left);
+        }
         for pair in pending.windows(2) {
             let [begin, end] = pair else { continue };
             let cycle =
@@ -304,6 +329,10 @@ impl<'a> Watcher<'a> {
             tally.add(&cycle, &self.replay, self.origin);
             if let Some(table) = &mut self.table {
                 table.add(&cycle, self.origin);
+            }
+            if let Some(habits) = &mut self.habits {
+                let every_wait = basis.at.is_none();
+                habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
             }
         }
         let done = pending.len().saturating_sub(1);
@@ -346,7 +375,15 @@ impl<'a> Watcher<'a> {
                 unknown.push(without);
             }
         }
+        let judged: Vec<(u32, Tid)> = self
+            .shown()
+            .filter(|(_, thread, tally)| is_judged(thread, tally))
+            .map(|(n, thread, _)| (n, thread.tid))
+            .collect();
+        let habits = self.habits.as_ref();
         Watched {
+            habits_judged: habits.map(|_| judged.len() as u64),
+            habits: habits.map_or_else(Vec::new, |habits| habits.found(judged.into_iter())),
             idle_threads: (self.replay.threads.len() - threads.len()) as u64,
             unwatched_threads: self.replay.unwatched,
             records: source.records,
@@ -522,6 +559,12 @@ impl<'a> Watcher<'a> {
             ),
         ]
     }
+}
+
+/// Whether a thread is to be in time: what real-time code should avoid is no matter to others.
+fn is_judged(thread: &thread::Thread, tally: &Tally) -> bool {
+    let period = tally.basis.and_then(|basis| basis.period);
+    period.is_some() || thread.prio < 100 || tally.policy.is_some_and(Policy::is_real_time)
 }
 
 /// Returns a thread's policy as the kernel said it while it lived, else what its priority tells.

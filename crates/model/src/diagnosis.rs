@@ -40,6 +40,51 @@ impl Diagnosis {
     }
 }
 
+/// The name and major version of the format of a diagnosis of processes.
+pub const PROCESS_DIAGNOSIS_FORMAT: &str = "punctual.process-diagnosis/1";
+
+/// What the rules say of running processes.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessDiagnosis {
+    /// `punctual.process-diagnosis/1`.
+    pub format: String,
+    /// The machine.
+    pub host: HostFacts,
+    /// The processes, by number.
+    pub processes: Vec<JudgedProcess>,
+}
+
+/// A process, and one verdict a rule.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JudgedProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its threads, by number.
+    pub threads: Vec<JudgedThread>,
+    /// One verdict a rule, the most severe rules first.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// A thread of a process that is judged.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JudgedThread {
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Policy and priority, such as `SCHED_FIFO 80`.
+    pub policy: String,
+    /// Whether the policy is real-time. The rules judge these threads, or all where none is.
+    pub is_real_time: bool,
+    /// CPUs that it may use.
+    pub cpus: CpuSet,
+}
+
 /// How the judged CPUs were chosen.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -177,6 +222,8 @@ pub enum Fixer {
     Rebuild,
     /// Whoever runs the hypervisor.
     Hypervisor,
+    /// The program's own code.
+    Program,
 }
 
 choices!(Fixer {
@@ -186,4 +233,5 @@ choices!(Fixer {
     Firmware => "firmware",
     Rebuild => "rebuild",
     Hypervisor => "hypervisor",
+    Program => "program",
 });

@@ -50,8 +50,8 @@ pub use comparison::{
 };
 pub use cpu::{CPU_LIMIT, CpuId, CpuSet, ParseCpuSetError};
 pub use diagnosis::{
-    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity,
-    TuneAdvice, Verdict,
+    CpuChoice, DIAGNOSIS_FORMAT, Diagnosis, Evidence, Fixer, JudgedProcess, JudgedThread,
+    PROCESS_DIAGNOSIS_FORMAT, ProcessDiagnosis, Rule, RuleOutcome, Severity, TuneAdvice, Verdict,
 };
 pub use event::{Event, LatencyStep, LoadProgress, Progress, SeriesProgress, WindowFigures};
 pub use experiment::{

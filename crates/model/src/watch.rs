@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnosis::{Evidence, Rule};
 use crate::units::Nanos;
 
 /// The threads of a watched program, and how they were watched.
@@ -23,6 +24,35 @@ pub struct Watched {
     pub inferred_switches: u64,
     /// What is not known because this kernel has no event for it.
     pub unknown: Vec<String>,
+    /// What threads with a period or a real-time policy do, or how they are set up, that real-time code should avoid; the
+    /// most severe first. Empty in records from before this was looked for.
+    #[serde(default)]
+    pub habits: Vec<Habit>,
+    /// Number of threads that were looked at for that. Absent in older records.
+    #[serde(default)]
+    pub habits_judged: Option<u64>,
+}
+
+/// Something that real-time code should avoid, as a rule of `doctor` and what was seen.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Habit {
+    /// The rule.
+    pub rule: Rule,
+    /// Numbers of the threads' series.
+    pub threads: Vec<u32>,
+    /// What was seen, in a sentence without a full stop.
+    pub says: String,
+    /// What says so: files, and calls with their numbers.
+    pub evidence: Vec<Evidence>,
+    /// How often it happened within cycles. Null for how a thread is set up.
+    pub count: Option<u64>,
+    /// Number of cycles in which it happened.
+    pub cycles: Option<u64>,
+    /// Time that it took, of all cycles together.
+    pub total_ns: Option<u64>,
+    /// The longest of them.
+    pub max_ns: Option<u64>,
 }
 
 /// One watched thread.

@@ -210,11 +210,42 @@ impl Stage {
                 };
                 (Vec::new(), Box::new(work))
             }
+            "habits" => self.habits(),
             other => {
                 eprintln!("no culprit `{other}`");
                 std::process::exit(2);
             }
         }
+    }
+
+    /// What real-time code should not do, in each cycle from the 100th on: three writes to a file and one to a device,
+    /// memory mapped, eight pages of it touched, and unmapped, two yields. Each such cycle is a strike.
+    fn habits(&self) -> (Vec<JoinHandle<()>>, Work) {
+        let path = std::env::temp_dir().join(format!("late-loop-{}", std::process::id()));
+        let mut file = fs::File::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let mut device = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        let strikes = Arc::clone(&self.strikes);
+        let work = move |cycle| {
+            if cycle < 100 {
+                return;
+            }
+            strikes.fetch_add(1, Ordering::Relaxed);
+            for _ in 0..3 {
+                file.write_all(b"a line\n").unwrap();
+            }
+            device.write_all(b"a frame").unwrap();
+            let mut pages = Pages::<u64>::map(1 << 13, HugePages::Refuse).unwrap();
+            let numbers = pages.numbers_mut::<u64>().iter_mut();
+            numbers.step_by(512).take(8).for_each(|n| *n = 1);
+            drop(black_box(pages));
+            thread::yield_now();
+            thread::yield_now();
+        };
+        (Vec::new(), Box::new(work))
     }
 
     /// A lock without inheritance, held by a low-priority thread that a middle one keeps from running.

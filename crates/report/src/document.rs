@@ -16,6 +16,7 @@ mod experiment;
 mod extrapolation;
 mod facts;
 mod guest;
+mod habits;
 mod kernel;
 mod latency_test;
 mod list;

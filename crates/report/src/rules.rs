@@ -7,8 +7,9 @@ use punctual_model::{Fixer, Rule, Severity};
 
 use crate::document::meaning;
 
-/// Writes the rules as Markdown: a table of all, and then each with its reason, fix and source.
-pub fn markdown(rules: &[Rule]) -> String {
+/// Writes the rules as Markdown, those about a machine and those about a program: a table of all, and then each with its
+/// reason, fix and source.
+pub fn markdown(rules: &[Rule], of_programs: &[Rule]) -> String {
     let severities: String = Severity::ALL
         .iter()
         .map(|severity| format!("| {severity} | {} |\n", escaped(meaning(*severity))))
@@ -17,17 +18,24 @@ pub fn markdown(rules: &[Rule]) -> String {
         .iter()
         .map(|fixer| format!("| {fixer} | {} |\n", who(*fixer)))
         .collect();
-    let rows: String = rules.iter().map(row).collect();
-    let chapters: String = rules.iter().map(chapter).collect();
+    let [rows, program_rows] =
+        [rules, of_programs].map(|rules| rules.iter().map(row).collect::<String>());
+    let [chapters, program_chapters] =
+        [rules, of_programs].map(|rules| rules.iter().map(chapter).collect::<String>());
     format!(
         "# The rules of `punctual doctor`\n\n\
          Written by `make generate` from the rules themselves; [the guide](guide/doctor.md) says how to \
-         use them. There are {}.\n\n## Severities\n\n\
+         use them. There are {}, and {} about programs.\n\n## Severities\n\n\
          What a finding can cost, after the rule's source. What it costs on a machine, a measurement says.\n\n\
          | severity | |\n|---|---|\n{severities}\n\
          ## Who can fix it\n\n| | |\n|---|---|\n{fixers}\n\
-         ## All rules\n\n| rule | severity | finds | fixed by |\n|---|---|---|---|\n{rows}{chapters}",
-        rules.len()
+         ## All rules\n\n| rule | severity | finds | fixed by |\n|---|---|---|---|\n{rows}{chapters}\n\
+         ## Rules about programs\n\n\
+         `punctual doctor --pid` judges how a process is set up; `punctual watch` does too, and finds the others in what \
+         the threads do in their cycles: [how](guide/watch-habits.md).\n\n\
+         | rule | severity | finds | fixed by |\n|---|---|---|---|\n{program_rows}{program_chapters}",
+        rules.len(),
+        of_programs.len()
     )
 }
 
@@ -70,6 +78,7 @@ const fn who(fixer: Fixer) -> &'static str {
         Fixer::Firmware => "the firmware's settings, or the hardware",
         Fixer::Rebuild => "another kernel, or another configuration of it",
         Fixer::Hypervisor => "whoever runs the hypervisor",
+        Fixer::Program => "the program's own code",
     }
 }
 
@@ -112,7 +121,19 @@ mod tests {
             knobs: vec!["toy.on".to_owned()],
             source: "toys(7)".to_owned(),
         };
-        let text = markdown(&[rule]);
+        let program = Rule {
+            id: "loop".to_owned(),
+            ..rule.clone()
+        };
+        let text = markdown(&[rule], &[program]);
+        assert!(
+            text.contains("There are 1, and 1 about programs.\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| [loop](#loop) |") && text.contains("\n### loop\n"),
+            "{text}"
+        );
         assert!(
             text.contains("| [toy](#toy) | low | the toy is on | tune, boot |\n"),
             "{text}"

@@ -12,8 +12,8 @@ use punctual_model::{CpuSet, Evidence, Fixer, RuleOutcome, Severity};
 
 use crate::machine::{CPU, Config, Machine, Unread};
 
-/// A rule and how it looks.
-pub(crate) struct Entry {
+/// A rule and how it looks, by default at a machine.
+pub(crate) struct Entry<Check = fn(&Case<'_>) -> Answer> {
     pub(crate) id: &'static str,
     pub(crate) severity: Severity,
     pub(crate) title: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     /// Who can fix it, besides tune.
     pub(crate) by: &'static [Fixer],
     pub(crate) source: &'static str,
-    pub(crate) check: fn(&Case<'_>) -> Answer,
+    pub(crate) check: Check,
 }
 
 /// What a rule says, or the file without which it can say nothing.
@@ -103,7 +103,7 @@ pub(crate) fn evidence(path: impl Into<String>, value: impl Into<String>) -> Evi
 }
 
 /// Makes evidence of a file without a value.
-fn unread(path: &str, why: &Unread) -> Evidence {
+pub(crate) fn unread(path: &str, why: &Unread) -> Evidence {
     Evidence {
         path: path.to_owned(),
         value: None,

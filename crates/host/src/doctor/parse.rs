@@ -37,13 +37,30 @@ pub(crate) fn status<'a>(text: &'a str, key: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
+/// Returns the soft limit of a resource in a `limits` file, which may be `unlimited`.
+pub(crate) fn soft_limit<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()
+}
+
+/// Bits of the set of capabilities (capabilities(7)).
+pub(crate) const CAP_IPC_LOCK: u32 = 14;
+pub(crate) const CAP_SYS_NICE: u32 = 23;
+
+/// Returns the effective capabilities in a status file, as they stand there, if `bit` is one of them.
+pub(crate) fn capability(text: &str, bit: u32) -> Option<Option<&str>> {
+    let word = status(text, "CapEff")?;
+    let bits = u64::from_str_radix(word, 16).ok()?;
+    Some((bits >> bit & 1 == 1).then_some(word))
+}
+
 /// Returns the group of the cpu controller (cgroups v1) in `/proc/self/cgroup`.
 pub(crate) fn cpu_group(text: &str) -> Option<&str> {
     group(text, "cpu")
 }
 
 /// Returns the group of a controller of cgroups v1, or of v2 for the empty name.
-fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let has = controllers.split(',').any(|c| c == controller);

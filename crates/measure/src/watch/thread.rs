@@ -63,6 +63,17 @@ impl Wait {
         )
     }
 
+    /// Returns the call's first argument, as a descriptor where it is one.
+    pub(super) const fn first(self) -> u64 {
+        self.first
+    }
+
+    /// Whether it waits for a lock whose holder does not get the waiter's priority (futex(2)).
+    pub(super) fn is_plain_lock(self) -> bool {
+        // FUTEX_WAIT, FUTEX_WAIT_BITSET
+        self.is_lock() && matches!(self.second, 0 | 9)
+    }
+
     /// Whether it waits for a lock of the program's.
     pub(super) fn is_lock(self) -> bool {
         calls::name(self.call) == Some("futex")
@@ -168,8 +179,8 @@ pub(super) struct Thread {
     pub(super) waited: VecDeque<Waited>,
     /// The wait that ends a cycle, where it is known.
     pub(super) cycle_at: Option<Wait>,
-    /// System calls that are over: begin, end, number.
-    own_calls: VecDeque<(u64, u64, i64)>,
+    /// System calls that are over: begin, end, which.
+    own_calls: VecDeque<(u64, u64, Wait)>,
     fault_times: VecDeque<u64>,
     /// How often each system call was made, and page faults.
     pub(super) calls: BTreeMap<i64, u64>,
@@ -329,7 +340,7 @@ impl Thread {
         let Some(call) = self.call.take() else {
             return;
         };
-        let done = (call.at, time, call.wait.call);
+        let done = (call.at, time, call.wait);
         keep(&mut self.own_calls, done, |(_, end, _)| *end);
         let is_wait = call.blocked || call.wait.is_sleep() || self.cycle_at == Some(call.wait);
         if !is_wait {
@@ -362,6 +373,23 @@ impl Thread {
         })
     }
 
+    /// Returns the system calls that began and ended from `from` to `to`, with their times.
+    pub(super) fn calls_within(
+        &self,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = (u64, u64, Wait)> {
+        let first = self.own_calls.partition_point(|(begin, ..)| *begin < from);
+        let calls = self.own_calls.range(first..).copied();
+        calls.take_while(move |(_, end, _)| *end <= to)
+    }
+
+    /// Returns the number of page faults from `from` to `to`.
+    pub(super) fn faults_within(&self, from: u64, to: u64) -> u64 {
+        let before = |time: u64| self.fault_times.partition_point(|at| *at < time);
+        before(to).saturating_sub(before(from)) as u64
+    }
+
     /// Returns what the thread did itself while it ran from `from` to `to`: the system calls that it was in, the page
     /// faults that it took, and nothing where it was its own code.
     pub(super) fn own_work(&self, from: u64, to: u64) -> Vec<(u64, u64, Own)> {
@@ -375,7 +403,7 @@ impl Thread {
             let (begin, end) = ((*begin).max(at), (*end).min(to));
             self.outside_calls(at, begin, &mut work);
             if begin < end {
-                work.push((begin, end, Own::Call(*call)));
+                work.push((begin, end, Own::Call(call.call)));
             }
             at = end.max(at);
         }

@@ -226,6 +226,14 @@ pub struct DoctorArgs {
     #[arg(long, short = 'c', value_name = "LIST")]
     pub cpus: Option<CpuSet>,
 
+    /// Judge how this process is set up for real-time work, instead of the machine
+    #[arg(long, value_name = "PID", conflicts_with_all = ["comm", "cpus"])]
+    pub pid: Option<u32>,
+
+    /// The same for all processes of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "cpus")]
+    pub comm: Option<String>,
+
     /// Also show what is fine, what is not applicable, and every file that could not be read
     #[arg(long)]
     pub all: bool,

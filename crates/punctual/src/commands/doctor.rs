@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use punctual_host::knob::Survey;
-use punctual_host::{Machine, Scope};
-use punctual_model::{CpuSet, Diagnosis, RuleOutcome, Severity};
+use punctual_host::{Machine, Processes, Scope};
+use punctual_model::{CpuSet, Diagnosis, Rule, RuleOutcome, Verdict};
 use punctual_report::document::Document;
 use punctual_report::text::Detail;
 use punctual_sys::SysRoot;
@@ -23,6 +23,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
         Some(root) => captured(root)?,
         None => SysRoot::live(),
     };
+    let processes = match (args.pid, &args.comm) {
+        (Some(pid), _) => Some(Processes::Pid(pid)),
+        (None, Some(name)) => Some(Processes::Named(name.clone())),
+        (None, None) => None,
+    };
+    if let Some(processes) = processes {
+        return of_processes(args, &sys, &processes);
+    }
     let machine = Machine::take(&sys, &Scope::Judged(args.cpus.clone()));
     let host = punctual_host::inspect(&sys);
     check_cpus(args.cpus.as_ref(), &host.cpus_online)?;
@@ -36,15 +44,40 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, CliError> {
         (None, false) => (Document::of_diagnosis(&diagnosis), Detail::Summary),
     };
     output::show_in(detail, &diagnosis, args.json, |_| document)?;
-    Ok(args
-        .fail_on
-        .map_or(Exit::Fine, |least| gate(&diagnosis, least)))
+    Ok(gate(args, &diagnosis.verdicts))
+}
+
+/// Judges how processes are set up.
+fn of_processes(args: &DoctorArgs, sys: &SysRoot, which: &Processes) -> Result<Exit, CliError> {
+    let host = punctual_host::inspect(sys);
+    let diagnosis = which
+        .judge(sys, host)
+        .map_err(|none| CliError::usage(none.to_string()))?;
+    let (document, detail) = match (&args.explain, args.all) {
+        (Some(id), _) => {
+            let document = Document::of_process_verdict(&diagnosis, id);
+            let rules = punctual_host::process_rules();
+            (
+                document.ok_or_else(|| no_rule(id, &rules, "--pid PID "))?,
+                Detail::Full,
+            )
+        }
+        (None, true) => (Document::of_processes(&diagnosis), Detail::Full),
+        (None, false) => (Document::of_processes(&diagnosis), Detail::Summary),
+    };
+    output::show_in(detail, &diagnosis, args.json, |_| document)?;
+    let processes = diagnosis.processes.into_iter();
+    let verdicts: Vec<_> = processes.flat_map(|process| process.verdicts).collect();
+    Ok(gate(args, &verdicts))
 }
 
 /// A rule that could not be judged may hide what the gate is to find.
-fn gate(diagnosis: &Diagnosis, least: Severity) -> Exit {
+fn gate(args: &DoctorArgs, verdicts: &[Verdict]) -> Exit {
+    let Some(least) = args.fail_on else {
+        return Exit::Fine;
+    };
     let any = |outcome| {
-        let mut verdicts = diagnosis.verdicts.iter();
+        let mut verdicts = verdicts.iter();
         verdicts.any(|of| of.outcome == outcome && of.rule.severity.is_at_least(least))
     };
     Exit::of_gate(any(RuleOutcome::Found), !any(RuleOutcome::Unknown))
@@ -84,17 +117,20 @@ fn explain(diagnosis: &Diagnosis, id: &str) -> Result<Document, CliError> {
         .iter()
         .find(|verdict| verdict.rule.id == id);
     let Some(verdict) = verdict else {
-        let all = diagnosis
-            .verdicts
-            .iter()
-            .map(|verdict| verdict.rule.id.as_str());
-        let near = all.filter(|rule| rule.contains(id) || id.contains(rule));
-        let near: Vec<_> = near.collect();
-        let hint = match near.is_empty() {
-            true => "`punctual doctor --all` lists every rule".to_owned(),
-            false => format!("there is {}", near.join(", ")),
-        };
-        return Err(CliError::usage(format!("--explain {id}: no such rule")).hint(hint));
+        return Err(no_rule(id, &punctual_host::rules(), ""));
     };
     Ok(Document::of_verdict(diagnosis, verdict))
+}
+
+/// There is no rule `id` among `rules`, which `punctual doctor` lists with these options.
+fn no_rule(id: &str, rules: &[Rule], options: &str) -> CliError {
+    let all = rules.iter().map(|rule| rule.id.as_str());
+    let near: Vec<_> = all
+        .filter(|rule| rule.contains(id) || id.contains(rule))
+        .collect();
+    let hint = match near.is_empty() {
+        true => format!("`punctual doctor {options}--all` lists every rule"),
+        false => format!("there is {}", near.join(", ")),
+    };
+    CliError::usage(format!("--explain {id}: no such rule")).hint(hint)
 }

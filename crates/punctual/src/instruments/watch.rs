@@ -138,7 +138,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     };
     let mut status = None;
     let exit = request::run(home, &args.common, asked, |frame| {
-        let (found, ended) = watch::run(&watch, frame)?;
+        let (found, ended) = watch::run(&watch, punctual_host::judge_thread, frame)?;
         status = ended;
         Ok(found)
     })?;

@@ -38,6 +38,7 @@ mod one_shot_boots;
 mod options;
 mod output;
 mod pi;
+mod process;
 mod release;
 mod report;
 mod schema;

@@ -364,3 +364,19 @@ fn a_capability_of_the_file_is_not_lent_to_programs_that_a_user_names() {
         .args(["load", "cmd:sleep 60@policy=f:1", "--duration", "300ms"]);
     finish(load).fine();
 }
+
+#[test]
+fn another_users_process_is_judged_as_far_as_its_files_can_be_read() {
+    let Some(user) = User::nobody() else {
+        return machine::skip("doctor --pid", "becoming another user needs root");
+    };
+    let own = std::process::id().to_string();
+    let answer = user.run(&["doctor", "--pid", &own, "--json"]);
+    let diagnosis = answer.fine().json();
+    let verdicts = diagnosis["processes"][0]["verdicts"].as_array().unwrap();
+    let of = |id: &str| verdicts.iter().find(|v| v["rule"]["id"] == id).unwrap();
+    assert_eq!(of("timer-slack")["outcome"], "unknown");
+    let problem = &of("timer-slack")["evidence"][0]["problem"];
+    assert_eq!(problem, "permission denied");
+    assert_eq!(of("ordinary-policy")["outcome"], "found");
+}

@@ -4,6 +4,7 @@
 //! `watch`: culprits that were planted, and programs that know themselves when they ran.
 
 mod bad_input;
+mod habits;
 mod pictures;
 mod truth;
 

@@ -3,6 +3,8 @@
 
 //! What on a machine, or in the configuration of a kernel, hurts determinism.
 
+mod processes;
+
 use punctual_model::{CpuChoice, Diagnosis, Evidence, Fixer, Rule, RuleOutcome, Severity, Verdict};
 
 use super::facts::{machine_facts, plural};

@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use punctual_model::watch::{CyclePiece, Watched, WatchedThread, WorstCycle};
 use punctual_model::{Nanos, RunRecord};
 
+use super::habits;
 use super::named::{capital, counted, micros};
 use super::runs::Named;
 use super::series::micros_of;
@@ -213,6 +214,7 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             blocks.extend(tail.map(|chart| Block::Drawing(Box::new(Drawing::Chart(chart)), None)));
             blocks.extend(worst(ids, &picture, place == 0));
         }
+        blocks.extend(habits::blocks(watched, &of));
         if threads.len() > 1 {
             blocks.push(Block::Table(overview(&threads, watched, &of)));
         }

@@ -8,7 +8,7 @@ use punctual_model::{CpuSet, Fixer, Severity};
 use super::super::case::{
     Answer, Case, Entry, NotKnown, evidence, fine, found, found_if, not_applicable,
 };
-use super::super::parse::{Process, cpu_group, status};
+use super::super::parse::{CAP_IPC_LOCK, CAP_SYS_NICE, Process, capability, cpu_group, soft_limit};
 use super::NOT_APART;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -244,29 +244,17 @@ fn fair_server(case: &Case<'_>) -> Answer {
     )
 }
 
-/// Bits of the set of capabilities (capabilities(7)).
-const CAP_IPC_LOCK: u32 = 14;
-const CAP_SYS_NICE: u32 = 23;
-
 /// Whether this process has a capability.
 fn capable(case: &Case<'_>, bit: u32) -> Result<Option<punctual_model::Evidence>, NotKnown> {
     let seen = case.text("/proc/self/status")?;
-    let set = case.parsed(&seen, |text| {
-        let word = status(text, "CapEff")?;
-        Some((word.to_owned(), u64::from_str_radix(word, 16).ok()?))
-    })?;
-    let (word, bits) = set.value;
-    let has = bits >> bit & 1 == 1;
-    Ok(has.then(|| evidence(seen.path, format!("CapEff: {word}"))))
+    let has = case.parsed(&seen, |text| capability(text, bit))?.value;
+    Ok(has.map(|word| evidence(seen.path, format!("CapEff: {word}"))))
 }
 
 /// Returns the soft limit of a resource; nothing if there is none.
 fn limit(case: &Case<'_>, name: &str) -> Result<(Option<u64>, punctual_model::Evidence), NotKnown> {
     let seen = case.text("/proc/self/limits")?;
-    let soft = case.parsed(&seen, |text| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next().map(ToOwned::to_owned)
-    })?;
+    let soft = case.parsed(&seen, |text| soft_limit(text, name))?;
     let shown = evidence(seen.path.clone(), format!("{name}: {}", soft.value));
     if soft.value == "unlimited" {
         return Ok((None, shown));

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the scheduler is to do with the threads of a process.
+
+use punctual_model::{Fixer, Severity};
+use punctual_sys::proc::Stat;
+
+use super::super::case::{Answer, evidence, fine, found, found_if, not_applicable};
+use super::super::parse::{CAP_SYS_NICE, capability, group, soft_limit};
+use super::{Entry, Subject, numbers, odd, threads};
+
+pub(super) const RULES: &[Entry] = &[
+    Entry {
+        id: "ordinary-policy",
+        severity: Severity::High,
+        title: "runs with an ordinary policy",
+        why: "Ordinary threads share the CPU by weight: any of them may run first, for milliseconds.",
+        fix: "call sched_setscheduler(2) with SCHED_FIFO in the thread with the deadline, or start the program with chrt(1)",
+        by: &[Fixer::Program, Fixer::Setup],
+        source: "sched(7)",
+        check: ordinary,
+    },
+    Entry {
+        id: "real-time-refused",
+        severity: Severity::High,
+        title: "the process may not use real-time scheduling",
+        why: "Without CAP_SYS_NICE its limit on real-time priority applies, and it is 0: SCHED_FIFO and SCHED_RR are \
+              refused.",
+        fix: "set LimitRTPRIO= in its service, or add the line `@realtime - rtprio 95` in /etc/security/limits.d",
+        by: &[Fixer::Setup],
+        source: "sched(7), getrlimit(2), limits.conf(5)",
+        check: refused,
+    },
+    Entry {
+        id: "above-irq-threads",
+        severity: Severity::Low,
+        title: "has a priority at or above that of interrupt threads",
+        why: "If the thread waits for such an interrupt, or needs what it delivers, its own work delays it.",
+        fix: "give the interrupts that it waits for a higher priority with chrt(1), or the thread a lower one",
+        by: &[Fixer::Setup, Fixer::Program],
+        source: "sched(7); Linux kernel/irq/manage.c (irq_thread)",
+        check: above_interrupts,
+    },
+    Entry {
+        id: "timer-slack",
+        severity: Severity::Medium,
+        title: "the kernel may delay its timers",
+        why: "Timers of ordinary threads may expire later by the timer slack, 50 µs by default, so that several expire \
+              together. Real-time threads have none.",
+        fix: "call prctl(PR_SET_TIMERSLACK, 1) in the thread, or use a real-time policy",
+        by: &[Fixer::Program],
+        source: "prctl(2) (PR_SET_TIMERSLACK), proc_pid_timerslack_ns(5)",
+        check: timer_slack,
+    },
+    Entry {
+        id: "cpu-quota",
+        severity: Severity::High,
+        title: "a CPU quota stops its ordinary threads",
+        why: "Once the threads of the group have used the quota of a period, they all wait for the next one: tens of \
+              milliseconds.",
+        fix: "take the quota away: CPUQuota= in the service, --cpus of a container, or write max to cpu.max \
+              (-1 to cpu.cfs_quota_us)",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/scheduler/sched-bwc.rst; admin-guide/cgroup-v2.rst (cpu.max)",
+        check: quota,
+    },
+    Entry {
+        id: "rt-budget",
+        severity: Severity::Medium,
+        title: "its cgroup limits real-time threads",
+        why: "With CONFIG_RT_GROUP_SCHED the real-time threads of a group that have used its budget wait for the next \
+              period.",
+        fix: "raise cpu.rt_runtime_us of the group, or move the process to a group with a larger budget",
+        by: &[Fixer::Setup],
+        source: "Linux Documentation/scheduler/sched-rt-group.rst",
+        check: budget,
+    },
+];
+
+fn ordinary(subject: &Subject<'_>) -> Answer {
+    let (all, real_time) = (subject.threads.len(), subject.real_time().len());
+    let looked_at = subject.judged();
+    let cited = looked_at.iter().map(|thread| {
+        let value = format!("{}, {}", thread.of.name, thread.of.policy);
+        evidence(subject.thread_file(thread, "stat"), value)
+    });
+    let cited = cited.collect();
+    match real_time {
+        0 => found(format!("{} {} ordinary", threads(all, all), is(all)), cited),
+        n => fine(format!("{} {} real-time", threads(n, all), is(n)), cited),
+    }
+}
+
+const fn is(n: usize) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
+fn refused(subject: &Subject<'_>) -> Answer {
+    if !subject.real_time().is_empty() {
+        return not_applicable("it uses real-time scheduling");
+    }
+    let path = subject.file("status");
+    let text = subject.read(&path)?;
+    let capability = capability(&text, CAP_SYS_NICE).ok_or_else(|| odd(&path, &text))?;
+    if let Some(word) = capability {
+        let looked_at = vec![evidence(path, format!("CapEff: {word}"))];
+        return fine("the process has CAP_SYS_NICE", looked_at);
+    }
+    let path = subject.file("limits");
+    let text = subject.read(&path)?;
+    let name = "Max realtime priority";
+    let limit = soft_limit(&text, name).ok_or_else(|| odd(&path, &text))?;
+    let looked_at = vec![evidence(path, format!("{name}: {limit}"))];
+    match limit {
+        "0" => found("the limit is 0", looked_at),
+        "unlimited" => fine("any priority is allowed", looked_at),
+        limit => fine(format!("priorities up to {limit} are allowed"), looked_at),
+    }
+}
+
+fn above_interrupts(subject: &Subject<'_>) -> Answer {
+    let real_time = subject.real_time();
+    let Some(highest) = real_time
+        .iter()
+        .max_by_key(|thread| (thread.has_deadlines, thread.priority))
+    else {
+        return not_applicable("it has no real-time thread");
+    };
+    let mut handlers = Vec::new();
+    let mut below = Vec::new();
+    for pid in numbers(subject.sys, "/proc") {
+        let path = format!("/proc/{pid}/stat");
+        // Processes come and go.
+        let Ok(text) = subject.sys.read(&path) else {
+            continue;
+        };
+        let Some(stat) = Stat::parse(&text).filter(|stat| stat.name.starts_with("irq/")) else {
+            continue;
+        };
+        let priority: u32 = stat.number(40).unwrap_or(0);
+        let cited = evidence(path, format!("{} priority {priority}", stat.name));
+        if highest.has_deadlines || priority <= highest.priority {
+            below.push(cited.clone());
+        }
+        handlers.push(cited);
+    }
+    if handlers.is_empty() {
+        return not_applicable("there are no interrupt threads");
+    }
+    let says = format!(
+        "{}; {} of {} interrupt threads have at most that",
+        highest.of.policy,
+        below.len(),
+        handlers.len()
+    );
+    found_if(below, says.clone(), says, handlers)
+}
+
+/// More than this delays a timer noticeably, in ns.
+const SLACK_NS: u64 = 5_000;
+
+fn timer_slack(subject: &Subject<'_>) -> Answer {
+    if !subject.real_time().is_empty() {
+        return not_applicable("timers of real-time threads have no slack");
+    }
+    let mut delayed = Vec::new();
+    let mut looked_at = Vec::new();
+    let mut worst = 0;
+    for thread in &subject.threads {
+        let path = format!("/proc/{}/timerslack_ns", thread.of.tid);
+        let text = subject.read(&path)?;
+        let slack: u64 = text.parse().map_err(|_| odd(&path, &text))?;
+        let cited = evidence(path, text);
+        if slack > SLACK_NS {
+            worst = worst.max(slack);
+            delayed.push(cited.clone());
+        }
+        looked_at.push(cited);
+    }
+    let says = format!("by up to {} µs", worst / 1_000);
+    found_if(delayed, says, "the slack is small", looked_at)
+}
+
+/// Returns the directories of the process's group of a controller and of the groups above it.
+pub(super) fn groups(text: &str, controller: &str) -> Vec<String> {
+    let mut dirs = Vec::new();
+    for (controller, roots) in [
+        (controller, vec![format!("/sys/fs/cgroup/{controller}")]),
+        (
+            "",
+            vec![
+                "/sys/fs/cgroup".to_owned(),
+                "/sys/fs/cgroup/unified".to_owned(),
+            ],
+        ),
+    ] {
+        let mut above = group(text, controller).map(|path| path.trim_end_matches('/'));
+        // The root has no limit.
+        while let Some(path) = above.filter(|path| !path.is_empty() && dirs.len() < 64) {
+            dirs.extend(roots.iter().map(|root| format!("{root}{path}")));
+            above = path.rsplit_once('/').map(|(parent, _)| parent);
+        }
+    }
+    dirs
+}
+
+fn quota(subject: &Subject<'_>) -> Answer {
+    if !subject.real_time().is_empty() {
+        return not_applicable("the quota is for ordinary threads");
+    }
+    let mut limits = Vec::new();
+    let mut says = String::new();
+    for dir in groups(&subject.read(&subject.file("cgroup"))?, "cpu") {
+        let (new, old) = (format!("{dir}/cpu.max"), format!("{dir}/cpu.cfs_quota_us"));
+        let (path, text, period) = if let Some(text) = subject.read_if(&new)? {
+            let mut words = text.split_whitespace().map(ToOwned::to_owned);
+            (new, words.next().unwrap_or_default(), words.next())
+        } else if let Some(text) = subject.read_if(&old)? {
+            (
+                old,
+                text,
+                subject.read_if(&format!("{dir}/cpu.cfs_period_us"))?,
+            )
+        } else {
+            continue;
+        };
+        if matches!(text.as_str(), "max" | "-1") {
+            continue;
+        }
+        let quota: u64 = text.parse().map_err(|_| odd(&path, &text))?;
+        let period = period.unwrap_or_else(|| "100000".to_owned());
+        says = format!("{quota} µs of CPU time each {period} µs");
+        limits.push(evidence(path, format!("{quota} of {period} µs")));
+    }
+    found_if(limits, says, "no quota is set", Vec::new())
+}
+
+fn budget(subject: &Subject<'_>) -> Answer {
+    if subject.real_time().is_empty() {
+        return not_applicable("it has no real-time thread");
+    }
+    let mut limits = Vec::new();
+    let mut says = String::new();
+    for dir in groups(&subject.read(&subject.file("cgroup"))?, "cpu") {
+        let path = format!("{dir}/cpu.rt_runtime_us");
+        let Some(text) = subject.read_if(&path)? else {
+            continue;
+        };
+        let runtime: i64 = text.parse().map_err(|_| odd(&path, &text))?;
+        let period = subject.read_if(&format!("{dir}/cpu.rt_period_us"))?;
+        let period: i64 = period
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(1_000_000);
+        if (0..period).contains(&runtime) {
+            says = format!("{runtime} µs of each {period} µs");
+            limits.push(evidence(path, text));
+        }
+    }
+    found_if(
+        limits,
+        says,
+        "its cgroup has no real-time budget of its own",
+        Vec::new(),
+    )
+}

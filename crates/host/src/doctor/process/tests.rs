@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Processes of made-up trees.
+
+use std::collections::BTreeMap;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::testing::machine;
+
+/// A process `loop` with the number 70, whose thread 71 is real-time and 70 is not, on a machine with two CPUs.
+fn tree() -> BTreeMap<String, String> {
+    let stat = |tid: u32, name: &str, nice: i32, priority: u32, policy: u32| {
+        let fields = (4..=52).map(|n| match n {
+            19 => nice.to_string(),
+            40 => priority.to_string(),
+            41 => policy.to_string(),
+            _ => "0".to_owned(),
+        });
+        format!("{tid} ({name}) S {}", fields.collect::<Vec<_>>().join(" "))
+    };
+    let status = |tid: u32, cpus: &str| {
+        format!(
+            "Name:\tloop\nTgid:\t70\nPid:\t{tid}\nVmSize:\t  9000 kB\nVmLck:\t  8000 kB\nVmRSS:\t  8000 kB\n\
+             THP_enabled:\t1\nCapEff:\t0000000000000000\nCpus_allowed_list:\t{cpus}"
+        )
+    };
+    let limits = "Limit  Soft Limit  Hard Limit  Units\nMax locked memory  67108864  67108864  bytes\n\
+                  Max realtime priority  0  0";
+    let interrupts = "     CPU0 CPU1\n 30:  5 0 PCI-MSI 0-edge nic\n 31: 5 0 PCI-MSI 0-edge disk\n 32: 0 0 PCI-MSI \
+                      0-edge idle";
+    [
+        ("/proc/70/comm", "loop".to_owned()),
+        ("/proc/70/status", status(70, "0-1")),
+        ("/proc/70/limits", limits.to_owned()),
+        ("/proc/70/cgroup", "3:cpu:/a/b\n2:cpuset:/\n0::/".to_owned()),
+        ("/proc/70/stat", stat(70, "loop", 5, 0, 0)),
+        ("/proc/70/task/70/stat", stat(70, "loop", 5, 0, 0)),
+        ("/proc/70/task/70/status", status(70, "0-1")),
+        ("/proc/70/task/71/stat", stat(71, "rt ) x", 0, 80, 1)),
+        ("/proc/70/task/71/status", status(71, "1")),
+        ("/proc/70/timerslack_ns", "50000".to_owned()),
+        ("/proc/71/status", status(71, "1")),
+        ("/proc/90/stat", stat(90, "irq/30-nic", 0, 50, 1)),
+        ("/proc/91/stat", stat(91, "irq/31-disk", 0, 90, 1)),
+        ("/proc/interrupts", interrupts.to_owned()),
+        ("/proc/irq/30/smp_affinity_list", "0-1".to_owned()),
+        ("/proc/irq/30/effective_affinity_list", "0".to_owned()),
+        ("/proc/irq/31/smp_affinity_list", "0".to_owned()),
+        ("/proc/irq/32/smp_affinity_list", "0-1".to_owned()),
+        ("/sys/devices/system/cpu/online", "0-1".to_owned()),
+        (
+            "/sys/fs/cgroup/cpuset/cpuset.effective_cpus",
+            "0-1".to_owned(),
+        ),
+        (
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "always [madvise] never".to_owned(),
+        ),
+    ]
+    .into_iter()
+    .map(|(path, text)| (path.to_owned(), text))
+    .collect()
+}
+
+/// Writes a tree with these changes; an empty text leaves a file out.
+fn with(changes: &[(&str, &str)]) -> (TempDir, SysRoot) {
+    let mut tree = tree();
+    for (path, text) in changes {
+        tree.insert((*path).to_owned(), (*text).to_owned());
+    }
+    let files = tree.iter().filter(|(_, text)| !text.is_empty());
+    let files: Vec<(&str, &str)> = files
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    machine(&files)
+}
+
+/// Makes the real-time thread an ordinary one.
+fn ordinary() -> String {
+    tree()["/proc/70/task/71/stat"].replace(" 80 1 0", " 0 0 0")
+}
+
+fn judge(changes: &[(&str, &str)]) -> Result<JudgedProcess, NoProcess> {
+    let (_dir, sys) = with(changes);
+    let host = crate::inspect(&sys);
+    let mut diagnosis = Processes::Pid(70).judge(&sys, host)?;
+    assert_eq!(diagnosis.processes.len(), 1);
+    Ok(diagnosis.processes.remove(0))
+}
+
+fn outcome(id: &str, changes: &[(&str, &str)]) -> (RuleOutcome, String) {
+    let process = judge(changes).unwrap();
+    let verdict = process.verdicts.iter().find(|v| v.rule.id == id).unwrap();
+    (verdict.outcome, verdict.says.clone())
+}
+
+#[track_caller]
+fn is(id: &str, changes: &[(&str, &str)], wanted: RuleOutcome, says: &str) {
+    let (outcome, said) = outcome(id, changes);
+    assert_eq!(outcome, wanted, "{id}: {said}");
+    assert!(said.contains(says), "{id}: {said}");
+}
+
+use RuleOutcome::{Fine, Found, NotApplicable, Unknown};
+
+#[test]
+fn a_process_that_is_set_up_well_has_one_finding_about_interrupts() {
+    let process = judge(&[]).unwrap();
+    assert_eq!((process.pid, process.name.as_str()), (70, "loop"));
+    let [main, rt] = &process.threads[..] else {
+        panic!("{:?}", process.threads);
+    };
+    assert_eq!(
+        (main.policy.as_str(), main.is_real_time),
+        ("SCHED_OTHER, nice 5", false)
+    );
+    assert_eq!(
+        (rt.name.as_str(), rt.policy.as_str()),
+        ("rt ) x", "SCHED_FIFO 80")
+    );
+    assert_eq!(rt.cpus.to_string(), "1");
+    let found: Vec<_> = process
+        .verdicts
+        .iter()
+        .filter(|v| v.outcome == Found)
+        .collect();
+    let ids: Vec<_> = found.iter().map(|v| v.rule.id.as_str()).collect();
+    assert_eq!(ids, ["interrupts-on-cpu", "above-irq-threads"]);
+    // The one that is bound to the other CPU and the one that never came are none.
+    assert_eq!(found[0].says, "1 interrupt may come to CPU 1, 0 do now");
+    assert_eq!(
+        found[1].says,
+        "SCHED_FIFO 80; 1 of 2 interrupt threads have at most that"
+    );
+    assert!(
+        process.verdicts.iter().all(|v| v.outcome != Unknown),
+        "{process:#?}"
+    );
+}
+
+#[test]
+fn policies_and_limits() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    is("ordinary-policy", &[], Fine, "1 of 2 threads is real-time");
+    is(
+        "ordinary-policy",
+        &[(rt, &plain)],
+        Found,
+        "all 2 threads are ordinary",
+    );
+    is("real-time-refused", &[], NotApplicable, "uses");
+    is(
+        "real-time-refused",
+        &[(rt, &plain)],
+        Found,
+        "the limit is 0",
+    );
+    let capable =
+        tree()["/proc/70/status"].replace("CapEff:\t0000000000000000", "CapEff:\t0000000000804000");
+    let capable = [(rt, plain.as_str()), ("/proc/70/status", capable.as_str())];
+    is("real-time-refused", &capable, Fine, "CAP_SYS_NICE");
+    is("locking-refused", &capable, Fine, "CAP_IPC_LOCK");
+    let slack = [(rt, plain.as_str()), ("/proc/71/timerslack_ns", "1")];
+    is("timer-slack", &slack, Found, "by up to 50 µs");
+    let small = [slack[0], slack[1], ("/proc/70/timerslack_ns", "1")];
+    is("timer-slack", &small, Fine, "small");
+    is("timer-slack", &[(rt, &plain)], Unknown, "could not be read");
+    is("timer-slack", &[], NotApplicable, "no slack");
+    let limits = "Max locked memory  1048576  1048576  bytes";
+    is(
+        "locking-refused",
+        &[("/proc/70/limits", limits)],
+        Found,
+        "the limit is 1.0 MiB, it has 8.8 MiB",
+    );
+    is(
+        "locking-refused",
+        &[("/proc/70/limits", "nonsense")],
+        Unknown,
+        "",
+    );
+}
+
+#[test]
+fn memory() {
+    let status = tree()["/proc/70/status"].clone();
+    let with = |from: &str, to: &str| status.replace(from, to);
+    is("memory-not-locked", &[], Fine, "7.8 MiB is locked");
+    let none = with("VmLck:\t  8000", "VmLck:\t  0");
+    is(
+        "memory-not-locked",
+        &[("/proc/70/status", &none)],
+        Found,
+        "no page is",
+    );
+    let some = with("VmLck:\t  8000", "VmLck:\t  4096");
+    is(
+        "memory-not-locked",
+        &[("/proc/70/status", &some)],
+        Found,
+        "4.0 MiB is locked, of 7.8 MiB",
+    );
+    let kernel = with("VmLck", "Other");
+    is(
+        "memory-not-locked",
+        &[("/proc/70/status", &kernel)],
+        NotApplicable,
+        "",
+    );
+    let always = (
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never",
+    );
+    is("process-huge-pages", &[], Fine, "madvise");
+    is(
+        "process-huge-pages",
+        &[always],
+        Found,
+        "not switched them off",
+    );
+    let off = with("THP_enabled:\t1", "THP_enabled:\t0");
+    is(
+        "process-huge-pages",
+        &[always, ("/proc/70/status", &off)],
+        Fine,
+        "switched them off",
+    );
+}
+
+#[test]
+fn groups_of_both_kinds() {
+    let rt = "/proc/70/task/71/stat";
+    let plain = ordinary();
+    is("cpu-quota", &[], NotApplicable, "ordinary");
+    is("cpu-quota", &[(rt, &plain)], Fine, "no quota");
+    let old = [
+        (rt, plain.as_str()),
+        ("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1"),
+        ("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "5000"),
+        ("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "20000"),
+    ];
+    is(
+        "cpu-quota",
+        &old,
+        Found,
+        "5000 µs of CPU time each 20000 µs",
+    );
+    let new = [
+        (rt, plain.as_str()),
+        ("/proc/70/cgroup", "0::/x.slice/y.service"),
+        ("/sys/fs/cgroup/x.slice/cpu.max", "50000 100000"),
+        ("/sys/fs/cgroup/x.slice/y.service/cpu.max", "max 100000"),
+    ];
+    is(
+        "cpu-quota",
+        &new,
+        Found,
+        "50000 µs of CPU time each 100000 µs",
+    );
+    let odd = [new[0], new[1], ("/sys/fs/cgroup/x.slice/cpu.max", "much")];
+    is("cpu-quota", &odd, Unknown, "");
+    is("rt-budget", &[], Fine, "no real-time budget");
+    let budget = [
+        ("/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "2000"),
+        ("/sys/fs/cgroup/cpu/a/b/cpu.rt_period_us", "10000"),
+    ];
+    is("rt-budget", &budget, Found, "2000 µs of each 10000 µs");
+    is("cpuset", &[], Fine, "all CPUs");
+    let cut = [("/sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0")];
+    is("cpuset", &cut, Found, "not CPU 1");
+}
+
+#[test]
+fn cpus() {
+    is("not-pinned", &[], Fine, "bound");
+    let free = tree()["/proc/70/task/71/status"].replace("list:\t1", "list:\t0-1");
+    let free = [("/proc/70/task/71/status", free.as_str())];
+    is("not-pinned", &free, Found, "the thread is not bound to one");
+    is(
+        "interrupts-on-cpu",
+        &free,
+        NotApplicable,
+        "no thread is bound",
+    );
+    let one = [("/sys/devices/system/cpu/online", "1")];
+    is("not-pinned", &one, NotApplicable, "only one CPU");
+    let none = [("/proc/interrupts", "")];
+    is("interrupts-on-cpu", &none, Unknown, "");
+    let gone = [("/proc/90/stat", ""), ("/proc/91/stat", "")];
+    is(
+        "above-irq-threads",
+        &gone,
+        NotApplicable,
+        "no interrupt threads",
+    );
+}
+
+#[test]
+fn whoever_is_not_there_is_not_judged() {
+    let (_dir, sys) = with(&[("/proc/70/task/70/stat", ""), ("/proc/70/task/71/stat", "")]);
+    let host = || crate::inspect(&sys);
+    assert_eq!(
+        Processes::Pid(70).judge(&sys, host()),
+        Err(NoProcess::Ended(70))
+    );
+    assert_eq!(
+        Processes::Pid(7).judge(&sys, host()),
+        Err(NoProcess::Missing(7))
+    );
+    let named = |name: &str| Processes::Named(name.to_owned());
+    let none = NoProcess::NoneNamed("other".to_owned());
+    assert_eq!(named("other").judge(&sys, host()), Err(none));
+    assert_eq!(judge_thread(&sys, 71), []);
+    assert_eq!(judge_thread(&sys, -1), []);
+}
+
+#[test]
+fn a_name_a_thread_and_a_process_lead_to_the_same() {
+    let (_dir, sys) = with(&[]);
+    let of = |which: Processes| which.judge(&sys, crate::inspect(&sys)).unwrap();
+    assert_eq!(of(Processes::Pid(71)), of(Processes::Pid(70)));
+    assert_eq!(
+        of(Processes::Named("loop".to_owned())),
+        of(Processes::Pid(70))
+    );
+    // Of one thread alone only what is wrong is said.
+    let ids = |tid| {
+        judge_thread(&sys, tid)
+            .into_iter()
+            .map(|v| v.rule.id)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(71), ["interrupts-on-cpu", "above-irq-threads"]);
+    let main = ids(70);
+    assert!(
+        main.contains(&"ordinary-policy".to_owned()) && main.contains(&"timer-slack".to_owned()),
+        "{main:?}"
+    );
+}
+
+#[test]
+fn rules_have_names_of_their_own() {
+    let mut ids: Vec<String> = process_rules()
+        .into_iter()
+        .chain(super::super::rules())
+        .map(|r| r.id)
+        .collect();
+    let all = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
