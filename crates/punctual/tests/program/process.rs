@@ -66,7 +66,7 @@ fn an_ordinary_process_is_judged() {
     let text = home.run(["doctor", "--pid", &pid]);
     let text = &text.fine().stdout;
     assert!(
-        text.contains(&format!("Process   sleep (pid {pid})")),
+        text.contains(&format!("\nsleep (pid {pid})\n")),
         "{text}"
     );
     assert!(
@@ -86,7 +86,7 @@ fn an_ordinary_process_is_judged() {
     assert!(
         one.fine()
             .stdout
-            .contains("Found     the thread is ordinary"),
+            .contains("found: the thread is ordinary"),
         "{one:#?}"
     );
     let gate = home.run(["doctor", "--pid", &pid, "--fail-on", "high"]);
