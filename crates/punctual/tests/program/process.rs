@@ -65,10 +65,7 @@ fn an_ordinary_process_is_judged() {
 
     let text = home.run(["doctor", "--pid", &pid]);
     let text = &text.fine().stdout;
-    assert!(
-        text.contains(&format!("\nsleep (pid {pid})\n")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("\nsleep (pid {pid})\n")), "{text}");
     assert!(
         text.contains(&format!("Threads   {pid} sleep: SCHED_OTHER, nice")),
         "{text}"
@@ -84,9 +81,7 @@ fn an_ordinary_process_is_judged() {
     }
     let one = home.run(["doctor", "--pid", &pid, "--explain", "ordinary-policy"]);
     assert!(
-        one.fine()
-            .stdout
-            .contains("found: the thread is ordinary"),
+        one.fine().stdout.contains("found: the thread is ordinary"),
         "{one:#?}"
     );
     let gate = home.run(["doctor", "--pid", &pid, "--fail-on", "high"]);
