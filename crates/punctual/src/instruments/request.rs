@@ -58,6 +58,8 @@ pub(super) struct Request {
     duration: Option<Nanos>,
     /// Whether quantiles are estimated by P-square too.
     psquare: bool,
+    /// Whether somebody else writes to the terminal meanwhile, so that there is no screen.
+    shares_terminal: bool,
     /// The instrument's own options, in the words of the command line.
     options: BTreeMap<String, String>,
 }
@@ -70,6 +72,7 @@ impl Request {
             measured: Measured::All,
             duration: None,
             psquare: false,
+            shares_terminal: false,
             options: BTreeMap::new(),
         }
     }
@@ -85,6 +88,12 @@ impl Request {
             psquare: statistics.psquare(),
             ..self
         }
+    }
+
+    /// Leaves the terminal to a program that is started, if `so`.
+    pub(super) const fn sharing_terminal(mut self, so: bool) -> Self {
+        self.shares_terminal = so;
+        self
     }
 
     /// Goes on for this time at most.
@@ -126,7 +135,7 @@ pub(super) fn run(
             "--explain: {name} records the kernel's events itself"
         )));
     }
-    let psquare = asked.psquare;
+    let (psquare, quiet) = (asked.psquare, common.quiet || asked.shares_terminal);
     let setup = setup(common, asked, &cpus(&sys)?)?;
     let store = Store::open(home::find(home)?)?;
     let stop = StopRequest::on_signals()?;
@@ -134,7 +143,7 @@ pub(super) fn run(
         psquare,
         ..job(common, Job::of(name, setup))?
     };
-    let mut view = View::pick(common.quiet, &stop);
+    let mut view = View::pick(quiet, &stop);
     view.title(name);
     let recorded = record(&sys, &store, &job, &stop, &mut view, instrument)?;
     finish(&recorded, common.json, common.quiet)

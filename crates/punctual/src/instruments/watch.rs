@@ -120,6 +120,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     let mut asked = Request::of("watch")
         .statistics(&args.statistics)
         .upto(args.duration)
+        .sharing_terminal(!args.command.is_empty())
         .option("watched", whom);
     if let Some(deadline) = args.deadline {
         asked = asked.option("deadline", deadline);

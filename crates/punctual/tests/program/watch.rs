@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::{Home, machine, program};
+use crate::pty::Pty;
 
 /// The loop that something makes late, `examples/late_loop.rs`.
 fn late_loop() -> PathBuf {
@@ -296,4 +297,20 @@ fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
         said.stdout
     );
     crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}
+
+#[test]
+fn the_terminal_is_the_programs_own() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let args = "watch -- sh -c 'for i in 1 2 3 4 5; do printf %s mine-$i; sleep 0.2; done'";
+    let Some(pty) = Pty::start(&home, args, (80, 24)) else {
+        return machine::skip("watch", "no script(1)");
+    };
+    let said = pty.over();
+    assert!(said.contains("mine-1mine-2mine-3mine-4mine-5"), "{said}");
+    // No screen of ours, and no colours.
+    assert!(!said.contains('\u{1b}'), "{said}");
 }
