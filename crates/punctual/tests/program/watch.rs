@@ -76,14 +76,8 @@ impl Seen {
     }
 }
 
-/// One program with planted culprits, or with figures of its own, at a time: they would be each other's culprits.
-fn turn() -> std::sync::MutexGuard<'static, ()> {
-    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    TURN.lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Has the planted loop watched, as root and with tracing, or nothing.
+/// Has the planted loop watched, as root and with tracing, or nothing. Tests with it have the machine to themselves as far as our tests
+/// go: real-time threads of others would be culprits too.
 fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
     if !machine::root() {
         machine::skip("watch", "tracing needs root");
@@ -99,7 +93,7 @@ fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
 
 #[test]
 fn every_cycle_of_a_loop_is_seen_and_accounted_for() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "none", 400) else {
         return;
     };
@@ -135,7 +129,7 @@ fn every_cycle_of_a_loop_is_seen_and_accounted_for() {
 
 #[test]
 fn a_thread_of_a_higher_priority_is_named() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "higher-priority", 500) else {
         return;
     };
@@ -156,7 +150,7 @@ fn a_thread_of_a_higher_priority_is_named() {
 
 #[test]
 fn who_keeps_the_holder_of_a_lock_from_running_is_named() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "lock", 500) else {
         return;
     };
@@ -167,7 +161,7 @@ fn who_keeps_the_holder_of_a_lock_from_running_is_named() {
 
 #[test]
 fn what_the_loop_does_itself_is_named() {
-    let home = Home::new();
+    let home = Home::alone();
     for (culprit, kind, name) in [
         ("page-faults", "page-fault", None),
         ("system-call", "call", Some("read")),
@@ -196,7 +190,7 @@ fn real_time_throttling_is_no_other_threads_fault() {
 
 #[test]
 fn a_hog_beside_an_ordinary_loop_is_named() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "ordinary-hog", 500) else {
         return;
     };
@@ -215,8 +209,7 @@ fn a_signal_that_stops_the_loop_is_named() {
     if !machine::root() {
         return machine::skip("watch", "tracing needs root");
     }
-    let home = Home::new();
-    let _turn = turn();
+    let home = Home::alone();
     let mut command = home.command(["watch", "--quiet", "--json", "--"]);
     command.arg(late_loop()).args(["none", "1500"]);
     let running = crate::common::Running::start(command);

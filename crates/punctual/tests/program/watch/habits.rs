@@ -51,7 +51,7 @@ fn number(habit: &Value, key: &str) -> u64 {
 
 #[test]
 fn what_a_loop_does_in_its_cycles_is_counted_exactly() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "habits", 400) else {
         return;
     };
@@ -116,7 +116,7 @@ fn what_a_loop_does_in_its_cycles_is_counted_exactly() {
 
 #[test]
 fn a_clean_loop_has_no_such_habits() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "none", 300) else {
         return;
     };
@@ -130,7 +130,7 @@ fn a_clean_loop_has_no_such_habits() {
 
 #[test]
 fn syncing_and_reading_files_is_found_in_the_cycles_that_do() {
-    let home = Home::new();
+    let home = Home::alone();
     for (culprit, id, what) in [
         ("fsync", "sync-in-cycle", "late-loop-"),
         ("system-call", "files-in-cycle", "open"),
@@ -153,7 +153,7 @@ fn syncing_and_reading_files_is_found_in_the_cycles_that_do() {
 
 #[test]
 fn a_lock_without_inheritance_and_the_inversion_that_it_allowed() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "lock", 400) else {
         return;
     };
@@ -180,7 +180,7 @@ fn a_lock_without_inheritance_and_the_inversion_that_it_allowed() {
 
 #[test]
 fn an_ordinary_periodic_loop_is_told_so() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = watched(&home, "ordinary-hog", 400) else {
         return;
     };

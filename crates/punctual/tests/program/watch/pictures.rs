@@ -18,7 +18,7 @@ fn script(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn pictures_and_traces_show_what_the_record_has() {
-    let home = Home::new();
+    let home = Home::alone();
     let Some(seen) = super::watched(&home, "higher-priority", 300) else {
         return;
     };
