@@ -5,9 +5,18 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-TRIPLE := $(shell scripts/host-triple.sh)
+HOST_TRIPLE := $(shell scripts/host-triple.sh)
+# What `agent` and `build` make programs for: TRIPLE=aarch64-unknown-linux-gnu on an x86-64 machine, for example.
+TRIPLE ?= $(HOST_TRIPLE)
 BINARY := $(TARGET_DIR)/$(TRIPLE)/release/punctual
 AGENT := $(abspath $(TARGET_DIR))/$(TRIPLE)/agent/punctual
+# Debian's cross compiler for what is not this machine's: gcc-aarch64-linux-gnu and libc6-dev-arm64-cross, for example.
+ifneq ($(TRIPLE),$(HOST_TRIPLE))
+CROSS := $(subst -unknown,,$(TRIPLE))
+export CARGO_TARGET_$(shell echo $(TRIPLE) | tr a-z- A-Z_)_LINKER := $(CROSS)-gcc
+export CC_$(subst -,_,$(TRIPLE)) := $(CROSS)-gcc
+export AR_$(subst -,_,$(TRIPLE)) := $(CROSS)-ar
+endif
 # Says that the binary is whole, so that `make run` does not take anything out of it again.
 WHOLE := $(BINARY).whole
 
@@ -19,16 +28,19 @@ zshdir := $(datadir)/zsh/site-functions
 mandir := $(datadir)/man/man1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lab calibrate agent build install uninstall check lint generate bless clean
+.PHONY: help run test bench lab calibrate agent build dist dist-check install uninstall check lint generate bless clean
 
 help:
 	@echo 'make run        build, and assess this machine in about a minute (works as any user)'
 	@echo 'make test       the whole test suite; installs what it needs, or says what to install'
+	@echo 'make arm64      the tests of what computes as arm64 programs, and those of arm64 guests, on any machine'
 	@echo 'make bench      the budgets, compared with cyclictest; as root on a quiet machine'
 	@echo 'make lab        kernels from source to a verdict, in virtual time; LAB="bisect reproducible" does more (an hour or so)'
 	@echo 'make calibrate  how often verdicts are wrong and intervals miss, over thousands of simulated experiments'
 	@echo 'make build      the whole program as one static binary: with PNG, Parquet and the small agent for guests'
 	@echo 'make agent      what guests run, for a build of your own: PUNCTUAL_AGENT=FILE cargo build'
+	@echo 'make dist       release archives and .deb packages for x86-64 and arm64, below target/packages; a cross compiler does the other one'
+	@echo 'make dist-check what is in target/packages, in fresh minimal systems: install, run, purge; as root, with mmdebstrap'
 	@echo 'make install    the binary, man pages and completions, to DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make uninstall  what install put there'
 	@echo 'make check      what a change needs before it is committed, in a minute or two: clippy, unit tests, generated files'
@@ -39,7 +51,13 @@ help:
 
 # Static, so that the same file runs on every host of an inventory and in a bare guest. --target keeps the flag away from
 # build scripts and procedural macros, which cannot be static.
-COMPILE := RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
+# Paths of this machine are in no program, so that two builds of the same sources give the same bytes.
+SOURCES := $(abspath .)
+CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
+REMAP := --remap-path-prefix=$(SOURCES)=. --remap-path-prefix=$(CRATES)=crates
+MAPPED := CFLAGS='$(CFLAGS) -ffile-prefix-map=$(SOURCES)=. -ffile-prefix-map=$(CRATES)=crates'
+STATIC := $(MAPPED) RUSTFLAGS='-C target-feature=+crt-static $(REMAP)'
+COMPILE := $(STATIC) $(CARGO) build --release --locked --package punctual --target $(TRIPLE)
 
 build: agent
 	PUNCTUAL_AGENT='$(AGENT)' $(COMPILE)
@@ -50,12 +68,31 @@ build: agent
 	@printf '%s: %s bytes\n' '$(BINARY)' "$$(wc -c <'$(BINARY)')"
 
 # The same sources without the workbench, which the program then holds. It is never unwound, and loaded where it was linked.
-COMPILE_AGENT := RUSTFLAGS='-C target-feature=+crt-static -C relocation-model=static -C force-unwind-tables=no' \
+COMPILE_AGENT := $(MAPPED) RUSTFLAGS='-C target-feature=+crt-static $(REMAP) -C relocation-model=static -C force-unwind-tables=no' \
     $(CARGO) build --locked --package punctual --no-default-features --bin punctual --target $(TRIPLE) --profile
 agent:
 	@scripts/prerequisites.sh build
 	$(COMPILE_AGENT) agent
 	@printf '%s: %s bytes\n' '$(AGENT)' "$$(wc -c <'$(AGENT)')"
+
+# Each architecture's program holds its own agent, and comes with that of the other one.
+TRIPLES := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+DIST := $(abspath $(TARGET_DIR))/packages
+dist:
+	@scripts/prerequisites.sh dist
+	for triple in $(TRIPLES); do $(MAKE) agent TRIPLE=$$triple || exit; done
+	for triple in $(TRIPLES); do $(MAKE) dist-program TRIPLE=$$triple || exit; done
+	$(CARGO) xtask third-party --out '$(DIST)'
+	scripts/dist.sh '$(DIST)' $(TRIPLES)
+	scripts/deb.sh '$(DIST)' $(TRIPLES)
+
+.PHONY: dist-program
+dist-program:
+	PUNCTUAL_AGENT='$(AGENT)' $(STATIC) $(CARGO) build --profile dist --locked --package punctual --target $(TRIPLE)
+
+dist-check:
+	@scripts/prerequisites.sh dist
+	scripts/dist-check.sh '$(DIST)'
 
 # What a first assessment needs, which is there in a third of the time: no agent, no PNG, no Parquet. The program says
 # what it was made without. Where `make build` made the whole program, that is what runs.
@@ -75,13 +112,34 @@ test: export RUST_TEST_THREADS ?= 4
 test:
 	@scripts/prerequisites.sh test
 ifeq ($(origin PUNCTUAL_AGENT),undefined)
-	$(COMPILE_AGENT) test-agent
+	$(MAKE) test-agent
 endif
 	@python='$(abspath $(TARGET_DIR))/venv/bin/python'; \
 	if [ -x "$$python" ]; then PUNCTUAL_PYTHON=$$python; export PUNCTUAL_PYTHON; fi; \
 	echo '$(CARGO) test --workspace'; \
 	$(CARGO) test --workspace
 	@cat $(TARGET_DIR)/prerequisites.txt
+
+# Nightly, or by hand on whatever machine: the crates that compute, as arm64 programs under qemu-user (on arm64: as they are), and the
+# tests of arm64 guests. What they find is to be the same to the last digit, so the same tests are run.
+ARM64 := aarch64-unknown-linux-gnu
+PURE := model stats peers verdict report
+arm64: export QEMU_CPU ?= cortex-a57
+arm64:
+	@scripts/prerequisites.sh arm64
+	$(MAKE) test-agent TRIPLE=$(ARM64)
+	$(MAKE) arm64-pure TRIPLE=$(ARM64)
+	PUNCTUAL_TEST_REQUIRE=arm64 $(CARGO) test --package punctual --test program -- arm64
+
+.PHONY: arm64 arm64-pure test-agent
+test-agent:
+	$(COMPILE_AGENT) test-agent
+
+ifneq ($(TRIPLE),$(HOST_TRIPLE))
+arm64-pure: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER := qemu-aarch64-static
+endif
+arm64-pure:
+	$(STATIC) $(CARGO) test --target $(TRIPLE) --lib --tests $(PURE:%=--package punctual-%)
 
 bench: build
 	@scripts/prerequisites.sh bench

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Copyright (c) The Punctual developers
 #
-# prerequisites.sh build|lint|test|bench|lab: finds what that make target needs. Installs what it may (as root on Debian or
+# prerequisites.sh build|lint|test|bench|lab|dist|arm64: finds what that make target needs. Installs what it may (as root on Debian or
 # Ubuntu, and Python packages below target/); says the rest in one line each. Fails only if the target cannot go on:
-# without cyclictest, rt-app, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images or scipy the tests that need them
+# without cyclictest, rt-app, fio, stress-ng, gnuplot, Chromium, OpenBLAS, QEMU, kernel images, Ansible or scipy the tests that need them
 # skip, unless PUNCTUAL_TEST_REQUIRE names them.
 set -eu
 
 purpose=${1:-}
 case $purpose in
-build | lint | test | bench | lab) ;;
+build | lint | test | bench | lab | dist | arm64) ;;
 *)
-    echo "usage: $0 build|lint|test|bench|lab" >&2
+    echo "usage: $0 build|lint|test|bench|lab|dist|arm64" >&2
     exit 2
     ;;
 esac
@@ -124,6 +124,14 @@ check_openblas() {
         without openblas "no OpenBLAS, so LINPACK is tried only with our own solver. Install it: sudo apt-get install libopenblas0"
 }
 
+# Hosts of a fleet are namespaces with sshd each; Ansible is in the Python environment.
+check_ansible() {
+    PATH=$PATH:/sbin:/usr/sbin command -v sshd >/dev/null || apt openssh-server ||
+        without ansible "no sshd, so no fleet is tried. Install it: sudo apt-get install openssh-server"
+    command -v ip >/dev/null || apt iproute2 ||
+        without ansible "no ip, so no fleet is tried. Install it: sudo apt-get install iproute2"
+}
+
 # What the kernel verbs drive; their tests do not skip.
 check_kernel_tools() {
     for tool in git make patch tar pgrep; do
@@ -149,9 +157,33 @@ check_kernel_build() {
         stop "linux-source-6.12 is in none of the package lists: sudo apt-get update, on Debian"
 }
 
+# What makes programs of the other architecture, and runs them.
+check_cross() {
+    case $(uname -m) in
+    x86_64) other=aarch64 package=gcc-aarch64-linux-gnu library=libc6-dev-arm64-cross ;;
+    *) other=x86_64 package=gcc-x86-64-linux-gnu library=libc6-dev-amd64-cross ;;
+    esac
+    command -v $other-linux-gnu-gcc >/dev/null || apt $package $library ||
+        stop "no cross compiler. Install it: sudo apt-get install $package $library"
+    if command -v rustup >/dev/null; then
+        rustup target add $other-unknown-linux-gnu >/dev/null 2>&1 || stop "rustup target add $other-unknown-linux-gnu failed"
+    fi
+    command -v qemu-$other-static >/dev/null || apt qemu-user-static ||
+        stop "qemu-$other-static is missing. Install it: sudo apt-get install qemu-user-static"
+}
+
+# What makes and tries Debian's packages.
+check_dist() {
+    for pair in dpkg-deb:dpkg lintian:lintian mmdebstrap:mmdebstrap; do
+        command -v "${pair%%:*}" >/dev/null || apt "${pair##*:}" ||
+            stop "${pair%%:*} is missing. Install it: sudo apt-get install ${pair##*:}"
+    done
+}
+
 python_ready() {
     cmp -s scripts/requirements.txt "$venv/requirements.txt" &&
         [ -x "$venv/bin/typos" ] &&
+        [ -x "$venv/bin/ansible-playbook" ] &&
         "$venv/bin/python" -c \
             'import axe_playwright_python, numpy, pandas, PIL, playwright, prometheus_client, pyarrow, scipy' 2>/dev/null
 }
@@ -198,11 +230,23 @@ test)
     check_qemu
     check_kernels
     check_kernel_tools
+    check_ansible
     check_python
     ;;
 lab)
     check_kernel_tools
     check_kernel_build
+    ;;
+dist)
+    check_cross
+    check_dist
+    ;;
+arm64)
+    check_cross
+    command -v qemu-system-aarch64 >/dev/null || apt qemu-system-arm ||
+        without arm64 "no qemu-system-aarch64, so no arm64 guest is tried. Install it: sudo apt-get install qemu-system-arm"
+    scripts/kernel-images.sh arm64 ||
+        without arm64 "no arm64 kernel images, so no arm64 guest is tried. On Debian: scripts/kernel-images.sh arm64"
     ;;
 bench)
     check_cyclictest

@@ -3,11 +3,14 @@
 
 //! Puts the agent of guests into the program: the file that `PUNCTUAL_AGENT` names, as `make build` does. Without it
 //! there is none, and guests get the whole program. The agent itself, which has no workbench, holds none.
+//!
+//! The Ansible collection of `fleet` goes in as a table of its files.
 
 use std::env;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
     const VARIABLE: &str = "PUNCTUAL_AGENT";
@@ -24,6 +27,39 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::read(&path).map_err(|err| format!("{VARIABLE}: {}: {err}", path.display()))?
         }
     };
-    let out = env::var_os("OUT_DIR").ok_or("there is no OUT_DIR")?;
-    Ok(fs::write(PathBuf::from(out).join("agent"), agent)?)
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("there is no OUT_DIR")?);
+    fs::write(out.join("agent"), agent)?;
+    let top = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("there is no package")?);
+    let collection = top.join("../../ansible/punctual/fleet").canonicalize()?;
+    let mut files = Vec::new();
+    files_below(&collection, &mut files)?;
+    files.sort();
+    let mut table = "&[".to_owned();
+    for file in &files {
+        let name = file.strip_prefix(&collection)?.display().to_string();
+        write!(
+            table,
+            "({name:?}, include_bytes!({:?})),",
+            file.display().to_string()
+        )?;
+    }
+    table.push(']');
+    Ok(fs::write(out.join("collection.rs"), table)?)
+}
+
+/// Collects the files below a directory. What Python leaves there, and hidden files, do not belong to it.
+fn files_below(dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", dir.display());
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name == "__pycache__" {
+            continue;
+        }
+        match path.is_dir() {
+            true => files_below(&path, files)?,
+            false => files.push(path),
+        }
+    }
+    Ok(())
 }

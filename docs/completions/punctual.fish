@@ -35,8 +35,11 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Say 
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "cyclictest" -d 'Measure as cyclictest does: same options, output and exit statuses'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a set time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "history" -d 'Find where figures changed over many runs: by run, commit, kernel or day'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "experiment" -d 'Plan, run and resume experiments: cells in random order, in blocks'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "study" -d 'Repeat published experiments here, and compare with the published results'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "fleet" -d 'Measure, assess, tune or experiment on many machines, by Ansible'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "tasks" -d 'Task sets: whether all deadlines are met, by analysis'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "tune" -d 'Change settings of this machine so that every change can be undone'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
@@ -360,6 +363,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -s q -l quiet -d 'Show no progress, only the result'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from memory" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l job -d 'A named access pattern, in place of the options that it sets; aio-stress: libaio, randwrite, 64K, 64 requests at once, one thread, one file' -r -f -a "aio-stress\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l engine -d 'How requests reach the kernel' -r -f -a "libaio\t''
 io_uring\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from io" -l rw -d 'I/O pattern, in fio\'s terms' -r -f -a "read\t''
@@ -444,8 +448,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l comm -d 'Watch the threads of all processes of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l threads -d 'Only threads with this number, or with this in their name (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l deadline -d 'A cycle that takes longer, from its release to its end, is late [default: its period]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l cycle-at -d 'System call that ends a cycle where the thread waits in it, such as clock_nanosleep, read or futex [default: the wait that comes regularly]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l cycle-at -d 'What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle [default: the wait that comes regularly]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s D -l duration -d 'Watch for this time; a program that was started is asked to end then [default: until it ends]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 32 CPUs]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -s c -l cpus -d 'CPUs to measure [default: all online and allowed; for deadline the first of them, for noise all but the first]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure; and __fish_seen_subcommand_from watch" -l dma-latency -d 'Maximum idle-state exit latency, such as 0us as in cyclictest, or off [default: 0us for latencies, off for throughput]' -r
@@ -527,8 +532,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l pid -d 'Watc
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l comm -d 'Watch the threads of all processes of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l threads -d 'Only threads with this number, or with this in their name (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l deadline -d 'A cycle that takes longer, from its release to its end, is late [default: its period]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cycle-at -d 'System call that ends a cycle where the thread waits in it, such as clock_nanosleep, read or futex [default: the wait that comes regularly]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cycle-at -d 'What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle [default: the wait that comes regularly]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s D -l duration -d 'Watch for this time; a program that was started is asked to end then [default: until it ends]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l buffer -d 'Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines with more than 32 CPUs]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l statistics -d 'Compute this statistic too: `psquare` estimates quantiles in constant memory, without an error bound, and costs several times as much as all other statistics (can be repeated)' -r -f -a "psquare\t'Quantiles after Jain and Chlamtac, in addition to those of the histogram'"
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -s c -l cpus -d 'CPUs to measure [default: all online and allowed; for deadline the first of them, for noise all but the first]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l dma-latency -d 'Maximum idle-state exit latency, such as 0us as in cyclictest, or off [default: 0us for latencies, off for throughput]' -r
@@ -571,6 +577,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -s q -l quiet -d
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s g -l group -d 'A named group (can be repeated); `tag=KEY=VALUE` is short for `KEY=VALUE=tag:KEY=VALUE`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l by -d 'Compare machines with each other: all runs that are named, by their machine' -r -f -a "host\t'The machines, by their hostnames, inside groups of one hardware and kernel'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metric -d 'Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Test whether groups are the same within this change' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l not-worse -d 'Test whether groups are not worse by this change, in figures that have a bad direction' -r
@@ -592,12 +599,31 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l table -d '
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of the published means' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l better -d 'Which direction of the published means is good' -r -f -a "lower\t'Less is better'
 higher\t'More is better'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -s o -l output -d 'With --by, also write a page with charts' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l allow-invalid -d 'Also compare runs that failed a check'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unpaired -d 'Treat runs as independent even if their tags name blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l force -d 'Overwrite the page'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print the comparison as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l by -d 'What a change may lie between: any two runs, two commits (tag `commit`), kernels, or days in UTC' -r -f -a "run\t''
+commit\t''
+kernel\t''
+day\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand history" -s m -l metric -d 'Figures, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l ignore -d 'A fact that does not keep series apart, such as `machine` or `duration` (also comma-separated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l fail-on -d 'Exit 3 on this, 6 if a figure cannot be judged (also comma-separated)' -r -f -a "new-change\t'A change in the newest 10 runs, in any direction'
+new-worse\t'A change for the worse in the newest 10 runs'"
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l level -d 'Probability of any wrong change in all series together' -r
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l seed -d 'Seed of the permutations' -r
+complete -c punctual -n "__fish_punctual_using_subcommand history" -s o -l output -d 'Also write a page with the series as charts' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l allow-invalid -d 'Also take runs that failed a check'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l force -d 'Overwrite the page'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -l json -d 'Print the history as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand history" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand experiment; and not __fish_seen_subcommand_from plan run resume status rm results sweep help" -s V -l version -d 'Print version'
@@ -713,6 +739,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s o -l output -d 'Write it as a self-contained HTML page to this file, which must not exist; `-` is standard output' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l force -d 'Overwrite it'
+complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s a -l all -d 'Print every table and the method too'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -l json -d 'Print as JSON'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'
@@ -721,6 +748,138 @@ complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a study, or continue one that was stopped or killed, and report it'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report the results of a study here, side by side with the published ones'
 complete -c punctual -n "__fish_punctual_using_subcommand study; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "measure" -d 'Measure on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "assess" -d 'Assess each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "doctor" -d 'Find what hurts determinism on each host'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from measure assess doctor tune experiment collection help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l installed -d 'Use the Punctual installed on each host, which must have this version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l installed -d 'Use the Punctual installed on each host, which must have this version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from assess" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l installed -d 'Use the Punctual installed on each host, which must have this version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from doctor" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l installed -d 'Use the Punctual installed on each host, which must have this version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from tune" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s i -l inventory -d 'Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l hosts -d 'Hosts and groups of the inventory, as a pattern of Ansible [default: all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l forks -d 'Hosts that are served at the same time' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l program -d 'Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l keep -d 'Keep the program on each host in this directory, so that it is copied only when it differs' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l base -d 'Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l file -d 'File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l timeout -d 'Give a host up when its command takes longer than this [default: never]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l limit -d 'The most that a host may send' -r
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s b -l become -d 'Run the command as root on the hosts, by sudo or what the inventory says'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l serial -d 'Let one host run the command at a time [default: all at once, as many as --forks]'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l check -d 'Look at the hosts and run nothing: architecture, room, privilege'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l installed -d 'Use the Punctual installed on each host, which must have this version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s q -l quiet -d 'Show no progress, only the result'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from experiment" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from collection" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from collection" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from collection" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "assess" -d 'Assess each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "doctor" -d 'Find what hurts determinism on each host'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -f -a "check" -d 'Analyse a set: will all tasks meet their deadlines, with how much room, and what delays them?'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -f -a "new" -d 'Write a set with the longest times that `watch` observed of a program\'s threads; they are no worst cases'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and not __fish_seen_subcommand_from check new help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -s c -l cpus -d 'CPUs of tasks that name none [default: all online]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -l overheads -d 'Take the overheads from this run: the longest wake-up of `measure wakeup`, or of a program that was watched' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -l json -d 'Print the result as JSON'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from check" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -l from -d 'The run of `watch`: an id (or at least 4 characters of its beginning or end), a name, or `last`' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -s o -l output -d 'File to write; - is standard output' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -l force -d 'Overwrite the file'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -l json -d 'Print the set as JSON instead'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from new" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from help" -f -a "check" -d 'Analyse a set: will all tasks meet their deadlines, with how much room, and what delays them?'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from help" -f -a "new" -d 'Write a set with the longest times that `watch` observed of a program\'s threads; they are no worst cases'
+complete -c punctual -n "__fish_punctual_using_subcommand tasks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and not __fish_seen_subcommand_from boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help" -s V -l version -d 'Print version'
@@ -776,6 +935,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_see
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from latency-test" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -s o -l output -d 'File to write, which must not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l file -d 'Also include FILE as PATH (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l arch -d 'For guests of another architecture: x86_64, aarch64' -r
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l whole -d 'Use the whole program as /init, not only the measuring agent: needed for a job with a disk'
 complete -c punctual -n "__fish_punctual_using_subcommand kernel; and __fish_seen_subcommand_from initramfs" -l uncompressed -d 'Do not compress it'
@@ -1050,9 +1210,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "boot" -d 'Show, add or remove kernel arguments that take effect at boot'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "keep" -d 'Keep watch over a session'
 complete -c punctual -n "__fish_punctual_using_subcommand tune; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -s o -l output -d 'File to write, which must not exist; `-` is standard output [default for md: standard output]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s o -l output -d 'File to write, which must not exist; `-` is standard output [default but for html: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s f -l format -d 'Form of the report' -r -f -a "html\t'One self-contained page: no server, no network, no other files'
-md\t'Markdown with tables, for mail and pull requests'"
+md\t'Markdown with tables, for mail and pull requests'
+junit\t'JUnit XML for CI systems: a case for each check, requirement, comparison, rule and host'
+tap\t'The same cases as TAP version 13, as kselftest prints them'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l svg -d 'Also write every chart as SVG into this directory, made if it does not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l png -d 'Also write every chart as PNG into this directory, made if it does not exist' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l title -d 'Title of the report' -r
@@ -1067,16 +1229,17 @@ complete -c punctual -n "__fish_punctual_using_subcommand serve" -l host -d 'A n
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand serve" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -s V -l version -d 'Print version'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "list" -d 'List the runs, newest first'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "show" -d 'Show one run with all its figures and checks'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "extrapolate" -d 'Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "rm" -d 'Remove runs'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "list" -d 'List the runs, newest first'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "show" -d 'Show one run with all its figures and checks'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "extrapolate" -d 'Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "import" -d 'Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "pack" -d 'Write whole runs into one archive, which `runs import` takes into another store'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "rm" -d 'Remove runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and not __fish_seen_subcommand_from list show export extrapolate import pack rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l name -d 'Only runs of this name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l tag -d 'Only runs with this tag' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Only the newest N' -r
@@ -1134,15 +1297,24 @@ oslat-text\t''
 oslat-json\t''
 jitterdebugger-json\t''
 jitterdebugger-raw\t''
-rteval\t''"
+rteval\t''
+phoronix\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l unit -d 'Unit of the values, where the file does not state it [default: us]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l name -d 'Name of the runs, for `punctual runs`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l note -d 'Remark kept with the runs' -r
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l tag -d 'Tag of the runs, for grouping in `compare` (can be repeated)' -r
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l date-from -d 'Where to take the start of a run from if the file does not state it in full: the first of these that has a date (comma-separated)' -r -f -a "content\t'A date that the file states without a time zone, as rteval does; taken as UTC'
+name\t'A date in the name of the file, or of a directory that it is in: 2024-05-17, 20240517T0310'
+mtime\t'The modification time of the file'"
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -l json -d 'Print the result for each file as JSON'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from import" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from pack" -s o -l output -d 'File to write, which must not exist; `-` is standard output' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from pack" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from pack" -l force -d 'Overwrite the file'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from pack" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from pack" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -l home -d 'Directory of the store [default: PUNCTUAL_HOME if set, else ~/.local/share/punctual, for root /var/lib/punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from rm" -s V -l version -d 'Print version'
@@ -1150,25 +1322,29 @@ complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one run with all its figures and checks'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "extrapolate" -d 'Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it'
-complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs'
+complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "pack" -d 'Write whole runs into one archive, which `runs import` takes into another store'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove runs'
 complete -c punctual -n "__fish_punctual_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and a verdict'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "doctor" -d 'Find what hurts determinism on this machine, with evidence, reason and fix'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "watch" -d 'Watch a program, unchanged: why are its cycles late, and who made them late?'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "explain" -d 'Say who made the late cycles of a run late: one of `watch`, or measured with --explain'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: same options, output and exit statuses'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a set time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "experiment" -d 'Plan, run and resume experiments: cells in random order, in blocks'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "study" -d 'Repeat published experiments here, and compare with the published results'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "tune" -d 'Change settings of this machine so that every change can be undone'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare experiment study kernel tune report serve runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "assess" -d 'Assess this machine in about a minute: wake-up latency idle and under load, and a verdict'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "doctor" -d 'Find what hurts determinism on this machine, with evidence, reason and fix'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "measure" -d 'Measure with one instrument, record the run, print its summary'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "watch" -d 'Watch a program, unchanged: why are its cycles late, and who made them late?'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "explain" -d 'Say who made the late cycles of a run late: one of `watch`, or measured with --explain'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "cyclictest" -d 'Measure as cyclictest does: same options, output and exit statuses'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "load" -d 'Run only the loads, until Ctrl-C or for a set time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "compare" -d 'Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "history" -d 'Find where figures changed over many runs: by run, commit, kernel or day'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "experiment" -d 'Plan, run and resume experiments: cells in random order, in blocks'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "study" -d 'Repeat published experiments here, and compare with the published results'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "fleet" -d 'Measure, assess, tune or experiment on many machines, by Ansible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "tasks" -d 'Task sets: whether all deadlines are met, by analysis'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "kernel" -d 'Boot other kernels in a virtual machine'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "tune" -d 'Change settings of this machine so that every change can be undone'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "report" -d 'Make a report of runs, comparisons and experiments: one page, pictures, or Markdown'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "serve" -d 'Show the store in a browser: list, overlay and compare runs; nothing is written'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "runs" -d 'List, show, import, export and remove recorded runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from assess doctor measure watch explain cyclictest load compare history experiment study fleet tasks kernel tune report serve runs help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "wakeup" -d 'Measure how late threads wake up that sleep until a deadline'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "irq" -d 'Measure timer interrupt latency and thread latency separately: the phases of each wake-up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from measure" -f -a "ipc" -d 'Measure how long it takes to wake another thread: futex, pipe, eventfd, message queue, ...'
@@ -1191,6 +1367,14 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "show" -d 'Describe a study: the paper, its published figures, and what differs here'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "run" -d 'Run a study, or continue one that was stopped or killed, and report it'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from study" -f -a "report" -d 'Report the results of a study here, side by side with the published ones'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "measure" -d 'Measure on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "assess" -d 'Assess each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "doctor" -d 'Find what hurts determinism on each host'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "tune" -d 'Apply, show or revert tuning on each host; the undo record stays there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "experiment" -d 'Carry an experiment out on each host; the runs come into the store here'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collection" -d 'Write out the Ansible collection that all this is made of, for playbooks of your own'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tasks" -f -a "check" -d 'Analyse a set: will all tasks meet their deadlines, with how much room, and what delays them?'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from tasks" -f -a "new" -d 'Write a set with the longest times that `watch` observed of a program\'s threads; they are no worst cases'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "boot" -d 'Boot a kernel, check what it reports, and stop it: a smoke test'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "latency-test" -d 'Compare kernels and preemption models in virtual time: the same result every time, on any host'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from kernel" -f -a "initramfs" -d 'Write the initial RAM file system that guests boot with, to boot it another way'
@@ -1218,7 +1402,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "show" -d 'Show one run with all its figures and checks'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "export" -d 'Write a run\'s samples, histograms or record in another format'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "extrapolate" -d 'Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "import" -d 'Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "import" -d 'Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "pack" -d 'Write whole runs into one archive, which `runs import` takes into another store'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "rm" -d 'Remove runs'
 
 # The runs of the store, where one is wanted.

@@ -19,6 +19,7 @@ enum May {
 const TABLE: &[(&str, May)] = &[
     ("punctual-model", May::Use(&[])),
     ("punctual-stats", May::Use(&[])),
+    ("punctual-stats-c", May::Use(&["punctual-stats"])),
     ("punctual-sys", May::Use(&["punctual-model"])),
     (
         "punctual-host",
@@ -51,6 +52,10 @@ const TABLE: &[(&str, May)] = &[
     (
         "punctual-lab",
         May::Use(&["punctual-model", "punctual-stats", "punctual-sys"]),
+    ),
+    (
+        "punctual-tasks",
+        May::Use(&["punctual-model", "punctual-stats"]),
     ),
     ("punctual", May::UseAll),
     ("xtask", May::UseAll),

@@ -6,6 +6,7 @@
 
 mod app;
 mod bench;
+mod c_header;
 mod completions;
 mod files;
 mod generated;
@@ -16,6 +17,7 @@ mod new;
 mod prose;
 mod schemas;
 mod sizes;
+mod third_party;
 
 use std::process::ExitCode;
 
@@ -41,7 +43,7 @@ enum Chore {
     CheckSizes,
     /// Find phrases of docs/banned-phrases.txt in Markdown, string literals and documentation comments
     CheckProse,
-    /// Write all files below docs that are made from the sources: schemas, man pages, completions, rules
+    /// Write all files that are made from the sources: schemas, man pages, completions, rules, the header for C
     Generate(Generate),
     /// Make the files of a new instrument, load or rule
     #[command(subcommand)]
@@ -52,6 +54,8 @@ enum Chore {
     UnpackMachine(machine::Unpack),
     /// Measure the budgets, as ratios to Debian's cyclictest
     Bench(bench::Options),
+    /// Write the licences of what is linked into the program, and a bill of materials (CycloneDX)
+    ThirdParty(third_party::Options),
 }
 
 #[derive(Debug, Args)]
@@ -98,11 +102,14 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
             of_processes.extend(punctual_measure::watch::habit_rules());
             let rules = punctual_report::rules::markdown(&punctual_host::rules(), &of_processes);
             generated::apply_one(&docs.join("rules.md"), &rules, mode)?;
+            let header = c_header::content(&root)?;
+            generated::apply_one(&root.join(c_header::PATH), &header, mode)?;
         }
         Chore::New(what) => new::make(&root, &what)?,
         Chore::CaptureMachine(options) => machine::capture(&options)?,
         Chore::UnpackMachine(options) => machine::unpack(&options)?,
         Chore::Bench(options) => return bench::run(&root, &options),
+        Chore::ThirdParty(options) => third_party::write(&root, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

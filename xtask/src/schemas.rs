@@ -20,7 +20,10 @@ fn table() -> Vec<(&'static str, Schema)> {
         ),
         ("assessment.schema", schema_for!(punctual_model::Assessment)),
         ("imports.schema", schema_for!(punctual_model::ImportList)),
+        ("fleet.schema", schema_for!(punctual_model::FleetReport)),
         ("comparison.schema", schema_for!(punctual_model::Comparison)),
+        ("machines.schema", schema_for!(punctual_model::Machines)),
+        ("history.schema", schema_for!(punctual_model::History)),
         (
             "experiment-results.schema",
             schema_for!(punctual_model::ExperimentResults),
@@ -84,6 +87,11 @@ fn table() -> Vec<(&'static str, Schema)> {
             "one-shot-status.schema",
             schema_for!(punctual_model::OneShotStatus),
         ),
+        (
+            "tasks-check.schema",
+            schema_for!(punctual_model::tasks::TasksCheck),
+        ),
+        ("tasks.schema", schema_for!(punctual_model::tasks::TaskSet)),
         ("event.schema", schema_for!(punctual_model::Event)),
     ]
 }

@@ -8,6 +8,7 @@
 //! The content of every file before and after is kept on disk before the first file is written, and a
 //! file that someone changed since is left alone.
 
+mod board;
 mod change;
 mod loader;
 mod place;

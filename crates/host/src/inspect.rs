@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use punctual_model::{CpuSet, HostFacts};
+use punctual_model::{CpuCapacity, CpuSet, HostFacts};
 use punctual_sys::SysRoot;
 
 use crate::preemption::{self, Preemption};
+use crate::processor;
 
 const CPU: &str = "/sys/devices/system/cpu";
+
+/// The board's name, of machines that have a device tree.
+const BOARD: &str = "/sys/firmware/devicetree/base/model";
 
 /// Reads the facts of the machine behind `sys`. Never fails: a missing file is a missing fact.
 pub fn inspect(sys: &SysRoot) -> HostFacts {
@@ -36,6 +40,8 @@ pub fn inspect(sys: &SysRoot) -> HostFacts {
         preemption: model,
         preempt_rt: rt,
         cpu_model: cpuinfo.model.clone(),
+        board: text(BOARD).map(|name| name.trim_end_matches('\0').to_owned()),
+        cpu_capacities: capacities(sys, &online),
         cpus_isolated: cpus("isolated"),
         cpus_nohz_full: cpus("nohz_full"),
         smt_active: sys
@@ -63,22 +69,30 @@ struct CpuInfo {
 
 impl CpuInfo {
     fn parse(text: &str) -> Self {
-        let value = |names: &[&str]| {
-            text.lines().find_map(|line| {
-                let (key, value) = line.split_once(':')?;
-                names
-                    .contains(&key.trim())
-                    .then(|| value.trim().to_owned())
-                    .filter(|v| !v.is_empty())
-            })
-        };
+        let flags = text.lines().filter(|line| line.starts_with("flags"));
         Self {
-            // x86; then 32-bit ARM boards, MIPS and POWER, RISC-V.
-            model: value(&["model name", "Hardware", "cpu model", "cpu", "uarch"]),
-            hypervisor_flag: value(&["flags"])
-                .is_some_and(|flags| flags.split_whitespace().any(|f| f == "hypervisor")),
+            model: processor::model(text),
+            hypervisor_flag: flags
+                .take(1)
+                .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor")),
         }
     }
+}
+
+/// Groups the CPUs by the capacity that the kernel gives them, the slowest first.
+fn capacities(sys: &SysRoot, online: &CpuSet) -> Vec<CpuCapacity> {
+    let mut by_capacity: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for cpu in online.iter() {
+        if let Some(capacity) = sys.fact::<u32>(&format!("{CPU}/cpu{cpu}/cpu_capacity")) {
+            by_capacity.entry(capacity).or_default().push(cpu);
+        }
+    }
+    let kinds = by_capacity.into_iter();
+    let kinds = kinds.map(|(capacity, cpus)| CpuCapacity {
+        capacity,
+        cpus: cpus.into_iter().collect(),
+    });
+    kinds.collect()
 }
 
 fn hypervisor(sys: &SysRoot, cpuinfo: &CpuInfo) -> Option<String> {
@@ -225,6 +239,29 @@ mod tests {
             ),
         ]);
         assert_eq!(inspect(&sys).hypervisor.as_deref(), Some("kvm"));
+    }
+
+    #[test]
+    fn a_board_with_two_kinds_of_cpus_is_read() {
+        let cpu = |part: &str| format!("CPU implementer : 0x41\nCPU part : {part}\n\n");
+        let cpuinfo = cpu("0xd03") + &cpu("0xd08");
+        let capacity = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity");
+        let (slow, fast) = (capacity(0), capacity(1));
+        let (_dir, sys) = machine(&[
+            ("proc/cpuinfo", cpuinfo.as_str()),
+            ("sys/devices/system/cpu/online", "0-1\n"),
+            ("sys/firmware/devicetree/base/model", "Radxa ROCK Pi 4B\0"),
+            (slow.as_str(), "485\n"),
+            (fast.as_str(), "1024\n"),
+        ]);
+        let facts = inspect(&sys);
+        assert_eq!(facts.board.as_deref(), Some("Radxa ROCK Pi 4B"));
+        assert_eq!(
+            facts.cpu_model.as_deref(),
+            Some("1 x Cortex-A53, 1 x Cortex-A72")
+        );
+        let unequal = facts.unequal(&facts.cpus_online);
+        assert_eq!(unequal.as_deref(), Some("485 (CPU 0), 1024 (CPU 1)"));
     }
 
     #[test]

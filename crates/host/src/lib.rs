@@ -11,6 +11,7 @@ pub mod knob;
 pub mod one_shot;
 pub mod plan;
 pub mod private_dir;
+mod processor;
 pub mod profile;
 pub mod session;
 

@@ -4,6 +4,7 @@
 //! Booting a kernel in QEMU: what it is given ([`Initramfs`], [`Design`]), and running it to its end
 //! ([`Boot`]).
 
+mod architecture;
 mod archive;
 mod image;
 mod initramfs;
@@ -12,11 +13,12 @@ mod log;
 mod machine;
 mod program;
 
+pub use architecture::Architecture;
 pub use archive::{Archive, Node};
 pub use image::Image;
 pub(crate) use image::kind;
 pub use initramfs::{Compression, Initramfs};
 pub use launch::{Boot, BootError, Booted};
 pub use log::tail;
-pub use machine::{APPEND, CLOCK_BASE, Design, Files, Machine, SHIFT};
+pub use machine::{CLOCK_BASE, Design, Files, Machine, SHIFT};
 pub use program::{Library, Program, ProgramError};

@@ -7,8 +7,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use punctual_sys::PathError;
+
 use crate::tool::{ToolError, command, run};
-use crate::unpack::{Links, Packed, UnpackError, fault, unpack as write};
+use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 
 /// The directories of a package that are taken.
 const TAKEN: [&str; 3] = ["boot", "lib/modules", "usr/lib/modules"];
@@ -28,7 +30,7 @@ pub struct KernelPackage {
 ///
 /// Fails where `dpkg-deb` is missing, or finds no package, and where something in it is refused.
 pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError> {
-    let packed = fs::metadata(deb).map_err(fault("read", deb))?.len();
+    let packed = fs::metadata(deb).map_err(PathError::at("read", deb))?.len();
     let mut files = command("dpkg-deb");
     files.arg("--fsys-tarfile").arg(deb);
     let place = |name: &Path| {

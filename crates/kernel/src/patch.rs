@@ -12,15 +12,19 @@
 
 mod apply;
 mod diff;
+mod error;
 mod series;
 mod swap;
 
 pub use apply::{Limits, apply};
 pub use diff::Patch;
-pub use series::{Series, SeriesError};
+pub use error::SeriesError;
+pub use series::Series;
 
 use std::io;
 use std::path::PathBuf;
+
+use punctual_sys::PathError;
 
 use crate::tool::ToolError;
 
@@ -35,15 +39,8 @@ pub enum PatchError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// A file could not be read, copied or moved.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A patch touches what its headers do not name in a way that is understood.
     #[error("a patch creates or changes {file}, which none of its headers names")]
     Unnamed {

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use punctual_model::{KERNEL_REBASE_FORMAT, RebaseConflict, RebaseReport, RebaseState};
 use serde::{Deserialize, Serialize};
 
+use punctual_sys::PathError;
+
 use crate::git::{Git, described};
 use crate::tool::ToolError;
 
@@ -77,15 +79,8 @@ pub enum RebaseError {
     #[error("no rebase is in progress in {}", .0.display())]
     None(PathBuf),
     /// A file.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// What was kept is damaged.
     #[error("{} is damaged", path.display())]
     Damaged {
@@ -160,7 +155,8 @@ pub fn start(tree: &Path, order: &Order) -> Result<RebaseReport, RebaseError> {
         base,
         onto_id,
         branch: order.branch.clone(),
-        worktree: std::path::absolute(&order.worktree).map_err(fault("find", &order.worktree))?,
+        worktree: std::path::absolute(&order.worktree)
+            .map_err(PathError::at("find", &order.worktree))?,
         commits: count.parse().unwrap_or(0),
     };
     let path = kept.worktree.to_string_lossy().into_owned();
@@ -395,7 +391,7 @@ fn read(git: &Git) -> Result<Option<Kept>, RebaseError> {
             .map(Some)
             .map_err(|source| RebaseError::Damaged { path, source }),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(fault("read", &path)(err)),
+        Err(err) => Err(PathError::new("read", &path, err).into()),
     }
 }
 
@@ -405,23 +401,16 @@ fn write(git: &Git, kept: &Kept) -> Result<(), RebaseError> {
         path: path.clone(),
         source,
     })?;
-    fs::write(&path, bytes).map_err(fault("write", &path))
+    Ok(fs::write(&path, bytes).map_err(PathError::at("write", &path))?)
 }
 
 fn forget(git: &Git) -> Result<(), RebaseError> {
     let path = kept_path(git)?;
     match fs::remove_file(&path) {
-        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(fault("remove", &path)(err)),
+        Err(err) if err.kind() != io::ErrorKind::NotFound => {
+            Err(PathError::new("remove", &path, err).into())
+        }
         _ => Ok(()),
-    }
-}
-
-fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RebaseError {
-    let path = path.to_owned();
-    move |source| RebaseError::File {
-        action,
-        path,
-        source,
     }
 }
 

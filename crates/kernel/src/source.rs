@@ -4,6 +4,7 @@
 //! Source trees and images, where they are from, and the store that keeps them.
 
 mod checksum;
+mod error;
 mod fetch;
 mod kernel_store;
 mod package;
@@ -11,7 +12,8 @@ mod tree;
 mod wanted;
 
 pub use checksum::sha256;
-pub use fetch::{FetchError, Fetched, Options, fetch};
+pub use error::FetchError;
+pub use fetch::{Fetched, Options, fetch};
 pub use kernel_store::{KernelStore, KernelStoreError, StoredKind, make_private};
 pub use tree::{Tree, TreeError};
 pub use wanted::WantedSource;

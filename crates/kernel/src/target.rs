@@ -15,7 +15,7 @@ use std::str::FromStr;
 use punctual_model::{Bytes, Nanos, split_options};
 use thiserror::Error;
 
-use crate::boot::{Design, Machine};
+use crate::boot::{Architecture, Design, Machine};
 use crate::guest::Model;
 
 const PREFIX: &str = "guest:";
@@ -76,9 +76,10 @@ impl GuestTarget {
             .or_else(|| Model::asked_by(self.append.iter().map(String::as_str)))
     }
 
-    /// Returns the design of it on `machine`.
-    pub fn design(&self, machine: Machine) -> Design {
+    /// Returns the design of it on `machine`, for what the image is for.
+    pub fn design(&self, architecture: Architecture, machine: Machine) -> Design {
         Design {
+            architecture,
             machine,
             cpus: self.cpus,
             memory: self.memory,
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(target.append, ["preempt=full", "isolcpus=1,2"]);
         assert_eq!((target.seed, target.memory.get()), (9, 1 << 30));
         assert_eq!(target.asked_model(), Some(Model::Full));
-        let design = target.design(Machine::Virtual);
+        let design = target.design(Architecture::X86_64, Machine::Virtual);
         assert!(design.command_line().ends_with("preempt=full isolcpus=1,2"));
     }
 

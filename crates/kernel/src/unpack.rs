@@ -12,8 +12,7 @@ mod packed;
 mod tar;
 mod write;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use punctual_sys::PathError;
 
 use crate::file::size;
 use crate::tool::ToolError;
@@ -65,24 +64,8 @@ pub enum UnpackError {
     #[error("it is not a tar archive, or it is damaged: {0}")]
     Damaged(&'static str),
     /// A file could not be read or written.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-pub(crate) fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
-    let path = path.to_owned();
-    move |source| UnpackError::File {
-        action,
-        path,
-        source,
-    }
+    #[error(transparent)]
+    File(#[from] PathError),
 }
 
 /// Makes a name of an archive fit to be printed.

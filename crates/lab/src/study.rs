@@ -83,6 +83,10 @@ pub struct Study {
     pub machine: String,
     /// What the authors did, in our words.
     pub method: String,
+    /// What they asked, in a sentence.
+    pub asked: String,
+    /// What they found, in a sentence or two.
+    pub found: String,
     /// What we do differently, and why.
     pub differences: Vec<String>,
     /// The published tables.
@@ -91,6 +95,9 @@ pub struct Study {
     /// The steps of the work, and what stands for each here.
     #[serde(default, rename = "step")]
     pub steps: Vec<Step>,
+    /// Every result of the work, and where it is measured here.
+    #[serde(rename = "row")]
+    pub rows: Vec<PaperRow>,
     /// The experiments, in the order in which they are carried out.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
@@ -121,6 +128,38 @@ pub struct Step {
     pub text: String,
     /// What stands for it here.
     pub here: String,
+}
+
+/// A result of the work, and where it is measured here.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PaperRow {
+    /// The result, in words.
+    pub text: String,
+    /// Where it is measured.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// The part of the study that measures it.
+    pub part: Option<String>,
+    /// The level of a factor of that part, as `step=performance`, or the measurement, as `measure io`: a machine that
+    /// cannot have it cannot measure the row.
+    pub level: Option<String>,
+    /// What measures it, where no part does.
+    pub how: Option<String>,
+    /// Why it is not measured.
+    pub reason: Option<String>,
+}
+
+/// Where a result is measured.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// On the machine itself.
+    Here,
+    /// In guests.
+    Guests,
+    /// Nowhere here.
+    Nowhere,
 }
 
 /// One experiment of a study.
@@ -198,6 +237,22 @@ pub struct Question {
     pub published_ratio: BTreeMap<String, BTreeMap<String, f64>>,
     /// The unit of the published values.
     pub published_unit: Option<String>,
+    /// Published standard error of each level.
+    #[serde(default)]
+    pub published_errors: BTreeMap<String, f64>,
+    /// The factor, or the label of the figures, against which they are drawn, a curve for each setting of the others.
+    pub curve: Option<String>,
+    /// What that is, in words with its unit.
+    pub axis: Option<String>,
+    /// Published curves by name: the value at each place.
+    #[serde(default)]
+    pub published_curves: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The levels of factors that it is about; all where none are named.
+    #[serde(default)]
+    pub among: BTreeMap<String, Vec<String>>,
+    /// Whether distributions are drawn as head and tail.
+    #[serde(default)]
+    pub distribution: bool,
     /// In which direction the work says that the levels differ from the base.
     #[serde(default)]
     pub claim: Claim,
@@ -221,6 +276,10 @@ pub enum AnswerKind {
     Findings,
     /// Which real-time class the runs reach, by the deadlines that stand in place of figures.
     Classes,
+    /// How precise the mean is, and how long it takes to know it to half of `matters` either way.
+    Precision,
+    /// The moving figures of the first run of each cell, over time.
+    Moving,
 }
 
 /// In which direction the work says that a level changes a figure from the base.
@@ -310,6 +369,25 @@ mod tests {
                     table.title
                 );
             }
+            assert!(!study.asked.is_empty() && !study.found.is_empty(), "{name}");
+            for row in &study.rows {
+                let text = &row.text;
+                let part = row.part.as_ref().map(|part| study.part(part));
+                assert!(part != Some(None), "{name}: {text}: no such part");
+                // Each row says by what it is measured, or why it is not.
+                let measured = row.part.is_some() || row.how.is_some();
+                assert_eq!(measured, row.place != Place::Nowhere, "{name}: {text}");
+                assert_eq!(
+                    row.reason.is_some(),
+                    row.place == Place::Nowhere,
+                    "{name}: {text}"
+                );
+            }
+            for part in &study.parts {
+                let mut rows = study.rows.iter();
+                let of = rows.any(|row| row.part.as_ref() == Some(&part.name));
+                assert!(of, "{name}: part {} measures no row", part.name);
+            }
             for question in &study.questions {
                 assert!(
                     study.part(&question.part).is_some(),
@@ -343,6 +421,37 @@ mod tests {
             .map(|row| row.iter().map(|cell| cell.replace(',', "")).collect())
             .collect();
         assert_eq!(rows, published);
+    }
+
+    #[test]
+    fn the_two_tables_of_raju_are_the_curves_that_are_drawn() {
+        let study = Study::named("raju2015").unwrap().unwrap();
+        let drawn = study
+            .questions
+            .iter()
+            .find(|q| !q.published_curves.is_empty());
+        let curves = &drawn.unwrap().published_curves;
+        for row in &study.published[0].rows {
+            for (column, curve) in [(1, "untuned"), (2, "all")] {
+                let published: f64 = row[column].parse().unwrap();
+                assert!((curves[curve][&row[0]] - published).abs() < 1e-9, "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_standard_errors_of_anaya_are_those_of_the_table() {
+        let study = Study::named("anaya2018").unwrap().unwrap();
+        let question = &study.questions[0];
+        for row in &study.published[0].rows {
+            let level = row[0].replace(',', "");
+            let [mean, error] = [&row[1], &row[2]].map(|cell| cell.parse::<f64>().unwrap());
+            assert!((question.published[&level] - mean).abs() < 1e-9, "{level}");
+            assert!(
+                (question.published_errors[&level] - error).abs() < 1e-9,
+                "{level}"
+            );
+        }
     }
 
     #[test]

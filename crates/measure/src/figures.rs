@@ -36,7 +36,8 @@ pub(crate) fn series(of: &Accumulator) -> Series {
 
 /// Returns the figures of one stream up to now. What is not a figure of the samples is left empty.
 pub(crate) fn progress(of: &mut Accumulator) -> SeriesProgress {
-    let window = of.window().summary(&[0.99]);
+    let window = of.window().summary(&[0.05, 0.5, 0.95, 0.99]);
+    let quantile = |at: usize| window.quantiles.get(at).and_then(|(_, q)| *q);
     let recent_max_ns = of.take_recent_max();
     let histogram = of.histogram();
     let steps = histogram.steps();
@@ -56,7 +57,10 @@ pub(crate) fn progress(of: &mut Accumulator) -> SeriesProgress {
             stddev_ns: window.std_dev,
             skewness: window.skewness,
             excess_kurtosis: window.excess_kurtosis,
-            p99_ns: window.quantiles.first().and_then(|(_, q)| *q),
+            p5_ns: quantile(0),
+            p50_ns: quantile(1),
+            p95_ns: quantile(2),
+            p99_ns: quantile(3),
             max_ns: window.max,
         }),
         recent_max_ns,

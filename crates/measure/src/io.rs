@@ -10,4 +10,4 @@ mod workload;
 pub(crate) use fio::bytes_done;
 pub(crate) use run::fill;
 pub use run::run;
-pub use workload::{AsyncEngine, Io, Pattern};
+pub use workload::{Access, AsyncEngine, Io, Job, Pattern};

@@ -35,8 +35,8 @@ use punctual_sys::tracefs::Tracefs;
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
 
-pub(crate) use self::leftover::name as instance_name;
 pub use self::leftover::sweep;
+pub(crate) use self::leftover::{group as event_group, name as instance_name};
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -12,6 +12,7 @@ mod lu;
 mod panel;
 mod run;
 mod system;
+mod theory;
 
 pub use engine::{Engine, Library, ParseEngineError};
 pub use run::{Linpack, run};

@@ -10,7 +10,7 @@
 //! can say.
 
 mod bins;
-mod counters;
+pub(crate) mod counters;
 mod result;
 mod ticker;
 mod turns;

@@ -9,7 +9,8 @@
 //! come (`basis`). Each nanosecond of a cycle has a phase and a cause; `tally` keeps them, `culprits` ranks the causes of
 //! late cycles by what would be in time without them.
 //!
-//! Nothing is guessed: what the kernel has no event for is said, and time that no event accounts for is a phase of its own.
+//! What the kernel has no event for is said, and time that no event accounts for is a phase of its own. One thing is
+//! estimated: how long a page fault lasts, because the kernel tells when one begins and not when it ends (`thread`).
 
 mod basis;
 mod beside;
@@ -18,6 +19,7 @@ mod cycle;
 mod event;
 mod habits;
 mod history;
+mod probe;
 mod replay;
 mod source;
 mod table;
@@ -30,32 +32,32 @@ mod who;
 mod words;
 
 use std::collections::BTreeMap;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use punctual_model::watch::{PhaseTime, ResponseStep, Watched, WatchedThread};
 use punctual_model::{
-    Better, Check, CpuSet, Ended, Figure, Finding, Nanos, Policy, Progress, Series,
+    Better, Check, CpuId, CpuSet, Ended, Figure, Finding, Nanos, Policy, Progress, Series,
 };
 use punctual_stats::Keep;
-use punctual_sys::sched;
-use punctual_sys::tracefs::Tracefs;
+use punctual_sys::{SysRoot, clock, sched};
 
 use self::basis::Basis;
 pub use self::beside::Beside;
-use self::cycle::{IdleExits, Phase};
+use self::cycle::{Cause, Cycle, IdleExits, Phase};
 use self::habits::Habits;
 pub use self::habits::{Judge, rules as habit_rules};
+pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
-use self::source::Source;
+use self::source::{Lost, Source};
 use self::tally::Tally;
-pub use self::target::Target;
+pub use self::target::{ProgramEnd, Target};
 use self::target::{Started, Starter};
-use self::thread::Waited;
+use self::thread::{Wait, Waited};
 use self::who::Tid;
 use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame, Throttling};
+use crate::noise::counters::Counters;
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -66,8 +68,23 @@ const SETTLE_EVERY: u64 = 100_000_000;
 /// Threads that are watched at most: what is kept of one takes some 300 KiB, and of its longest cycles some megabytes.
 const THREADS: usize = 256;
 
+/// Long cycles of all threads together that are kept with what went on around them, but for one a thread.
+const WORST_IN_ALL: usize = 100;
+
 /// The name of the table of all cycles in the store.
 pub const CYCLE_TABLE: &str = "cycles.csv";
+
+/// How far a release that a thread told may be from the one that its timer was set to, in ns.
+const SAME: u64 = 1_000;
+
+/// A wake-up that ended a run.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    /// When the thread read its clock, on the monotonic clock.
+    at: u64,
+    latency: u64,
+    cpu: CpuId,
+}
 
 /// Cycles without which a thread has no figures.
 const FEW: u64 = 2;
@@ -79,7 +96,8 @@ pub struct Watch {
     pub target: Target,
     /// A cycle that takes longer is late. None: one that takes longer than its period.
     pub deadline: Option<Nanos>,
-    /// The system call whose wait ends a cycle. None: found from how waits come.
+    /// The system call whose wait ends a cycle, or [`FUNCTION`] and a function's name: the call of it does, and the first
+    /// wait after it is for the next cycle. None: found from how waits come.
     pub cycle_at: Option<String>,
     /// Only threads whose name contains one of these, or whose number is one of them. None: all.
     pub threads: Vec<String>,
@@ -89,13 +107,14 @@ pub struct Watch {
     pub keep_cycles: bool,
     /// From what excess on somebody is a culprit.
     pub matters: Matters,
+    /// Trace buffer of each CPU, in KiB. None: as much as usually holds all that comes between two looks at it.
+    pub buffer_kib: Option<u32>,
 }
 
 /// From what excess on somebody is a culprit.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Matters {
     /// A twentieth of the period, and 10 µs: what keeps a program from its work.
-    #[default]
     OfThePeriod,
     /// A quarter of the median response time, and 2 µs: for threads that do nothing but wake up.
     OfTheMedian,
@@ -108,69 +127,47 @@ pub enum Matters {
 ///
 /// [`MeasureError::Tracing`] where tracing is unavailable; [`MeasureError::Spec`] where there is nobody to watch.
 pub fn run(
-    watch: &Watch,
+    watch: Watch,
     judge: Judge,
     frame: &mut Frame<'_>,
-) -> Result<(Found, Option<ExitStatus>), MeasureError> {
-    let present = target::threads_of(frame.sys(), &watch.target)?;
-    let tracefs = Tracefs::open(frame.sys())?;
-    let cpus: CpuSet = frame
-        .sys()
-        .fact("/sys/devices/system/cpu/online")
-        .unwrap_or_else(|| frame.setup().cpus.clone());
-    let mut source = Source::new(frame.sys(), tracefs, cpus.clone())?;
-    let symbols = source::symbols(frame.sys());
-    let calls = source.decoder.has("raw_syscalls/sys_exit");
-    let mut replay = Replay::new(cpus.len(), calls, THREADS, symbols);
+) -> Result<(Found, Option<ProgramEnd>), MeasureError> {
     let starter = match &watch.target {
-        Target::Command(words) => {
-            let aside = watch.output_to_stderr;
-            Some((Starter::new(words, frame.original_cpus(), aside)?, words))
-        }
+        Target::Command(words) => Some(Starter::new(
+            words,
+            frame.original_cpus(),
+            watch.output_to_stderr,
+        )?),
         Target::Process(_) | Target::Named(_) => None,
     };
-    let mut tids: Vec<Tid> = present.iter().map(|(tid, _)| *tid).collect();
-    for (tid, name) in &present {
-        replay.watch(*tid, name);
-    }
-    if let Some((starter, _)) = &starter {
-        tids.push(starter.tid);
-        replay.watch_children_of(starter.tid);
-    }
-    source.follow(&tids)?;
-    source.start()?;
-    let started = match starter {
-        Some((starter, words)) => match words.first() {
-            Some(program) => Some(starter.start(program)?),
-            None => None,
-        },
-        None => None,
-    };
-    let exits = source::idle_exits(frame.sys());
-    let keep = frame.keep();
-    let mut watcher = Watcher::new(watch, exits, replay, keep, frame.origin().get());
+    let parent = starter.as_ref().map(|starter| starter.tid);
+    let keep = (frame.keep(), frame.origin().get());
+    let (mut watcher, mut source) = Watcher::begin(frame.sys(), watch, keep, parent)?;
     watcher.habits = Some(Habits::new(frame.sys().clone(), judge));
-    let (ended, status) = watcher.attend(frame, &mut source, started)?;
-    source.stop()?;
-    let rest = source.rest(&mut watcher.replay.names)?;
-    watcher.take_in(&rest);
-    watcher.settle_all();
+    let started = starter.map(Starter::start).transpose()?;
+    let (ended, end) = watcher.attend(frame, &mut source, started)?;
+    let lost = watcher.conclude(&mut source)?;
     while watcher.habits.as_mut().is_some_and(Habits::judge_next) {}
     frame.last(watcher.progress());
-    let lost = source.losses()?.all();
     let watched = watcher.watched(&source);
     let mut found = watcher.found(&watched, &source, lost);
     if let Some(table) = watcher.table.take() {
         found.artifacts.push((CYCLE_TABLE, table.bytes()));
     }
+    if let Some(ProgramEnd::Unknown(why)) = &end {
+        let detail = format!("how the program ended is not known: {why}");
+        found
+            .findings
+            .push(Finding::observed("program-end", detail));
+    }
     source.remove()?;
     (found.ended, found.watched) = (ended, Some(Box::new(watched)));
-    Ok((found, status))
+    Ok((found, end))
 }
 
 /// What is known of the watched threads.
-struct Watcher<'a> {
-    watch: &'a Watch,
+#[derive(Debug)]
+struct Watcher {
+    watch: Watch,
     exits: IdleExits,
     replay: Replay,
     keep: Keep,
@@ -185,16 +182,96 @@ struct Watcher<'a> {
     table: Option<table::Table>,
     /// What real-time code should avoid, where that is looked for.
     habits: Option<Habits>,
+    /// CPU time that reading and analysing the trace took.
+    busy: Nanos,
+    /// What the hypervisor and the firmware took, as far as that is counted, before.
+    outside: Option<Outside>,
 }
 
-impl<'a> Watcher<'a> {
-    fn new(watch: &'a Watch, exits: IdleExits, replay: Replay, keep: Keep, origin: u64) -> Self {
+/// Who counts what no event tells, since a moment.
+#[derive(Debug)]
+struct Outside {
+    sys: SysRoot,
+    cpus: CpuSet,
+    before: Counters,
+}
+
+impl Outside {
+    fn begin(sys: &SysRoot, cpus: &CpuSet) -> Self {
         Self {
-            watch,
+            sys: sys.clone(),
+            cpus: cpus.clone(),
+            before: Counters::read(sys, cpus),
+        }
+    }
+
+    /// Says what was counted.
+    fn says(&self) -> String {
+        let deltas = Counters::read(&self.sys, &self.cpus).since(&self.before);
+        let stolen = deltas.stolen_ms.iter();
+        let stolen: Vec<String> = stolen
+            .map(|(cpu, ms)| format!("{ms} ms of CPU {cpu}"))
+            .collect();
+        let stolen = match stolen.is_empty() {
+            true => "steal time cannot be read".to_owned(),
+            false => format!(
+                "the hypervisor took {} by the kernel's count (in steps of 10 ms)",
+                stolen.join(", ")
+            ),
+        };
+        let smi: Result<u32, String> = deltas.smi.into_values().sum();
+        let smi = match smi {
+            Ok(count) => format!("{count} system management interrupts were counted"),
+            Err(why) => format!("system management interrupts cannot be counted: {why}"),
+        };
+        format!("{stolen}; {smi}")
+    }
+}
+
+impl Watcher {
+    /// Begins to record what the threads that are there do, and those that the thread `parent` starts. What is kept of
+    /// response times, and when the run began, is the caller's.
+    fn begin(
+        sys: &SysRoot,
+        watch: Watch,
+        (keep, origin): (Keep, u64),
+        parent: Option<Tid>,
+    ) -> Result<(Self, Source), MeasureError> {
+        let present = target::threads_of(sys, &watch.target)?;
+        let function = watch.cycle_at.as_deref();
+        let function = function.and_then(|at| at.strip_prefix(FUNCTION));
+        let place = function.map(|symbol| probe::find(sys, symbol, &watch.target));
+        let source = Source::new(sys, watch.buffer_kib, place.transpose()?.as_ref())?;
+        let calls = source.decoder.has("raw_syscalls/sys_exit");
+        let mut replay = Replay::new(source.cpus().len(), calls, THREADS, source::symbols(sys));
+        for thread in &present {
+            replay.watch(thread.tid, thread.process, thread.name.as_bytes());
+        }
+        if let Some(parent) = parent {
+            replay.watch_children_of(parent);
+        }
+        let followed: Vec<Tid> = present.iter().map(|t| t.tid).chain(parent).collect();
+        let mut watcher = Self::new(watch, source::idle_exits(sys), replay, keep, origin);
+        watcher.outside = Some(Outside::begin(sys, source.cpus()));
+        source.follow(&followed)?;
+        source.start()?;
+        // Of who has ended by now no event will tell.
+        for thread in &present {
+            let ended = !target::lives(sys, thread.tid);
+            if let Some(known) = watcher.replay.threads.get_mut(&thread.tid) {
+                known.ended |= ended;
+            }
+        }
+        Ok((watcher, source))
+    }
+
+    fn new(watch: Watch, exits: IdleExits, replay: Replay, keep: Keep, origin: u64) -> Self {
+        let thresholds_ns = watch.deadline.iter().map(|d| d.get()).collect();
+        Self {
             exits,
             replay,
             keep: Keep {
-                thresholds_ns: watch.deadline.iter().map(|d| d.get()).collect(),
+                thresholds_ns,
                 ..keep
             },
             tallies: BTreeMap::new(),
@@ -204,6 +281,9 @@ impl<'a> Watcher<'a> {
             next_settling: 0,
             table: watch.keep_cycles.then(table::Table::new),
             habits: None,
+            busy: Nanos::ZERO,
+            outside: None,
+            watch,
         }
     }
 
@@ -213,19 +293,18 @@ impl<'a> Watcher<'a> {
         frame: &mut Frame<'_>,
         source: &mut Source,
         mut started: Option<Started>,
-    ) -> Result<(Ended, Option<ExitStatus>), MeasureError> {
+    ) -> Result<(Ended, Option<ProgramEnd>), MeasureError> {
         loop {
             std::thread::sleep(LOOK_EVERY);
             // Looked at before the trace is read: what a program did before it ended is in the buffers then.
-            let status = started.as_mut().and_then(Started::status);
-            let events = source.read(&mut self.replay.names)?;
-            self.take_in(&events);
+            let end = started.as_mut().and_then(Started::ended);
+            self.look(source)?;
             if let Some(habits) = &mut self.habits {
                 habits.judge_next();
             }
             frame.look(|| self.progress());
-            if status.is_some() {
-                return Ok((Ended::Completed, status));
+            if end.is_some() {
+                return Ok((Ended::Completed, end));
             }
             let threads = &self.replay.threads;
             if started.is_none() && !threads.is_empty() && threads.values().all(|t| t.ended) {
@@ -234,12 +313,31 @@ impl<'a> Watcher<'a> {
             if frame.is_over() {
                 let ended = frame.ended();
                 // What a program does when it is asked to end belongs to no cycle.
-                let events = source.read(&mut self.replay.names)?;
-                self.take_in(&events);
+                self.look(source)?;
                 source.stop()?;
-                return Ok((ended, started.as_mut().and_then(Started::end)));
+                return Ok((ended, started.as_mut().map(Started::end)));
             }
         }
+    }
+
+    /// Reads what was recorded since the last time, and takes it in.
+    fn look(&mut self, source: &mut Source) -> Result<(), MeasureError> {
+        let begun = clock::thread_cpu();
+        let events = source.read(&mut self.replay.names)?;
+        self.take_in(&events);
+        self.busy = self.busy + clock::thread_cpu().since(begun);
+        Ok(())
+    }
+
+    /// Ends recording, and takes in what is left in the buffers. Returns what the kernel lost.
+    fn conclude(&mut self, source: &mut Source) -> Result<Lost, MeasureError> {
+        source.stop()?;
+        let begun = clock::thread_cpu();
+        let rest = source.rest(&mut self.replay.names)?;
+        self.take_in(&rest);
+        self.settle_all();
+        self.busy = self.busy + clock::thread_cpu().since(begun);
+        source.lost()
     }
 
     fn take_in(&mut self, events: &[event::Event]) {
@@ -319,24 +417,60 @@ impl<'a> Watcher<'a> {
         {
             habits.look(thread, first.left);
         }
-        for pair in pending.windows(2) {
-            let [begin, end] = pair else { continue };
-            let cycle =
-                cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
-            if tally.cycles == 0 {
-                self.order.push(tid);
-            }
-            tally.add(&cycle, &self.replay, self.origin);
-            if let Some(table) = &mut self.table {
-                table.add(&cycle, self.origin);
-            }
-            if let Some(habits) = &mut self.habits {
-                let every_wait = basis.at.is_none();
-                habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
+        let done = pending.len().saturating_sub(1);
+        let next = pending.get(done).copied();
+        let over: Vec<Waited> = pending.drain(..done).chain(next).collect();
+        for pair in over.windows(2) {
+            if let [begin, end] = pair {
+                self.add(tid, begin, end);
             }
         }
-        let done = pending.len().saturating_sub(1);
-        pending.drain(..done);
+    }
+
+    /// Takes in a cycle of a thread, from the wait `begin` to the wait `end`. Returns it.
+    fn add(&mut self, tid: Tid, begin: &Waited, end: &Waited) -> Option<Cycle> {
+        let thread = self.replay.threads.get(&tid)?;
+        let tally = self.tallies.get_mut(&tid)?;
+        let cycle = cycle::take_apart(&self.replay, &self.exits, thread, tally.cycles, begin, end);
+        if tally.cycles == 0 {
+            self.order.push(tid);
+        }
+        tally.add(&cycle, &self.replay, self.origin);
+        if let Some(table) = &mut self.table {
+            table.add(&cycle, self.origin);
+        }
+        if let Some(habits) = &mut self.habits {
+            let every_wait = tally.basis.is_some_and(|basis| basis.at.is_none());
+            habits.add(thread, &cycle, (begin, end), every_wait, &self.replay.names);
+        }
+        Some(cycle)
+    }
+
+    /// Makes a cycle of a wake-up after which its thread did not wait any more, and keeps it with what went on around it.
+    fn add_last(&mut self, hit: &Hit) {
+        let release = hit.at.saturating_sub(hit.latency);
+        let found = self.pending.iter().find_map(|(tid, waited)| {
+            let begin = *waited.last()?;
+            let asked = begin.expiry?.soft;
+            let mut spans = self.replay.threads.get(tid)?.spans(hit.at - 1, hit.at);
+            let was_there = spans.any(|(span, ..)| span.cpu == hit.cpu);
+            let is_it = asked.abs_diff(release) < SAME && begin.left <= hit.at && was_there;
+            is_it.then_some((*tid, begin))
+        });
+        let Some((tid, begin)) = found else { return };
+        let end = Waited {
+            entered: hit.at,
+            woken: None,
+            left: hit.at,
+            expiry: None,
+            missed: 0,
+            ..begin
+        };
+        if let Some(cycle) = self.add(tid, &begin, &end)
+            && let Some(tally) = self.tallies.get_mut(&tid)
+        {
+            tally.keep(&cycle, &self.replay, self.origin);
+        }
     }
 
     fn progress(&mut self) -> Progress {
@@ -364,10 +498,16 @@ impl<'a> Watcher<'a> {
     }
 
     fn watched(&self, source: &Source) -> Watched {
-        let threads: Vec<WatchedThread> = self
+        let mut threads: Vec<WatchedThread> = self
             .shown()
             .map(|(n, thread, tally)| self.watched_thread(n, thread, tally))
             .collect();
+        // A record with all cycles of hundreds of threads would be too large for the store.
+        let each = WORST_IN_ALL / threads.len().max(1);
+        if each < tally::SHOWN {
+            let kept = each.max(1);
+            threads.iter_mut().for_each(|t| t.worst.truncate(kept));
+        }
         let mut unknown: Vec<String> = Vec::new();
         for lacking in source.decoder.lacking() {
             let without = lacking.without.unwrap_or(lacking.event).to_owned();
@@ -386,7 +526,7 @@ impl<'a> Watcher<'a> {
             habits: habits.map_or_else(Vec::new, |habits| habits.found(judged.into_iter())),
             idle_threads: (self.replay.threads.len() - threads.len()) as u64,
             unwatched_threads: self.replay.unwatched,
-            records: source.records,
+            records: source.records(),
             inferred_switches: self.replay.inferred,
             threads,
             unknown,
@@ -428,7 +568,10 @@ impl<'a> Watcher<'a> {
             tid: thread.tid,
             name: names.text(thread.name).to_owned(),
             policy: policy(thread, tally),
-            cycle_at: basis.at.map(|wait| wait.to_string()),
+            cycle_at: basis.at.map(|wait| match &self.watch.cycle_at {
+                Some(named) if wait == Wait::PROBE => named.clone(),
+                _ => wait.to_string(),
+            }),
             period_ns: basis.period.map(Nanos::new),
             timed_releases: tally.timed,
             cycles: tally.cycles,
@@ -444,11 +587,13 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn found(&self, watched: &Watched, source: &Source, lost: u64) -> Found {
+    fn found(&self, watched: &Watched, source: &Source, lost: Lost) -> Found {
         let mut found = Found {
             throttling: Throttling::IsAResult,
             ..Found::default()
         };
+        // Of cycles that were in records that the kernel lost nobody knows the number.
+        let none_lost = (lost.records == 0).then_some(0);
         let mut tallies = Vec::new();
         for (n, thread, tally) in self.shown() {
             let series = figures::series(&tally.responses);
@@ -457,7 +602,7 @@ impl<'a> Watcher<'a> {
                 policy: Some(policy(thread, tally)),
                 interval_ns: tally.basis.and_then(|b| b.period).map(Nanos::new),
                 overruns: Some(tally.missed),
-                lost: Some(0),
+                lost: none_lost,
                 clamped: Some(tally.responses.histogram().clamped()),
                 warm_up_samples: Some(0),
                 misses: figures::misses(&tally.responses),
@@ -472,16 +617,47 @@ impl<'a> Watcher<'a> {
         found.total = figures::total(&tallies);
         found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
         found.total.clamped = found.series.iter().map(|s| s.clamped).sum();
-        (found.total.lost, found.total.warm_up_samples) = (Some(0), Some(0));
+        (found.total.lost, found.total.warm_up_samples) = (none_lost, Some(0));
         found.figures = self.phase_figures();
         found.figures.extend(source.cost.clone());
-        found.findings.extend(self.cost(source));
+        found.figures.extend(self.analysis(source));
+        found.findings.extend(self.evidence(source));
         found.checks = self.checks(watched, source, lost);
         found.findings.extend(watched.unknown.iter().map(|unknown| {
             let detail = format!("this kernel does not record {unknown}");
             Finding::observed("no-event", detail)
         }));
         found
+    }
+
+    /// What tracing cost those who are watched, and what is known of time that no event tells.
+    fn evidence(&self, source: &Source) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = self.cost(source).into_iter().collect();
+        let is_outside = |(cause, spent): (&Cause, &tally::Spent)| {
+            matches!(cause, Cause::Outside | Cause::Unknown).then_some(spent.total)
+        };
+        let spent = self.shown().flat_map(|(.., tally)| &tally.spent);
+        let ns: u64 = spent.filter_map(is_outside).sum();
+        if let Some(outside) = self.outside.as_ref().filter(|_| ns > 0) {
+            let detail = format!(
+                "{:.1} µs of all cycles went to what is outside this kernel, or is not known; meanwhile {}",
+                Nanos::new(ns).as_secs_f64() * 1e6,
+                outside.says()
+            );
+            findings.push(Finding::observed("outside-evidence", detail));
+        }
+        findings
+    }
+
+    /// Time that a record took to be read and analysed.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times within days")]
+    fn analysis(&self, source: &Source) -> Option<Figure> {
+        let records = source.records();
+        let ns = (records > 0).then(|| self.busy.get() as f64 / records as f64)?;
+        Some(Figure {
+            count: records,
+            ..Figure::single("analysis_per_record", "ns", Better::Lower, ns)
+        })
     }
 
     /// Says what tracing cost a cycle of the thread that it cost most.
@@ -522,10 +698,9 @@ impl<'a> Watcher<'a> {
         all
     }
 
-    fn checks(&self, watched: &Watched, source: &Source, lost: u64) -> Vec<Check> {
+    fn checks(&self, watched: &Watched, source: &Source, lost: Lost) -> Vec<Check> {
         let cycles: u64 = watched.threads.iter().map(|thread| thread.cycles).sum();
         let unclear: u64 = self.shown().map(|(_, _, tally)| tally.unclear).sum();
-        let wanted = source.buffer_kib.saturating_mul(4);
         vec![
             Check::of(
                 "samples",
@@ -539,15 +714,8 @@ impl<'a> Watcher<'a> {
             ),
             Check::of(
                 "lost-events",
-                lost == 0,
-                match lost {
-                    0 => format!("{} trace records were read, none was lost", source.records),
-                    _ => format!(
-                        "the kernel could not take {lost} trace records: buffers of {} KiB a CPU were full, {wanted} \
-                         might do",
-                        source.buffer_kib
-                    ),
-                },
+                lost.records == 0,
+                lost.says(source.records()),
             ),
             Check::of(
                 "accounted",
@@ -580,7 +748,10 @@ fn basis_of(named: Option<&str>, waited: &[Waited]) -> Basis {
     let Some(named) = named else {
         return basis::find(waited.iter());
     };
-    let is_named = |one: &&Waited| words::call_name(one.wait.call) == named;
+    let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
+        Some(_) => one.wait == Wait::PROBE,
+        None => words::call_name(one.wait.call) == named,
+    };
     let at = waited.iter().find(is_named).map(|one| one.wait);
     let period = basis::period_of(waited.iter().filter(|one| Some(one.wait) == at));
     match at {

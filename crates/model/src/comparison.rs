@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Interval;
 use crate::figure::{Better, Finding};
 use crate::requirement::RequirementResult;
-use crate::run::Interval;
 
 /// The name and major version of the format that this program writes.
 pub const COMPARISON_FORMAT: &str = "punctual.comparison/1";

@@ -158,7 +158,16 @@ pub struct WindowFigures {
     pub skewness: Option<f64>,
     /// Their excess kurtosis g2.
     pub excess_kurtosis: Option<f64>,
-    /// Their 99th percentile, exact.
+    /// Their 5th percentile, exact, as the others are.
+    #[serde(default)]
+    pub p5_ns: Option<f64>,
+    /// Their median.
+    #[serde(default)]
+    pub p50_ns: Option<f64>,
+    /// Their 95th percentile.
+    #[serde(default)]
+    pub p95_ns: Option<f64>,
+    /// Their 99th percentile.
     pub p99_ns: Option<f64>,
     /// The largest of them.
     pub max_ns: Option<f64>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, ComparisonScale};
 use crate::figure::Better;
-use crate::run::Interval;
+use crate::figure::Interval;
 
 /// The name and major version of the format that this program writes.
 pub const EXPERIMENT_RESULTS_FORMAT: &str = "punctual.experiment-results/1";

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Interval;
+use crate::figure::Interval;
 use crate::units::Nanos;
 
 /// The name and major version of the format that this program writes.

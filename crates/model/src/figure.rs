@@ -9,8 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
 use crate::policy::Policy;
-use crate::run::Interval;
 use crate::units::Nanos;
+
+/// An interval estimate.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability that such intervals cover the true value, such as 0.95.
+    pub confidence: f64,
+}
 
 /// What an instrument other than `wakeup` was asked for.
 ///
@@ -138,6 +149,17 @@ impl Finding {
             certainty: Certainty::Observed,
             detail: detail.into(),
         }
+    }
+
+    /// Makes the finding that threads were on CPUs of different capacity, which `kinds` names.
+    pub fn unequal_cpus(kinds: &str) -> Self {
+        Self::observed(
+            "unequal-cpus",
+            format!(
+                "the measured CPUs differ in capacity: {kinds}. Figures of all threads together mix fast and slow CPUs: \
+                 read those of each thread, or measure one kind with --cpus"
+            ),
+        )
     }
 
     /// Makes a finding that fits the pattern.

@@ -24,8 +24,14 @@ pub struct HostFacts {
     pub preemption: Option<String>,
     /// Whether the kernel is built with `PREEMPT_RT`.
     pub preempt_rt: Option<bool>,
-    /// The processor's own name.
+    /// The processor's own name; of several kinds of CPU, how many there are of each.
     pub cpu_model: Option<String>,
+    /// The board, as its device tree calls it. Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
+    /// CPUs by their capacity, the slowest first. Absent where the kernel does not tell them apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_capacities: Vec<CpuCapacity>,
     /// Online CPUs.
     pub cpus_online: CpuSet,
     /// CPUs isolated from the scheduler (`isolcpus`).
@@ -58,9 +64,56 @@ pub struct HostFacts {
     pub tuning: Option<TuningInEffect>,
 }
 
+/// CPUs that the kernel calls equally fast.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuCapacity {
+    /// Their capacity; that of the fastest CPU is 1024.
+    pub capacity: u32,
+    /// The CPUs.
+    pub cpus: CpuSet,
+}
+
 impl HostFacts {
+    /// Names the capacities of `cpus`, where these differ: `485 (CPUs 0-3), 1024 (CPUs 4-5)`.
+    pub fn unequal(&self, cpus: &CpuSet) -> Option<String> {
+        let kinds = self.cpu_capacities.iter();
+        let kinds = kinds.map(|kind| (kind.capacity, kind.cpus.common(cpus)));
+        let kinds: Vec<_> = kinds.filter(|(_, cpus)| !cpus.is_empty()).collect();
+        let name = |(capacity, cpus): &(u32, CpuSet)| {
+            let plural = if cpus.len() == 1 { "" } else { "s" };
+            format!("{capacity} (CPU{plural} {cpus})")
+        };
+        (kinds.len() > 1).then(|| kinds.iter().map(name).collect::<Vec<_>>().join(", "))
+    }
+
     /// Returns the number of online CPUs.
     pub fn cpu_count(&self) -> usize {
         self.cpus_online.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_of_different_capacity_are_named_and_equal_ones_are_not() {
+        let of = |capacity, cpus: &str| CpuCapacity {
+            capacity,
+            cpus: cpus.parse().unwrap(),
+        };
+        let host = HostFacts {
+            cpu_capacities: vec![of(485, "0-3"), of(1024, "4-5")],
+            ..HostFacts::default()
+        };
+        let unequal = |cpus: &str| host.unequal(&cpus.parse().unwrap());
+        assert_eq!(
+            unequal("0-5").as_deref(),
+            Some("485 (CPUs 0-3), 1024 (CPUs 4-5)")
+        );
+        assert_eq!(unequal("3,5").as_deref(), Some("485 (CPU 3), 1024 (CPU 5)"));
+        assert_eq!(unequal("4-5"), None);
+        assert_eq!(HostFacts::default().unequal(&"0-1".parse().unwrap()), None);
     }
 }

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::origin::DateOrigin;
+
 /// The name and major version of the format that this program writes.
 pub const IMPORT_LIST_FORMAT: &str = "punctual.imports/1";
 
@@ -30,4 +32,10 @@ pub struct ImportListEntry {
     pub source_format: Option<String>,
     /// Why the file was not imported. Null if it was.
     pub failed: Option<String>,
+    /// Start of the run. Absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// Where the start is from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_from: Option<DateOrigin>,
 }

@@ -191,6 +191,13 @@ impl Instrument {
             ..COMMON
         },
         Self {
+            name: "phoronix",
+            heading: "Results of the Phoronix Test Suite",
+            meaning: "results of the Phoronix Test Suite",
+            picture: Picture::Dots,
+            ..COMMON
+        },
+        Self {
             name: "cyclictest",
             heading: "Wake-up latency by cyclictest",
             ..WAKE_UP

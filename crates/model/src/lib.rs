@@ -17,13 +17,17 @@ mod event;
 mod experiment;
 mod extrapolation;
 mod figure;
+mod figure_words;
+mod fleet;
 mod guest;
+mod history;
 mod host;
 mod import;
 mod instrument;
 mod kernel_source;
 mod latency_test;
 mod load_report;
+mod machines;
 mod one_shot;
 mod option_list;
 mod origin;
@@ -34,6 +38,7 @@ mod run_list;
 mod size;
 mod spec;
 mod study;
+pub mod tasks;
 mod tune;
 mod units;
 pub mod watch;
@@ -60,9 +65,15 @@ pub use experiment::{
     SequentialState,
 };
 pub use extrapolation::{EXTRAPOLATION_FORMAT, Extrapolation, TailEstimate, TailLevel, TailMethod};
-pub use figure::{Better, Certainty, Figure, Finding, LoadRecord, Setup};
+pub use figure::{Better, Certainty, Figure, Finding, Interval, LoadRecord, Setup};
+pub use figure_words::{figure_heading, figure_words, label_words};
+pub use fleet::{FLEET_FORMAT, FleetHost, FleetReport, FleetState};
 pub use guest::{AgentKind, GUEST_BOOT_FORMAT, Guest, GuestAgent, GuestBoot, GuestTime};
-pub use host::HostFacts;
+pub use history::{
+    HISTORY_FORMAT, History, HistoryChange, HistoryDirection, HistoryLine, HistoryMethod,
+    HistoryRun, HistorySegment, HistorySeries, HistoryVerdict,
+};
+pub use host::{CpuCapacity, HostFacts};
 pub use import::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry};
 pub use instrument::{Instrument, Makes, Picture, SampleWords};
 pub use kernel_source::{
@@ -77,27 +88,31 @@ pub use latency_test::{
     Band, BandComparison, BandVerdict, LATENCY_TEST_FORMAT, LatencyCell, LatencyRun, LatencyTest,
 };
 pub use load_report::{LOAD_REPORT_FORMAT, LoadReport};
+pub use machines::{
+    ComparedMachine, MACHINES_FORMAT, Machines, MachinesDeviation, MachinesFigure, MachinesGroup,
+    MachinesMethod, MachinesOutlier, MachinesOutlierFigure, MachinesValue,
+};
 pub use one_shot::{
     ONE_SHOT_PLAN_FORMAT, ONE_SHOT_STATUS_FORMAT, OneShotBoot, OneShotEvidence, OneShotFallback,
     OneShotInstalled, OneShotKernel, OneShotLoader, OneShotPlan, OneShotRefusal, OneShotState,
     OneShotStatus, OneShotWrite,
 };
 pub use option_list::split_options;
-pub use origin::{Origin, SampleTimes};
+pub use origin::{DateOrigin, Origin, SampleTimes};
 pub use policy::{ParsePolicyError, Policy, PolicyFault};
 pub use requirement::{RequirementBasis, RequirementResult, RequirementRuling};
 pub use run::{
-    Ended, GUEST_RUN_FORMAT, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Interval, Misses,
-    NEWEST_RUN_FORMAT, PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample,
-    ThresholdHit, TooShort,
+    Ended, GUEST_RUN_FORMAT, IMPORTED_RUN_FORMAT, INSTRUMENT_RUN_FORMAT, Misses, NEWEST_RUN_FORMAT,
+    PrecisionState, RUN_FORMAT, RunRecord, Sample, Series, ThreadSample, ThresholdHit, TooShort,
 };
 pub use run_list::{RUN_LIST_FORMAT, RunList, RunListEntry, RunListFigures};
 pub use size::{Bytes, ParseBytesError};
 pub use spec::{Clock, Pin, RunSpec, TimerKind};
 pub use study::{
-    PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyDirection, StudyFacts,
-    StudyFinding, StudyJoint, StudyKernel, StudyPart, StudyPicture, StudyReport, StudyResult,
-    StudyRow, StudySkipped, StudyStep,
+    PublishedTable, STUDY_REPORT_FORMAT, StudyAnswer, StudyBin, StudyCurve, StudyCurves,
+    StudyDirection, StudyFacts, StudyFinding, StudyJoint, StudyKernel, StudyPaperRow, StudyPart,
+    StudyPicture, StudyPlace, StudyPoint, StudyReport, StudyResult, StudyRow, StudySkipped,
+    StudyStep,
 };
 pub use tune::{
     ArgumentState, BOOT_PLAN_FORMAT, BootFile, BootLoader, BootPlan, Codec, CodecError, Hold,

@@ -26,6 +26,10 @@ pub struct Origin {
     pub mean_error_ns: Option<f64>,
     /// What the times of the stored samples are. Null if no samples are stored.
     pub sample_times: Option<SampleTimes>,
+    /// Where the start of the run is from. Absent where there is none, and in runs of older programs, which
+    /// took it from the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_from: Option<DateOrigin>,
     /// What the file states and no figure has a place for, and what was assumed of it.
     pub stated: Vec<String>,
 }
@@ -39,4 +43,19 @@ pub enum SampleTimes {
     Clock,
     /// Not stated: in the file of samples it is the number of the sample in its thread.
     Unknown,
+}
+
+/// Where the start of an imported run is from.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DateOrigin {
+    /// The file states it.
+    Content,
+    /// The file states it without a time zone: it was taken as UTC.
+    ContentAsUtc,
+    /// The name of the file, or of a directory that it is in.
+    Name,
+    /// The modification time of the file, which copying may change.
+    Mtime,
 }

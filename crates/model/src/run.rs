@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
-use crate::figure::{Figure, Finding, LoadRecord, Setup};
+use crate::figure::{Figure, Finding, Interval, LoadRecord, Setup};
 use crate::guest::Guest;
 use crate::host::HostFacts;
 use crate::origin::Origin;
@@ -116,6 +116,12 @@ impl RunRecord {
     /// Whether its times are instruction counts, and no latencies.
     pub fn is_virtual(&self) -> bool {
         self.guest.as_ref().is_some_and(Guest::is_virtual)
+    }
+
+    /// Returns the machine that it is of: its name in the inventory of a fleet (the tag `host`), else its own.
+    pub fn machine(&self) -> Option<&str> {
+        let own = self.host.hostname.as_deref();
+        self.tags.get("host").map(String::as_str).or(own)
     }
 
     /// Whether every check passed.
@@ -276,18 +282,6 @@ impl Misses {
     pub const fn all(&self) -> u64 {
         self.count + self.overruns
     }
-}
-
-/// An interval estimate.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Probability that such intervals cover the true value, such as 0.95.
-    pub confidence: f64,
 }
 
 /// One latency sample.

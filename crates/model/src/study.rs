@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::assessment::RealTimeClass;
 use crate::comparison::{ComparisonScale, ComparisonVerdict, Effect, Withheld};
 use crate::figure::Better;
+use crate::figure::Interval;
 use crate::guest::Guest;
 use crate::host::HostFacts;
-use crate::run::Interval;
 
 /// The name and major version of the format that this program writes.
 pub const STUDY_REPORT_FORMAT: &str = "punctual.study-report/1";
@@ -45,6 +45,42 @@ pub struct StudyFacts {
     pub published: Vec<PublishedTable>,
     /// The steps of the work, and what stands for each here.
     pub steps: Vec<StudyStep>,
+    /// What the authors asked, in a sentence.
+    #[serde(default)]
+    pub asked: String,
+    /// What they found, in a sentence or two.
+    #[serde(default)]
+    pub found: String,
+    /// Each result of the work, and where it is measured here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<StudyPaperRow>,
+}
+
+/// A result of a published work, and where it is measured here.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyPaperRow {
+    /// The result, in words.
+    pub text: String,
+    /// Where it is measured.
+    pub place: StudyPlace,
+    /// What measures it; of what is not measured here the reason.
+    pub how: String,
+}
+
+/// Where a result of a published work is measured.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StudyPlace {
+    /// It was measured: the store has it.
+    Done,
+    /// On this machine.
+    Here,
+    /// In guests of this machine.
+    Guests,
+    /// Not on this machine.
+    NotHere,
 }
 
 /// A published table.
@@ -146,6 +182,9 @@ pub struct StudyAnswer {
     pub question: String,
     /// What the work reports, in words.
     pub paper: String,
+    /// What the levels are, in words with their unit, where they are numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub across: Option<String>,
     /// Whether the times are instruction counts of guests, and no latencies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_time: bool,
@@ -160,6 +199,9 @@ pub struct StudyAnswer {
     pub findings: Vec<StudyFinding>,
     /// Distributions, in bins.
     pub pictures: Vec<StudyPicture>,
+    /// Figures as curves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<StudyCurves>,
     /// What follows, in words.
     pub conclusion: String,
     /// Why there is no answer. Null where there is one.
@@ -198,6 +240,12 @@ pub struct StudyRow {
     pub estimate: Option<f64>,
     /// Its 95 % interval: over runs, or of the only run by its own samples. Null where there is none.
     pub interval: Option<Interval>,
+    /// The standard error of the mean over runs. Null below two runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_error: Option<f64>,
+    /// The standard deviation between runs over their mean. Null below two runs, and for a mean of 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_deviation: Option<f64>,
     /// Over the base. Null for the base, and where there is no ratio.
     pub ratio: Option<Effect>,
     /// Minus the base, in the unit. Null for the base.
@@ -218,6 +266,9 @@ pub struct StudyRow {
     pub published: Option<f64>,
     /// Its unit.
     pub published_unit: Option<String>,
+    /// The published standard error. Null where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_error: Option<f64>,
     /// The published value over that of the base. Null without either, or for a base of 0.
     pub published_ratio: Option<f64>,
     /// Whether the direction is the published one. Null for the base.
@@ -259,6 +310,52 @@ pub struct StudyFinding {
     pub of: u64,
     /// What one of them says, in full.
     pub detail: String,
+}
+
+/// Curves of one figure in one picture.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyCurves {
+    /// The figure.
+    pub figure: String,
+    /// Its unit.
+    pub unit: String,
+    /// What it is drawn against, in words.
+    pub across: String,
+    /// The unit of that; none where it is a number of something.
+    pub across_unit: String,
+    /// Whether a value holds up to the next one.
+    pub stepped: bool,
+    /// What is drawn, in a sentence.
+    pub note: String,
+    /// The curves: those of here, then the published ones.
+    pub curves: Vec<StudyCurve>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyCurve {
+    /// Its name.
+    pub name: String,
+    /// Whether it was published, and not measured here.
+    pub published: bool,
+    /// Its points, by ascending place.
+    pub points: Vec<StudyPoint>,
+}
+
+/// One point of a curve.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyPoint {
+    /// Its place.
+    pub x: f64,
+    /// Its value.
+    pub y: f64,
+    /// The interval of the value. Null without one.
+    pub interval: Option<Interval>,
+    /// Runs, or samples, behind it.
+    pub count: u64,
 }
 
 /// A stretch of a distribution.

@@ -172,8 +172,14 @@ pub struct WorstCycle {
     pub release_ns: u64,
     /// Time from there to the end.
     pub response_ns: u64,
-    /// Where its time went, in order. Times are since its release.
+    /// Where its time went, in order: of very many pieces the longest. Times are since its release.
     pub pieces: Vec<CyclePiece>,
+    /// Pieces that were left out because there were too many. Absent in older records, which have all.
+    #[serde(default)]
+    pub left_out: u64,
+    /// Their time together.
+    #[serde(default)]
+    pub left_out_ns: u64,
     /// Who had each CPU meanwhile.
     pub cpus: Vec<CpuLane>,
 }

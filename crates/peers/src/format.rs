@@ -34,6 +34,8 @@ pub enum Format {
     JitterdebuggerRaw,
     /// `summary.xml` of rteval.
     Rteval,
+    /// `composite.xml` of the Phoronix Test Suite.
+    Phoronix,
 }
 
 /// How much of a file [`detect`] wants to see.
@@ -54,6 +56,7 @@ impl Format {
         Self::JitterdebuggerJson,
         Self::JitterdebuggerRaw,
         Self::Rteval,
+        Self::Phoronix,
     ];
 
     /// Returns its name, as options and records spell it.
@@ -71,6 +74,7 @@ impl Format {
             Self::JitterdebuggerJson => "jitterdebugger-json",
             Self::JitterdebuggerRaw => "jitterdebugger-raw",
             Self::Rteval => "rteval",
+            Self::Phoronix => "phoronix",
         }
     }
 
@@ -85,6 +89,7 @@ impl Format {
             Self::OslatText | Self::OslatJson => "oslat",
             Self::JitterdebuggerJson | Self::JitterdebuggerRaw => "jitterdebugger",
             Self::Rteval => "rteval",
+            Self::Phoronix => "phoronix-test-suite",
         }
     }
 }
@@ -128,6 +133,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         // A prompt may begin like this too.
         b'{' => json(text).or_else(|| lines(text)),
         b'<' if text.contains("<rteval") => Some(Format::Rteval),
+        b'<' if text.contains("<PhoronixTestSuite") => Some(Format::Phoronix),
         _ => lines(text),
     }
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use punctual_model::{
-    Check, Ended, HostFacts, IMPORTED_RUN_FORMAT, Nanos, Origin, RunRecord, SampleTimes, Series,
+    Check, DateOrigin, Ended, Figure, HostFacts, IMPORTED_RUN_FORMAT, Nanos, Origin, RunRecord,
+    SampleTimes, Series,
 };
 use punctual_stats::{LatencyHistogram, float};
 
@@ -37,12 +38,16 @@ pub struct Imported {
     pub host: HostFacts,
     /// Start, RFC 3339.
     pub started: Option<String>,
+    /// Start as the file states it, where it does not say in which time zone.
+    pub local_start: Option<String>,
     /// Time measured.
     pub duration: Option<Nanos>,
     /// Why it ended.
     pub ended: Option<Ended>,
     /// The threads.
     pub series: Vec<SourceSeries>,
+    /// Results that are no latencies.
+    pub figures: Vec<Figure>,
     /// Long latencies that the source lists by themselves, in its order.
     pub spikes: Vec<Spike>,
 }
@@ -73,6 +78,8 @@ pub struct Labels {
     pub note: Option<String>,
     /// Tags, by which runs are grouped.
     pub tags: BTreeMap<String, String>,
+    /// Where the start is from.
+    pub started_from: Option<DateOrigin>,
 }
 
 /// The most remarks of a file: one a CPU, and a few of all.
@@ -105,9 +112,11 @@ impl Imported {
             stated: Vec::new(),
             host: HostFacts::default(),
             started: None,
+            local_start: None,
             duration: None,
             ended: None,
             series: Vec::new(),
+            figures: Vec::new(),
             spikes: Vec::new(),
         }
     }
@@ -115,7 +124,7 @@ impl Imported {
     /// Checks the bounds that every format has.
     pub(crate) fn bounded(self) -> Result<Self, ImportError> {
         let buckets = |s: &SourceSeries| s.buckets.as_ref().map_or(0, |b| b.entries.len());
-        if self.series.is_empty() {
+        if self.series.is_empty() && self.figures.is_empty() {
             return Err(ImportError::file("the file has no figures"));
         }
         if self.series.len() > MOST_THREADS {
@@ -200,6 +209,7 @@ impl Imported {
                 resolution_ns: self.resolution_ns,
                 mean_error_ns: self.mean_error_ns,
                 sample_times: self.sample_times,
+                started_from: labels.started_from,
                 stated: self.stated.clone(),
             }),
             name: labels.name,
@@ -219,7 +229,7 @@ impl Imported {
             threshold: None,
             precision: Vec::new(),
             setup: None,
-            figures: Vec::new(),
+            figures: self.figures.clone(),
             findings: Vec::new(),
             tags: labels.tags,
             requirements: Vec::new(),

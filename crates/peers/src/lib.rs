@@ -22,6 +22,7 @@ mod jitterdebugger;
 mod json;
 mod lines;
 mod oslat;
+mod phoronix;
 mod rteval;
 mod rtla;
 mod series;
@@ -106,6 +107,7 @@ pub fn import(
         Format::JitterdebuggerJson => jitterdebugger::read_results(input),
         Format::JitterdebuggerRaw => jitterdebugger::read_samples(input, unit, sink),
         Format::Rteval => rteval::read(input),
+        Format::Phoronix => phoronix::read(input),
     };
     imported?.bounded()
 }

@@ -332,6 +332,7 @@ impl State {
             ("maximum", Some(core)) => core.maximum = Some(whole(&text, "maximum", at)?),
             ("date", None) if info => self.date = text,
             ("time", None) if info => {
+                self.imported.local_start = Some(cut(format!("{} {text}", self.date)));
                 let started = format!("started {} {text}, local time", self.date);
                 self.imported.state(started);
             }

@@ -45,7 +45,7 @@ fn main() {
     };
     let (helpers, cycle) = stage.set(&culprit);
     let policy = match culprit.as_str() {
-        "ordinary-hog" => Policy::Other { nice: 0 },
+        "ordinary-hog" | "cpu-quota" => Policy::Other { nice: 0 },
         _ => Policy::Fifo { priority: 80 },
     };
     let looping = stage.thread("loop", policy, move || run(cycles, cycle));
@@ -209,6 +209,16 @@ impl Stage {
                     }
                 };
                 (Vec::new(), Box::new(work))
+            }
+            "cpu-quota" => {
+                let stop = Arc::clone(&self.stop);
+                // In the group of the loop, whose time it uses up.
+                let hog = self.thread("hog", Policy::Other { nice: 0 }, move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        spin(Nanos::from_millis(1));
+                    }
+                });
+                (vec![hog], nothing)
             }
             "habits" => self.habits(),
             other => {

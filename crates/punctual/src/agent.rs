@@ -20,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punctual_host::inspect;
+use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{
     Activity, Census, Fault, Goodbye, Hello, HighResolution, JOB_FILE, JOB_FORMAT, Job, JobRun, Of,
     Quiet, RunEnd, frame, high_resolution, is_makeshift, names,
@@ -31,9 +32,6 @@ use punctual_sys::{SysRoot, clock, kernel_log};
 use serde::Serialize;
 
 use crate::recording::RUN_ID;
-
-/// The line to the host.
-const LINE: &str = "/dev/ttyS1";
 
 /// The store of measurements in a guest.
 const HOME: &str = "/run/punctual";
@@ -99,8 +97,9 @@ fn work(sys: &SysRoot) -> Result<(), Failure> {
     if job.format != JOB_FORMAT {
         return Err(format!("the job's format is {}, not {JOB_FORMAT}", job.format).into());
     }
-    let mut line = SerialLine::open(Path::new(LINE))
-        .map_err(|err| format!("no second serial port for the results: {LINE}: {err}"))?;
+    let path = Architecture::here().unwrap_or_default().line();
+    let mut line = SerialLine::open(Path::new(path))
+        .map_err(|err| format!("no second serial port for the results: {path}: {err}"))?;
     if let Some(disk) = &job.disk {
         #[cfg(feature = "workbench")]
         return disk::work(&mut line, disk);

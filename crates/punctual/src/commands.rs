@@ -14,6 +14,10 @@ mod experiment;
 #[cfg(feature = "workbench")]
 mod explain;
 #[cfg(feature = "workbench")]
+mod fleet;
+#[cfg(feature = "workbench")]
+mod history;
+#[cfg(feature = "workbench")]
 mod kernel;
 pub(crate) mod load;
 #[cfg(feature = "workbench")]
@@ -27,6 +31,8 @@ mod serve;
 #[cfg(feature = "workbench")]
 mod study;
 #[cfg(feature = "workbench")]
+mod tasks;
+#[cfg(feature = "workbench")]
 mod tune;
 
 use crate::cli::{Cli, Command};
@@ -35,7 +41,7 @@ use crate::exit::Exit;
 #[cfg(feature = "workbench")]
 use crate::instruments::Instrument;
 #[cfg(feature = "workbench")]
-use crate::{recording, tuning};
+use crate::tuning;
 
 /// Does what the command line says.
 #[cfg(feature = "workbench")]
@@ -45,28 +51,22 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, CliError> {
     match cli.command {
         Command::Assess(args) => assess::run(home, &args),
         Command::Compare(args) => compare::run(home, &args),
+        Command::History(args) => history::run(home, &args),
         Command::Doctor(args) => {
             tuning::remark_on_left(&tuning::Place::here());
             doctor::run(&args)
         }
-        Command::Measure {
-            tuning,
-            mut instrument,
-        } => {
-            recording::serve_parent()?;
-            if let Some(cpus) = &tuning.isolate {
-                instrument.or_on(cpus);
-            }
-            measure::run(home, &tuning, &instrument)
-        }
-        Command::Watch { tuning, args } => measure::run(home, &tuning, &Instrument::Watch(args)),
+        Command::Measure { tuning, instrument } => measure::run(home, &tuning, instrument),
+        Command::Watch { tuning, args } => measure::run(home, &tuning, Instrument::Watch(args)),
         Command::Explain(args) => explain::run(home, &args),
         Command::Experiment { action } => experiment::run(home, action),
         Command::Study { action } => study::run(home, action),
+        Command::Fleet { action } => fleet::run(home, &action),
         Command::Kernel { action } => kernel::run(home, &action),
         // Taken before: its exit statuses are not ours.
         Command::Cyclictest(_) => Ok(Exit::Fine),
         Command::Load(args) => load::run(&args),
+        Command::Tasks { action } => tasks::run(home, &action),
         Command::Tune(args) => tune::run(home, &args),
         Command::Report(args) => report::run(home, &args),
         Command::Runs { action } => runs::run(home, action),
@@ -90,11 +90,14 @@ fn be_ordinary(command: &Command) {
     let starts_threads = !matches!(
         command,
         Command::Compare(_)
+            | Command::History(_)
             | Command::Explain(_)
+            | Command::Fleet { .. }
             | Command::Report(_)
             | Command::Runs { .. }
             | Command::Doctor(_)
             | Command::Serve(_)
+            | Command::Tasks { .. }
     );
     if starts_threads && let Ok(Some(policy)) = punctual_sys::sched::leave_real_time() {
         crate::output::remark(&format!(

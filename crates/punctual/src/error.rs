@@ -91,7 +91,7 @@ impl CliError {
     }
 
     /// Returns the first cause.
-    pub(crate) fn cause(&self) -> Option<&dyn Error> {
+    pub(crate) fn cause(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|err| err as &dyn Error)
     }
 

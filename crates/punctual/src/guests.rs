@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use punctual_kernel::GuestTarget;
-use punctual_kernel::boot::{Boot, BootError, Booted, Design, Image, Initramfs, Machine, tail};
+use punctual_kernel::boot::{
+    Architecture, Boot, BootError, Booted, Design, Image, Initramfs, Machine, tail,
+};
 use punctual_kernel::guest::{Answer, JOB_FILE, Job, Stage};
 use punctual_model::{GuestAgent, Nanos};
 
@@ -22,15 +24,13 @@ pub(crate) use self::record::{keep, record};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// QEMU's program, unless `PUNCTUAL_QEMU` names another one.
-const QEMU: &str = "qemu-system-x86_64";
-
-/// Environment variable with the path of QEMU's program.
+/// Environment variable with the path of QEMU's program, in place of the one for the kernel's processors.
 const QEMU_VARIABLE: &str = "PUNCTUAL_QEMU";
 
 /// What all guests of a command have in common.
 #[derive(Debug)]
 pub(crate) struct Host {
+    architecture: Architecture,
     qemu: PathBuf,
     agent: GuestAgent,
     /// The initial RAM file system but for the job.
@@ -44,15 +44,15 @@ pub(crate) struct Visit {
     pub(crate) answer: Answer,
 }
 
-/// Returns QEMU's program.
-fn qemu() -> PathBuf {
+/// Returns QEMU's program for `architecture`.
+fn qemu(architecture: Architecture) -> PathBuf {
     let named = std::env::var_os(QEMU_VARIABLE).filter(|path| !path.is_empty());
-    named.map_or_else(|| PathBuf::from(QEMU), PathBuf::from)
+    named.map_or_else(|| PathBuf::from(architecture.qemu()), PathBuf::from)
 }
 
-/// Returns why there is no QEMU to boot a guest with.
-pub(crate) fn lack_of_qemu() -> Option<String> {
-    let qemu = qemu();
+/// Returns why there is no QEMU to boot a guest of `architecture` with.
+pub(crate) fn lack_of_qemu(architecture: Architecture) -> Option<String> {
+    let qemu = qemu(architecture);
     let directories = std::env::var_os("PATH").unwrap_or_default();
     let found = match qemu.components().count() {
         1 => std::env::split_paths(&directories).any(|dir| dir.join(&qemu).is_file()),
@@ -60,23 +60,30 @@ pub(crate) fn lack_of_qemu() -> Option<String> {
     };
     (!found).then(|| {
         format!(
-            "{} is not installed (Debian: apt-get install qemu-system-x86)",
-            qemu.display()
+            "{} is not installed (Debian: apt-get install {})",
+            qemu.display(),
+            architecture.qemu_package()
         )
     })
 }
 
 impl Host {
-    /// Finds QEMU, and packs what guests run.
-    pub(crate) fn here() -> Result<Self, CliError> {
-        let agent = Agent::here()?;
+    /// Finds QEMU for `architecture`, and packs what guests run.
+    pub(crate) fn of(architecture: Architecture) -> Result<Self, CliError> {
+        let agent = Agent::of(architecture)?;
         let packed = agent.initramfs().pack(agent.compression());
         Ok(Self {
-            qemu: qemu(),
+            architecture,
+            qemu: qemu(architecture),
             agent: agent.described(),
             packed: packed
                 .map_err(|err| CliError::failed_to("make the guest's file system").because(err))?,
         })
+    }
+
+    /// Returns the design of `target` on `machine`.
+    pub(crate) fn design(&self, target: &GuestTarget, machine: Machine) -> Design {
+        target.design(self.architecture, machine)
     }
 
     /// Returns what guests run.
@@ -88,10 +95,10 @@ impl Host {
     pub(crate) fn version(&self) -> Result<String, CliError> {
         let output = Command::new(&self.qemu).arg("--version").output();
         let output = output.map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => no_qemu(CliError::failed_to(format!(
-                "start {}: not installed",
-                self.qemu.display()
-            ))),
+            io::ErrorKind::NotFound => no_qemu(
+                self.architecture,
+                CliError::failed_to(format!("start {}: not installed", self.qemu.display())),
+            ),
             _ => CliError::failed_to(format!("start {}", self.qemu.display())).because(source),
         })?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -150,7 +157,7 @@ impl Host {
         let initramfs = self.initramfs(job)?;
         let booted = self
             .boot(kernel, design, &initramfs, limit, stop, watch)
-            .map_err(|err| failed(kernel, err))?;
+            .map_err(|err| failed(self.architecture, kernel, err))?;
         let answer = Answer::read(&booted.results, job.runs.len()).map_err(|err| {
             CliError::failed_to(format!("get an answer from the guest {}", kernel.display()))
                 .because(err)
@@ -161,11 +168,12 @@ impl Host {
 }
 
 /// Says why a guest did not come to its end.
-pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
+fn failed(architecture: Architecture, kernel: &Path, err: BootError) -> CliError {
     let unsupported = err.is_unsupported();
     let hint = match &err {
         BootError::Kernel { .. } => {
-            Some("name a bzImage: /boot/vmlinuz-..., arch/x86/boot/bzImage of a build, or an image of `punctual kernel list`".to_owned())
+            Some("name a kernel image: /boot/vmlinuz-..., arch/x86/boot/bzImage or arch/arm64/boot/Image of a build, or one of \
+                 `punctual kernel list`".to_owned())
         }
         BootError::TimeLimit { .. } => {
             Some("give it more time with --time-limit, or read its log".to_owned())
@@ -177,7 +185,7 @@ pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
         .because(err)
         .log(lines);
     if unsupported {
-        return no_qemu(error);
+        return no_qemu(architecture, error);
     }
     match hint {
         Some(hint) => error.hint(hint),
@@ -185,18 +193,24 @@ pub(crate) fn failed(kernel: &Path, err: BootError) -> CliError {
     }
 }
 
-fn no_qemu(error: CliError) -> CliError {
+fn no_qemu(architecture: Architecture, error: CliError) -> CliError {
     error.exiting(Exit::Unsupported).hint(format!(
-        "install it (Debian: apt-get install qemu-system-x86), or name it in {QEMU_VARIABLE}"
+        "install it (Debian: apt-get install {}), or name it in {QEMU_VARIABLE}",
+        architecture.qemu_package()
     ))
 }
 
-/// Requires a file that can be a kernel, before anything is made for it.
-pub(crate) fn must_boot(kernel: &Path) -> Result<(), CliError> {
-    Image::read(kernel).map(drop).map_err(|source| {
+/// Returns the processors that `kernel` is for, before anything is made for it.
+pub(crate) fn architecture(kernel: &Path) -> Result<Architecture, CliError> {
+    let image = Image::read(kernel).map_err(|source| {
         let path = kernel.to_owned();
-        failed(kernel, BootError::Kernel { path, source })
-    })
+        failed(
+            Architecture::default(),
+            kernel,
+            BootError::Kernel { path, source },
+        )
+    })?;
+    Ok(image.architecture)
 }
 
 /// Returns the machine that runs `target`: as asked for, else KVM; or why KVM does not
@@ -215,9 +229,12 @@ pub(crate) fn machine(
 /// Whether KVM runs `kernel` here: that there is a /dev/kvm does not say so.
 fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String> {
     const PATIENCE: Nanos = Nanos::from_secs(20);
-    if Image::read(kernel).is_err() {
-        // No machine runs it, and who tries says so.
-        return Ok(());
+    if Architecture::here() != Some(host.architecture) {
+        return Err(format!(
+            "the kernel is for {}, this machine's processors are {}",
+            host.architecture,
+            std::env::consts::ARCH
+        ));
     }
     let open = std::fs::OpenOptions::new()
         .read(true)
@@ -229,7 +246,7 @@ fn kvm_works(host: &Host, kernel: &Path, stop: &AtomicBool) -> Result<(), String
         time_limit: PATIENCE,
         ..GuestTarget::of(kernel)
     };
-    let visit = host.visit(&trial, &trial.design(Machine::Kvm), &job, stop);
+    let visit = host.visit(&trial, &host.design(&trial, Machine::Kvm), &job, stop);
     match visit {
         Ok(_) => Ok(()),
         Err(err) => {

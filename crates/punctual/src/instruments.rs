@@ -15,6 +15,7 @@ mod pi;
 mod release;
 mod request;
 mod wakeup;
+#[cfg(feature = "workbench")]
 mod watch;
 
 use std::path::Path;
@@ -30,39 +31,40 @@ use crate::cli::{CommonArgs, MetricsArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Makes the subcommands of `measure`: of each instrument the help text, and the module with its options and `run`.
+/// Makes the subcommands of `measure`: of each instrument the help text, the module with its options and `run`, and the
+/// feature that it is part of.
 macro_rules! instruments {
-    ($($(#[$about:meta])* $name:ident = $module:ident::$args:ident,)*) => {
+    ($($(#[doc = $about:literal])* $name:ident = $module:ident::$args:ident $(if $feature:literal)?,)*) => {
         /// What makes samples
         #[derive(Debug, Subcommand)]
         pub enum Instrument {
-            $($(#[$about])* $name(Box<$module::$args>),)*
+            $($(#[doc = $about])* $(#[cfg(feature = $feature)])? $name(Box<$module::$args>),)*
         }
 
         impl Instrument {
             /// Returns its name.
             pub(crate) const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$name(_) => stringify!($module),)*
+                    $($(#[cfg(feature = $feature)])? Self::$name(_) => stringify!($module),)*
                 }
             }
 
             /// Measures with it in this machine as it is.
             pub(crate) fn measure(&self, home: Option<&Path>) -> Result<Exit, CliError> {
                 match self {
-                    $(Self::$name(args) => $module::run(home, args),)*
+                    $($(#[cfg(feature = $feature)])? Self::$name(args) => $module::run(home, args),)*
                 }
             }
 
             const fn common(&self) -> &CommonArgs {
                 match self {
-                    $(Self::$name(args) => &args.common,)*
+                    $($(#[cfg(feature = $feature)])? Self::$name(args) => &args.common,)*
                 }
             }
 
             const fn common_mut(&mut self) -> &mut CommonArgs {
                 match self {
-                    $(Self::$name(args) => &mut args.common,)*
+                    $($(#[cfg(feature = $feature)])? Self::$name(args) => &mut args.common,)*
                 }
             }
         }
@@ -89,7 +91,7 @@ instruments! {
     /// Measure which iterations of a computing real-time thread miss their deadline, and what took the time
     Deadline = deadline::DeadlineArgs,
     /// Watch a program's own threads, unchanged: where the time of each cycle goes, and who made late ones late
-    Watch = watch::WatchArgs,
+    Watch = watch::WatchArgs if "workbench",
     /// Measure the gaps that a busy loop sees on a CPU, and the kernel's counts of interrupts and switches
     Noise = noise::NoiseArgs,
 }
@@ -103,6 +105,12 @@ impl Instrument {
     /// Returns where metrics of the run that goes on are wanted.
     pub(crate) const fn metrics(&self) -> &MetricsArgs {
         &self.common().metrics
+    }
+
+    /// Whether it watches threads, of a program or its own, which a guest cannot.
+    #[cfg(feature = "workbench")]
+    pub(crate) const fn watches(&self) -> bool {
+        matches!(self, Self::Watch(_)) || self.common().explain
     }
 
     /// Measures `cpus` where none were named.

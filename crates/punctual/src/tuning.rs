@@ -25,7 +25,7 @@ use punctual_sys::{HeldDmaLatency, SysRoot};
 use uuid::Uuid;
 
 pub(crate) use self::keeper::{Keep, Watch, end_process, is_alive, release};
-pub(crate) use self::profile::{listed, wanted as profile};
+pub(crate) use self::profile::{listed, owners, wanted as profile};
 use crate::cli::{CareArgs, WishArgs};
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -386,3 +386,60 @@ fn no_file_takes_more_memory_than_there_is() {
     });
     assert_eq!(said, "");
 }
+
+#[test]
+fn a_directory_of_old_results_gets_its_dates_from_where_they_are() {
+    let home = Home::new();
+    let dir = home.0.path().join("old");
+    fs::create_dir_all(dir.join("2024-05-17")).unwrap();
+    let stated = golden("cyclictest-2.4-hist.json");
+    let silent = String::from_utf8(fs::read(golden("cyclictest-2.4-hist.out")).unwrap()).unwrap();
+    fs::copy(stated, dir.join("a.json")).unwrap();
+    fs::write(dir.join("hist-20240518T0310.out"), &silent).unwrap();
+    fs::write(dir.join("2024-05-17/hist.out"), &silent).unwrap();
+    fs::write(dir.join("README"), "of our board\n").unwrap();
+    let old = dir.to_str().unwrap();
+    let output = home.run(&["runs", "import", old, "--json", "--date-from", "name,mtime"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("Skipped") && said.contains("README"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1 from the file; 2 from the name")
+            || said.contains("2 from the name; 1 from the file"),
+        "{said}"
+    );
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |file: &str| {
+        let files = list["files"].as_array().unwrap();
+        let found = files
+            .iter()
+            .find(|entry| entry["file"].as_str().unwrap().ends_with(file));
+        found.unwrap().clone()
+    };
+    assert_eq!(of("a.json")["started_from"], "content");
+    assert_eq!(of("0310.out")["started"], "2024-05-18T03:10:00Z");
+    assert_eq!(of("2024-05-17/hist.out")["started"], "2024-05-17T00:00:00Z");
+    assert_eq!(of("README")["id"], Value::Null);
+    let record = home.record(of("0310.out")["id"].as_str().unwrap());
+    assert_eq!(record["origin"]["started_from"], "name");
+    // Without being asked nothing is guessed.
+    let none = home.run(&[
+        "runs",
+        "import",
+        "--json",
+        dir.join("hist-20240518T0310.out").to_str().unwrap(),
+    ]);
+    let none: Value = serde_json::from_slice(&none.stdout).unwrap();
+    assert!(none["files"][0].get("started").is_none(), "{none}");
+    // A directory without any result is a mistake.
+    fs::create_dir(dir.join("empty")).unwrap();
+    assert!(
+        !home
+            .run(&["runs", "import", dir.join("empty").to_str().unwrap()])
+            .status
+            .success()
+    );
+}

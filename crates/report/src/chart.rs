@@ -27,13 +27,15 @@ pub enum Validity {
     Invalid,
     /// Another tool measured, and nothing was checked.
     Imported,
+    /// It was printed in a paper; its name says so.
+    Published,
 }
 
 impl Validity {
     /// Returns the mark next to a name; nothing for what is valid.
     pub const fn mark(self) -> &'static str {
         match self {
-            Self::Valid => "",
+            Self::Valid | Self::Published => "",
             Self::Virtual => "VIRTUAL TIME",
             Self::Invalid => "INVALID",
             Self::Imported => "not checked",
@@ -44,6 +46,7 @@ impl Validity {
     pub fn cell(self) -> String {
         match self {
             Self::Valid => "yes".to_owned(),
+            Self::Published => "published".to_owned(),
             Self::Virtual => "yes, in virtual time".to_owned(),
             other => other.mark().to_owned(),
         }
@@ -61,6 +64,7 @@ impl Validity {
             Self::Virtual => "virtual",
             Self::Invalid => "invalid",
             Self::Imported => "imported",
+            Self::Published => "published",
         }
     }
 }

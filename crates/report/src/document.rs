@@ -15,12 +15,15 @@ mod events;
 mod experiment;
 mod extrapolation;
 mod facts;
+mod fleet;
 mod guest;
 mod habits;
+mod history;
 mod kernel;
 mod latency_test;
 mod list;
 mod machine;
+mod machines;
 mod maxima;
 mod named;
 mod one_shot;
@@ -31,13 +34,15 @@ mod series;
 mod several_kinds;
 mod study;
 mod study_tables;
+mod tasks;
 mod too_short;
 mod tuning;
 mod verdicts;
 mod watched;
 
 use punctual_model::{
-    Assessment, Comparison, Diagnosis, ExperimentResults, Nanos, RunRecord, StudyResult,
+    Assessment, Comparison, Diagnosis, ExperimentResults, FleetReport, History, Machines, Nanos,
+    RunRecord, StudyResult,
 };
 use punctual_stats::ThreadHistogram;
 
@@ -99,6 +104,10 @@ pub struct Material {
     pub runs: Vec<RunItem>,
     /// Comparisons.
     pub comparisons: Vec<Comparison>,
+    /// Machines compared with each other.
+    pub machines: Vec<Machines>,
+    /// Runs over time.
+    pub histories: Vec<History>,
     /// Experiments.
     pub experiments: Vec<ExperimentResults>,
     /// The runs of the experiments, of which machine, kernel and method are shown.
@@ -109,6 +118,8 @@ pub struct Material {
     pub assessments: Vec<Assessment>,
     /// What `doctor` found.
     pub diagnoses: Vec<Diagnosis>,
+    /// What was done on the hosts of an inventory.
+    pub fleets: Vec<FleetReport>,
     /// A title given by the user.
     pub title: Option<String>,
     /// What made the report.
@@ -388,6 +399,15 @@ impl Document {
             let several = (material.comparisons.len() > 1).then_some(number + 1);
             comparison::add(&mut document, &mut ids, comparison, several);
         }
+        for fleet in &material.fleets {
+            fleet::add(&mut document, &mut ids, fleet);
+        }
+        for fleet in &material.machines {
+            machines::add(&mut document, &mut ids, fleet);
+        }
+        for history in &material.histories {
+            history::add(&mut document, &mut ids, history);
+        }
         for results in &material.experiments {
             experiment::add(&mut document, &mut ids, results);
         }
@@ -489,6 +509,8 @@ fn title(material: &Material) -> String {
         let names: Vec<&str> = comparison.groups.iter().map(|g| g.name.as_str()).collect();
         parts.push(format!("Comparison of {}", names.join(", ")));
     }
+    parts.extend(material.machines.iter().map(machines::title));
+    parts.extend(material.histories.iter().map(history::title));
     match material.studies.as_slice() {
         [] => {}
         [one] => parts.push(format!("Study {}", one.study.name)),

@@ -6,6 +6,7 @@
 //! Samples are streamed: memory does not grow with their number. An error leaves a part in the
 //! output; the caller writes to a name that it throws away then.
 
+mod cases;
 mod csv;
 mod figures;
 mod json;
@@ -13,14 +14,17 @@ mod junit;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
+mod tap;
 
+pub use self::cases::{Case, Outcome, cases};
 pub use self::csv::{csv_contexts, csv_distributions, csv_histogram, csv_samples, csv_summary};
 pub use self::figures::csv_figures;
 pub use self::json::{json_run, json_samples};
-pub use self::junit::junit;
+pub use self::junit::{junit, junit_of_latency_test};
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet_samples;
 pub use self::perfetto::perfetto;
+pub use self::tap::tap;
 
 use std::error::Error as StdError;
 use std::io;

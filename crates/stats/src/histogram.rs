@@ -14,10 +14,12 @@
 //! of 2⁴⁰ ns, about 18 minutes. A value above the range is counted at its end and in
 //! [`clamped`](LatencyHistogram::clamped), never dropped.
 
-use std::fmt;
+use core::fmt;
 
 use crate::num::quantile_rank;
-use crate::view::{Bucket, CdfPoint, PdfPoint, View};
+#[cfg(feature = "std")]
+use crate::view::View;
+use crate::view::{Bucket, CdfPoint, PdfPoint};
 
 /// A latency histogram from 1 ns to a highest value, in nanoseconds.
 ///
@@ -30,9 +32,11 @@ use crate::view::{Bucket, CdfPoint, PdfPoint, View};
 /// assert_eq!(latencies.max(), Some(250_000));
 /// assert_eq!(latencies.count_above(100_000), 1);
 /// ```
+///
+/// The counts are in a `Box`, or in the memory that [`within`](Self::within) gets.
 #[derive(Clone, Eq, PartialEq)]
-pub struct LatencyHistogram {
-    counts: Box<[u64]>,
+pub struct LatencyHistogram<C = crate::storage::Fixed<u64>> {
+    counts: C,
     count: u64,
     highest: u64,
     clamped: u64,
@@ -48,7 +52,10 @@ impl LatencyHistogram {
     ///
     /// A quantile is never below the exact order statistic, and above it by less than this share.
     pub const RELATIVE_ERROR: f64 = 1.0 / 1024.0;
+}
 
+#[cfg(feature = "std")]
+impl LatencyHistogram {
     /// Creates an empty histogram for values up to `highest` ns.
     pub fn new(highest: u64) -> Self {
         Self {
@@ -64,178 +71,6 @@ impl LatencyHistogram {
     /// The bytes that the buckets of a histogram up to `highest` ns take.
     pub(crate) fn bytes_for(highest: u64) -> u64 {
         (size_of::<Self>() + (index_of(highest) + 1) * size_of::<u64>()) as u64
-    }
-
-    /// Records one latency of `ns` nanoseconds.
-    ///
-    /// Hot: it allocates nothing.
-    pub fn record(&mut self, ns: u64) {
-        self.record_slice(&[ns]);
-    }
-
-    /// Records every latency of `ns`.
-    ///
-    /// Hot: it allocates nothing.
-    pub fn record_slice(&mut self, ns: &[u64]) {
-        let (mut min, mut max, mut clamped) = (self.min, self.max, 0);
-        for &value in ns {
-            min = min.min(value);
-            max = max.max(value);
-            clamped += u64::from(value > self.highest);
-            if let Some(count) = self.counts.get_mut(index_of(value.min(self.highest))) {
-                *count += 1;
-            }
-        }
-        (self.min, self.max) = (min, max);
-        self.clamped += clamped;
-        self.count += ns.len() as u64;
-    }
-
-    /// Records `count` latencies of `ns` nanoseconds each.
-    pub fn record_n(&mut self, ns: u64, count: u64) {
-        if count == 0 {
-            return;
-        }
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
-        if ns > self.highest {
-            self.clamped += count;
-        }
-        if let Some(bucket) = self.counts.get_mut(index_of(ns.min(self.highest))) {
-            *bucket += count;
-        }
-        self.count += count;
-    }
-
-    /// Adds the counts of `other`, whatever its range; what is above this range is clamped.
-    pub fn merge(&mut self, other: &Self) {
-        let (shared, beyond) = other
-            .counts
-            .split_at(self.counts.len().min(other.counts.len()));
-        for (mine, theirs) in self.counts.iter_mut().zip(shared) {
-            *mine += theirs;
-        }
-        // Only buckets above this range are left; whatever `other` clamped is among what is now
-        // clamped here, or lies in the buckets that both have.
-        let above: u64 = beyond.iter().sum();
-        if let Some(last) = self.counts.last_mut() {
-            *last += above;
-        }
-        self.clamped += if beyond.is_empty() {
-            other.clamped
-        } else {
-            above
-        };
-        self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-
-    /// Forgets every value and keeps the memory.
-    pub fn clear(&mut self) {
-        self.counts.fill(0);
-        (self.count, self.clamped, self.min, self.max) = (0, 0, u64::MAX, 0);
-    }
-
-    /// The number of values.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The number of values above [`highest`](Self::highest), which are counted at its end.
-    pub fn clamped(&self) -> u64 {
-        self.clamped
-    }
-
-    /// The highest value that has a bucket of its own size, in ns.
-    pub fn highest(&self) -> u64 {
-        self.highest
-    }
-
-    /// The smallest value in ns, exact.
-    pub fn min(&self) -> Option<u64> {
-        (self.count() > 0).then_some(self.min)
-    }
-
-    /// The largest value in ns, exact also when it was clamped.
-    pub fn max(&self) -> Option<u64> {
-        (self.count() > 0).then_some(self.max)
-    }
-
-    /// The bytes that the buckets take.
-    pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.counts)
-    }
-
-    /// The `q` quantile in ns: the value of rank ⌈q n⌉; see [`value_at_rank`](Self::value_at_rank).
-    ///
-    /// `None` without values, or when `q` is outside 0 to 1.
-    pub fn quantile(&self, q: f64) -> Option<u64> {
-        if !(0.0..=1.0).contains(&q) {
-            return None;
-        }
-        self.value_at_rank(quantile_rank(q, self.count()))
-    }
-
-    /// The value in ns of the 1-based `rank`: the upper end of the bucket that holds it, or the exact
-    /// extreme where that is nearer.
-    ///
-    /// It is at least the exact order statistic and less than
-    /// [`RELATIVE_ERROR`](Self::RELATIVE_ERROR) above it. For the [`clamped`](Self::clamped) highest
-    /// ranks it is the maximum, the only bound that is known. `None` when there is no such rank.
-    pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
-        if rank == 0 || rank > self.count {
-            return None;
-        }
-        self.bucket_at_rank(rank).map(|(_, to)| to)
-    }
-
-    /// The lowest and highest value of the bucket that holds `rank`; the extremes for the end ranks.
-    pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
-        let mut below = 0;
-        let index = self.counts.iter().position(|&count| {
-            below += count;
-            below >= rank
-        })?;
-        let (from, to) = bounds_of(index);
-        // Within the extremes; a value that was clamped reaches up to the maximum.
-        let to = if rank > self.count - self.clamped {
-            self.max
-        } else {
-            to.min(self.max)
-        };
-        Some((from.max(self.min), to))
-    }
-
-    /// The number of values above `ns`.
-    ///
-    /// Exact up to 2047 ns; beyond that, values in the bucket of `ns` are not counted. At or beyond
-    /// [`highest`](Self::highest) it is the clamped count, an upper bound.
-    pub fn count_above(&self, ns: u64) -> u64 {
-        if ns >= self.max {
-            0
-        } else if ns >= self.highest {
-            self.clamped
-        } else {
-            self.counts.iter().skip(index_of(ns) + 1).sum()
-        }
-    }
-
-    /// The buckets that hold values, in ascending order.
-    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        let recorded = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        recorded.map(|(index, &count)| {
-            let (from_ns, to_ns) = bounds_of(index);
-            Bucket {
-                from_ns,
-                to_ns,
-                count,
-            }
-        })
     }
 
     /// The buckets that hold values, put together to four steps to each power of two, in ascending
@@ -267,6 +102,207 @@ impl LatencyHistogram {
         View::new(self, from_ns, u64::MAX)
     }
 
+    pub(crate) fn with_extremes(mut self, min: u64, max: u64) -> Self {
+        (self.min, self.max) = (min, max);
+        self
+    }
+}
+
+impl<C: AsRef<[u64]> + AsMut<[u64]>> LatencyHistogram<C> {
+    /// Creates an empty histogram whose buckets are `counts`. How many there are says how far it reaches: 2048 up to 2047 ns,
+    /// and 1024 more for each power of two above that.
+    ///
+    /// Without any, every value above 0 is clamped and no quantile is known but the extremes.
+    pub fn within(mut counts: C) -> Self {
+        counts.as_mut().fill(0);
+        let last = counts.as_ref().len().saturating_sub(1);
+        Self {
+            highest: bounds_of(last.min(index_of(u64::MAX))).1,
+            counts,
+            count: 0,
+            clamped: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+
+    /// Records one latency of `ns` nanoseconds.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn record(&mut self, ns: u64) {
+        self.record_slice(&[ns]);
+    }
+
+    /// Records every latency of `ns`.
+    ///
+    /// Hot: it allocates nothing.
+    pub fn record_slice(&mut self, ns: &[u64]) {
+        let (mut min, mut max, mut clamped) = (self.min, self.max, 0);
+        for &value in ns {
+            min = min.min(value);
+            max = max.max(value);
+            clamped += u64::from(value > self.highest);
+            if let Some(count) = self
+                .counts
+                .as_mut()
+                .get_mut(index_of(value.min(self.highest)))
+            {
+                *count += 1;
+            }
+        }
+        (self.min, self.max) = (min, max);
+        self.clamped += clamped;
+        self.count += ns.len() as u64;
+    }
+
+    /// Records `count` latencies of `ns` nanoseconds each.
+    pub fn record_n(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        if ns > self.highest {
+            self.clamped += count;
+        }
+        if let Some(bucket) = self.counts.as_mut().get_mut(index_of(ns.min(self.highest))) {
+            *bucket += count;
+        }
+        self.count += count;
+    }
+
+    /// Adds the counts of `other`, whatever its range; what is above this range is clamped.
+    pub fn merge(&mut self, other: &Self) {
+        let counts = self.counts.as_mut();
+        let theirs = other.counts.as_ref();
+        let (shared, beyond) = theirs.split_at(counts.len().min(theirs.len()));
+        for (mine, theirs) in counts.iter_mut().zip(shared) {
+            *mine += theirs;
+        }
+        // Only buckets above this range are left; whatever `other` clamped is among what is now
+        // clamped here, or lies in the buckets that both have.
+        let above: u64 = beyond.iter().sum();
+        if let Some(last) = counts.last_mut() {
+            *last += above;
+        }
+        self.clamped += if beyond.is_empty() {
+            other.clamped
+        } else {
+            above
+        };
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets every value and keeps the memory.
+    pub fn clear(&mut self) {
+        self.counts.as_mut().fill(0);
+        (self.count, self.clamped, self.min, self.max) = (0, 0, u64::MAX, 0);
+    }
+
+    /// The number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number of values above [`highest`](Self::highest), which are counted at its end.
+    pub fn clamped(&self) -> u64 {
+        self.clamped
+    }
+
+    /// The highest value that has a bucket of its own size, in ns.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// The smallest value in ns, exact.
+    pub fn min(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.min)
+    }
+
+    /// The largest value in ns, exact also when it was clamped.
+    pub fn max(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.max)
+    }
+
+    /// The bytes that the buckets take.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(self.counts.as_ref())
+    }
+
+    /// The `q` quantile in ns: the value of rank ⌈q n⌉; see [`value_at_rank`](Self::value_at_rank).
+    ///
+    /// `None` without values, or when `q` is outside 0 to 1.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        if !(0.0..=1.0).contains(&q) {
+            return None;
+        }
+        self.value_at_rank(quantile_rank(q, self.count()))
+    }
+
+    /// The value in ns of the 1-based `rank`: the upper end of the bucket that holds it, or the exact
+    /// extreme where that is nearer.
+    ///
+    /// It is at least the exact order statistic and less than
+    /// [`RELATIVE_ERROR`](Self::RELATIVE_ERROR) above it. For the [`clamped`](Self::clamped) highest
+    /// ranks it is the maximum, the only bound that is known. `None` when there is no such rank.
+    pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
+        if rank == 0 || rank > self.count {
+            return None;
+        }
+        self.bucket_at_rank(rank).map(|(_, to)| to)
+    }
+
+    /// The lowest and highest value of the bucket that holds `rank`; the extremes for the end ranks.
+    pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        let mut below = 0;
+        let index = self.counts.as_ref().iter().position(|&count| {
+            below += count;
+            below >= rank
+        })?;
+        let (from, to) = bounds_of(index);
+        // Within the extremes; a value that was clamped reaches up to the maximum.
+        let to = if rank > self.count - self.clamped {
+            self.max
+        } else {
+            to.min(self.max)
+        };
+        Some((from.max(self.min), to))
+    }
+
+    /// The number of values above `ns`.
+    ///
+    /// Exact up to 2047 ns; beyond that, values in the bucket of `ns` are not counted. At or beyond
+    /// [`highest`](Self::highest) it is the clamped count, an upper bound.
+    pub fn count_above(&self, ns: u64) -> u64 {
+        if ns >= self.max {
+            0
+        } else if ns >= self.highest {
+            self.clamped
+        } else {
+            self.counts.as_ref().iter().skip(index_of(ns) + 1).sum()
+        }
+    }
+
+    /// The buckets that hold values, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        let recorded = self
+            .counts
+            .as_ref()
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        recorded.map(|(index, &count)| {
+            let (from_ns, to_ns) = bounds_of(index);
+            Bucket {
+                from_ns,
+                to_ns,
+                count,
+            }
+        })
+    }
+
     /// The cumulative distribution: the share of values up to the end of each bucket.
     pub fn cdf(&self) -> impl Iterator<Item = CdfPoint> + '_ {
         let n = self.count() as f64;
@@ -288,13 +324,9 @@ impl LatencyHistogram {
             per_ns: bucket.count as f64 / n / ((bucket.to_ns - bucket.from_ns) as f64 + 1.0),
         })
     }
-
-    pub(crate) fn with_extremes(mut self, min: u64, max: u64) -> Self {
-        (self.min, self.max) = (min, max);
-        self
-    }
 }
 
+#[cfg(feature = "std")]
 impl Default for LatencyHistogram {
     /// A histogram up to [`DEFAULT_HIGHEST`](Self::DEFAULT_HIGHEST).
     fn default() -> Self {
@@ -302,7 +334,7 @@ impl Default for LatencyHistogram {
     }
 }
 
-impl fmt::Debug for LatencyHistogram {
+impl<C: AsRef<[u64]> + AsMut<[u64]>> fmt::Debug for LatencyHistogram<C> {
     /// Writes the summary, not the thousands of counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LatencyHistogram")
@@ -335,6 +367,7 @@ fn bounds_of(index: usize) -> (u64, u64) {
 }
 
 /// The lowest and highest value of the step that `value` is in.
+#[cfg(feature = "std")]
 const fn step_of(value: u64) -> (u64, u64) {
     let bits = u64::BITS - (value | 1).leading_zeros();
     let shift = bits.saturating_sub(3);

@@ -18,7 +18,9 @@
 //! 1 000 000 000.25 leave an error of 1e-7 in `d`, which shows in the variance; with two the
 //! result is good to about 1e-12 whatever the offset. Constant input gives a variance of exactly 0.
 
-use crate::num::{finite, two_sum};
+use core::cmp::Ordering;
+
+use crate::num::{finite, sqrt, two_sum};
 
 /// Samples that [`Moments::extend_from_slice`] turns into one state before it merges.
 const BLOCK: usize = 64;
@@ -119,7 +121,7 @@ impl Moments {
             // The larger part first: any fixed order would do for commutativity, this one also
             // keeps the correction to the mean small.
             *self = match self.canonical_cmp(other) {
-                std::cmp::Ordering::Less => Self::joined(other, self),
+                Ordering::Less => Self::joined(other, self),
                 _ => Self::joined(self, other),
             };
         }
@@ -139,6 +141,7 @@ impl Moments {
     /// let (a, b, c) = (part(&[0.1, 0.7]), part(&[0.3]), part(&[1e9, 0.2]));
     /// assert_eq!(Moments::merged(&[a, b, c]), Moments::merged(&[c, a, b]));
     /// ```
+    #[cfg(feature = "std")]
     pub fn merged(parts: &[Self]) -> Self {
         let mut sorted = parts.to_vec();
         sorted.sort_by(|a, b| b.canonical_cmp(a));
@@ -186,7 +189,7 @@ impl Moments {
 
     /// The square root of [`variance`](Self::variance).
     pub fn std_dev(&self) -> Option<f64> {
-        self.variance().map(f64::sqrt)
+        self.variance().map(sqrt)
     }
 
     /// The skewness g1 = (M3/n) / (M2/n)^1.5, the biased one, as scipy's default is.
@@ -194,7 +197,7 @@ impl Moments {
     /// `None` for constant input, where it is 0/0.
     pub fn skewness(&self) -> Option<f64> {
         let m2 = self.spread()?;
-        self.defined(2, || self.m3 / self.count as f64 / (m2 * m2.sqrt()))
+        self.defined(2, || self.m3 / self.count as f64 / (m2 * sqrt(m2)))
     }
 
     /// The excess kurtosis g2 = (M4/n) / (M2/n)² - 3, the biased one, as scipy's default is.
@@ -298,7 +301,7 @@ impl Moments {
     }
 
     /// A total order of states; states that compare equal are the same.
-    fn canonical_cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn canonical_cmp(&self, other: &Self) -> Ordering {
         let floats = |m: &Self| [m.mean, m.mean_low, m.m2, m.m3, m.m4, m.min, m.max];
         self.count.cmp(&other.count).then_with(|| {
             floats(self)
@@ -306,7 +309,7 @@ impl Moments {
                 .zip(floats(other))
                 .map(|(a, b)| a.total_cmp(&b))
                 .find(|order| order.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
+                .unwrap_or(Ordering::Equal)
         })
     }
 }

@@ -17,6 +17,7 @@ pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
+#[cfg(feature = "std")]
 /// Whether `x` is above 0 and finite; a NaN is neither.
 pub(crate) fn positive(x: f64) -> bool {
     x > 0.0 && x.is_finite()
@@ -29,9 +30,21 @@ pub(crate) fn positive(x: f64) -> bool {
     reason = "a float to integer cast saturates, which is what callers ask for"
 )]
 pub(crate) fn floor_u64(x: f64) -> u64 {
-    x.floor() as u64
+    x as u64
 }
 
+/// Rounds up and saturates as [`floor_u64`] does.
+pub(crate) fn ceil_u64(x: f64) -> u64 {
+    let floor = floor_u64(x);
+    floor.saturating_add(u64::from(float(floor) < x))
+}
+
+/// The square root, correctly rounded, and so the same on every machine: `core` has none.
+pub(crate) fn sqrt(x: f64) -> f64 {
+    libm::sqrt(x)
+}
+
+#[cfg(feature = "std")]
 /// Returns the number whose sign is the last bit: 0, -1, 1, -2 and so on.
 #[expect(clippy::cast_possible_wrap, reason = "halved, it is below 2^63")]
 pub(crate) const fn from_zig_zag(coded: u64) -> i64 {
@@ -61,8 +74,7 @@ pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// The product is taken one rounding error low, so that 0.07 of 100 samples is rank 7, not 8.
 pub(crate) fn quantile_rank(q: f64, count: u64) -> u64 {
     let exact = q * count as f64;
-    let rank = (exact - exact * f64::EPSILON).ceil();
-    floor_u64(rank).clamp(1, count.max(1))
+    ceil_u64(exact - exact * f64::EPSILON).clamp(1, count.max(1))
 }
 
 #[cfg(test)]

@@ -72,17 +72,20 @@ const FIRST: usize = 5;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// The markers are in a `Vec`, or in the memory that [`within`](Self::within) gets.
 #[derive(Clone, Debug)]
-pub struct PSquare {
+pub struct PSquare<M = crate::storage::List<Markers>> {
     count: u64,
     rejected: u64,
     /// The first samples, in ascending order as far as `count` goes.
     first: [f64; FIRST],
     min: f64,
     max: f64,
-    markers: Vec<Markers>,
+    markers: M,
 }
 
+#[cfg(feature = "std")]
 impl Default for PSquare {
     /// An estimator of the [`DEFAULT`](Self::DEFAULT) quantiles.
     fn default() -> Self {
@@ -91,11 +94,15 @@ impl Default for PSquare {
 }
 
 /// The reason that a set of quantiles was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "std", derive(thiserror::Error))]
 #[non_exhaustive]
 pub enum QuantileSetError {
     /// A member is not inside the open interval from 0 to 1.
-    #[error("quantile {quantile} is not between 0 and 1, both excluded")]
+    #[cfg_attr(
+        feature = "std",
+        error("quantile {quantile} is not between 0 and 1, both excluded")
+    )]
     OutOfRange {
         /// The rejected member.
         quantile: f64,
@@ -105,8 +112,8 @@ pub enum QuantileSetError {
 /// The inner three markers of one quantile; the outer two are the minimum and the maximum.
 ///
 /// Positions count from 0 and are whole numbers; as `f64` they need no conversion.
-#[derive(Clone, Copy, Debug)]
-struct Markers {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Markers {
     share: [f64; 3],
     height: [f64; 3],
     position: [f64; 3],
@@ -115,28 +122,50 @@ struct Markers {
 impl PSquare {
     /// The 5th, 50th, 95th and 99th percentile.
     pub const DEFAULT: [f64; 4] = [0.05, 0.5, 0.95, 0.99];
+}
 
+#[cfg(feature = "std")]
+impl PSquare {
     /// Creates an estimator of the given quantiles, in that order.
     ///
     /// # Errors
     ///
     /// [`QuantileSetError::OutOfRange`] names a member that is not inside (0, 1).
     pub fn new(quantiles: &[f64]) -> Result<Self, QuantileSetError> {
+        Self::within(vec![Markers::default(); quantiles.len()], quantiles)
+    }
+
+    pub(crate) fn of(quantiles: &[f64]) -> Self {
+        Self::set(vec![Markers::default(); quantiles.len()], quantiles)
+    }
+}
+
+impl<M: AsRef<[Markers]> + AsMut<[Markers]>> PSquare<M> {
+    /// Creates an estimator of the given quantiles, in that order, whose state is in `markers`: one for each; where there
+    /// are fewer, the last quantiles are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`QuantileSetError::OutOfRange`] names a member that is not inside (0, 1).
+    pub fn within(markers: M, quantiles: &[f64]) -> Result<Self, QuantileSetError> {
         // Written so that a NaN is out of range too.
         if let Some(&quantile) = quantiles.iter().find(|&&p| !(p > 0.0 && p < 1.0)) {
             return Err(QuantileSetError::OutOfRange { quantile });
         }
-        Ok(Self::of(quantiles))
+        Ok(Self::set(markers, quantiles))
     }
 
-    pub(crate) fn of(quantiles: &[f64]) -> Self {
+    fn set(mut markers: M, quantiles: &[f64]) -> Self {
+        for (markers, &p) in markers.as_mut().iter_mut().zip(quantiles) {
+            *markers = Markers::new(p);
+        }
         Self {
             count: 0,
             rejected: 0,
             first: [0.0; FIRST],
             min: 0.0,
             max: 0.0,
-            markers: quantiles.iter().map(|&p| Markers::new(p)).collect(),
+            markers,
         }
     }
 
@@ -166,13 +195,17 @@ impl PSquare {
     /// Up to five samples the estimate is the exact order statistic of rank ⌈p n⌉.
     pub fn estimates(&self) -> impl Iterator<Item = (f64, Option<f64>)> + '_ {
         self.markers
+            .as_ref()
             .iter()
             .map(|m| (m.share[1], self.estimate_of(m)))
     }
 
     /// The estimate of the quantile at `index` of the set, or `None` without one.
     pub fn estimate(&self, index: usize) -> Option<f64> {
-        self.markers.get(index).and_then(|m| self.estimate_of(m))
+        self.markers
+            .as_ref()
+            .get(index)
+            .and_then(|m| self.estimate_of(m))
     }
 
     /// The number of samples.
@@ -207,13 +240,13 @@ impl PSquare {
         }
         let last = (self.count - 1) as f64;
         let mut extremes = (self.min, self.max);
-        let (fours, others) = self.markers.as_chunks_mut::<4>();
+        let (fours, others) = self.markers.as_mut().as_chunks_mut::<4>();
         for group in fours {
             extremes = run(group, rest, last, self.min, self.max);
         }
         for markers in others {
             extremes = run(
-                std::array::from_mut(markers),
+                core::array::from_mut(markers),
                 rest,
                 last,
                 self.min,
@@ -231,7 +264,7 @@ impl PSquare {
         self.count += 1;
         (self.min, self.max) = (self.first[0], self.first[n]);
         if n + 1 == FIRST {
-            for markers in &mut self.markers {
+            for markers in self.markers.as_mut() {
                 markers.height.copy_from_slice(&self.first[1..4]);
             }
         }

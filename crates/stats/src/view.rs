@@ -3,6 +3,7 @@
 
 //! What can be read from a [`LatencyHistogram`]: buckets, parts of it, distributions.
 
+#[cfg(feature = "std")]
 use crate::LatencyHistogram;
 
 /// A bucket that holds values; both ends belong to it.
@@ -37,6 +38,7 @@ pub struct PdfPoint {
 }
 
 /// The buckets of a histogram that touch a range of values.
+#[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     histogram: &'a LatencyHistogram,
@@ -44,6 +46,7 @@ pub struct View<'a> {
     upto_ns: u64,
 }
 
+#[cfg(feature = "std")]
 impl<'a> View<'a> {
     pub(crate) fn new(histogram: &'a LatencyHistogram, from_ns: u64, upto_ns: u64) -> Self {
         Self {

@@ -11,10 +11,12 @@
 //! A quantile q of n samples is the order statistic of rank ⌈q n⌉, as in
 //! [`LatencyHistogram`](crate::LatencyHistogram).
 
-use crate::Moments;
+#[cfg(feature = "std")]
+use crate::moments::Moments;
 use crate::num::{index, quantile_rank};
 
 /// What a window holds, as figures; `None` where the samples define none.
+#[cfg(feature = "std")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowSummary {
     /// The number of samples.
@@ -48,26 +50,58 @@ pub struct WindowSummary {
 /// assert_eq!((summary.count, summary.mean), (3, Some(3.0)));
 /// assert_eq!(summary.quantiles, [(0.5, Some(2.0))]);
 /// ```
+///
+/// The samples are in a `Box`, or in the memory that [`within`](Self::within) gets.
 #[derive(Clone, Debug)]
-pub struct CountWindow {
-    ring: Box<[f64]>,
+pub struct CountWindow<R = crate::storage::Fixed<f64>> {
+    ring: R,
     next: usize,
     filled: usize,
     rejected: u64,
-    scratch: Vec<f64>,
+    scratch: R,
 }
 
+#[cfg(feature = "std")]
 impl CountWindow {
     /// Creates a window over `n` samples, at least one, and takes all its memory: 16 bytes a sample.
     pub fn new(n: usize) -> Self {
-        let n = n.max(1);
+        let ring = || vec![0.0; n.max(1)].into_boxed_slice();
+        Self::within(ring(), ring())
+    }
+
+    /// Computes the figures of the samples in the window and the given quantiles.
+    ///
+    /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
+    pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
+        summarize(self.sorted(), None, quantiles)
+    }
+}
+
+impl<R: AsRef<[f64]> + AsMut<[f64]>> CountWindow<R> {
+    /// Creates a window over as many samples as `ring` holds. `scratch`, of the same length, is where
+    /// [`sorted`](Self::sorted) puts them; where it is shorter, the window is as long as it.
+    pub fn within(ring: R, scratch: R) -> Self {
         Self {
-            ring: vec![0.0; n].into_boxed_slice(),
+            ring,
             next: 0,
             filled: 0,
             rejected: 0,
-            scratch: Vec::with_capacity(n),
+            scratch,
         }
+    }
+
+    /// The samples in the window in ascending order, in memory that the window holds. Their figures are those of
+    /// [`Moments`], pushed in this order.
+    pub fn sorted(&mut self) -> &mut [f64] {
+        let sorted = &mut self.scratch.as_mut()[..self.filled];
+        sorted.copy_from_slice(&self.ring.as_ref()[..self.filled]);
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
+    }
+
+    /// The order statistic of rank ⌈q n⌉. It sorts a copy; `None` without samples, or where `q` is outside 0 to 1.
+    pub fn quantile(&mut self, q: f64) -> Option<f64> {
+        quantile_of(self.sorted(), q)
     }
 
     /// Adds one sample; a full window forgets its oldest.
@@ -78,12 +112,14 @@ impl CountWindow {
             self.rejected += 1;
             return;
         }
-        if let Some(slot) = self.ring.get_mut(self.next) {
-            *slot = x;
-        }
+        let length = self.capacity();
+        let Some(slot) = self.ring.as_mut()[..length].get_mut(self.next) else {
+            return;
+        };
+        *slot = x;
         self.next += 1;
         self.filled = self.filled.max(self.next);
-        if self.next == self.ring.len() {
+        if self.next == length {
             self.next = 0;
         }
     }
@@ -97,14 +133,15 @@ impl CountWindow {
             return;
         }
         // What would be overwritten within this call is not written at all.
-        let mut xs = &xs[xs.len().saturating_sub(self.ring.len())..];
+        let length = self.capacity();
+        let mut xs = &xs[xs.len().saturating_sub(length)..];
         while !xs.is_empty() {
-            let room = self.ring.len() - self.next;
+            let room = length - self.next;
             let (now, later) = xs.split_at(room.min(xs.len()));
-            self.ring[self.next..self.next + now.len()].copy_from_slice(now);
+            self.ring.as_mut()[self.next..self.next + now.len()].copy_from_slice(now);
             self.next += now.len();
             self.filled = self.filled.max(self.next);
-            if self.next == self.ring.len() {
+            if self.next == length {
                 self.next = 0;
             }
             xs = later;
@@ -123,7 +160,7 @@ impl CountWindow {
 
     /// The number of samples that fit.
     pub fn capacity(&self) -> usize {
-        self.ring.len()
+        self.ring.as_ref().len().min(self.scratch.as_ref().len())
     }
 
     /// The number of values that were refused because they were infinite or not a number.
@@ -133,17 +170,8 @@ impl CountWindow {
 
     /// The samples, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
-        let (newer, older) = self.ring[..self.filled].split_at(self.next.min(self.filled));
+        let (newer, older) = self.ring.as_ref()[..self.filled].split_at(self.next.min(self.filled));
         older.iter().chain(newer).copied()
-    }
-
-    /// Computes the figures of the samples in the window and the given quantiles.
-    ///
-    /// It sorts a copy, into memory that the window holds; only the list of quantiles is allocated.
-    pub fn summary(&mut self, quantiles: &[f64]) -> WindowSummary {
-        self.scratch.clear();
-        self.scratch.extend_from_slice(&self.ring[..self.filled]);
-        summarize(&mut self.scratch, None, quantiles)
     }
 }
 
@@ -165,6 +193,7 @@ impl CountWindow {
 /// assert_eq!((summary.count, summary.mean), (2, Some(15.0)));
 /// assert_eq!(summary.span_ns, Some(300_000));
 /// ```
+#[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub struct TimeWindow {
     ring: Box<[(u64, f64)]>,
@@ -177,6 +206,7 @@ pub struct TimeWindow {
     scratch: Vec<f64>,
 }
 
+#[cfg(feature = "std")]
 impl TimeWindow {
     /// Creates a window over `span_ns` with room for `capacity` samples, at least one, and takes all
     /// its memory: 24 bytes a sample.
@@ -249,25 +279,18 @@ impl TimeWindow {
             }
         }
         let span_ns = oldest.map(|t| self.newest_ns - t);
-        summarize(&mut self.scratch, span_ns, quantiles)
+        self.scratch.sort_unstable_by(f64::total_cmp);
+        summarize(&self.scratch, span_ns, quantiles)
     }
 }
 
-fn summarize(samples: &mut [f64], span_ns: Option<u64>, quantiles: &[f64]) -> WindowSummary {
-    // Sorted first, so that the sums do not depend on where the ring begins.
-    samples.sort_unstable_by(f64::total_cmp);
+#[cfg(feature = "std")]
+fn summarize(sorted: &[f64], span_ns: Option<u64>, quantiles: &[f64]) -> WindowSummary {
+    // Of the sorted samples, so that the sums do not depend on where the ring begins.
     let mut moments = Moments::new();
-    moments.extend_from_slice(samples);
-    let count = samples.len() as u64;
-    let at = |q: f64| {
-        let rank = quantile_rank(q, count);
-        (0.0..=1.0)
-            .contains(&q)
-            .then(|| samples.get(index(rank) - 1).copied())
-            .flatten()
-    };
+    moments.extend_from_slice(sorted);
     WindowSummary {
-        count,
+        count: moments.count(),
         span_ns,
         min: moments.min(),
         max: moments.max(),
@@ -275,8 +298,18 @@ fn summarize(samples: &mut [f64], span_ns: Option<u64>, quantiles: &[f64]) -> Wi
         std_dev: moments.std_dev(),
         skewness: moments.skewness(),
         excess_kurtosis: moments.excess_kurtosis(),
-        quantiles: quantiles.iter().map(|&q| (q, at(q))).collect(),
+        quantiles: quantiles
+            .iter()
+            .map(|&q| (q, quantile_of(sorted, q)))
+            .collect(),
     }
+}
+
+fn quantile_of(sorted: &[f64], q: f64) -> Option<f64> {
+    let rank = (0.0..=1.0)
+        .contains(&q)
+        .then(|| quantile_rank(q, sorted.len() as u64))?;
+    sorted.get(index(rank) - 1).copied()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punctual_sys::dir::Dir;
 
-use crate::error::PathError;
+use punctual_sys::PathError;
 
 /// Puts what was tried, and on what, into an I/O error.
 pub(crate) trait At<T> {

@@ -4,59 +4,13 @@
 //! What can go wrong with the store itself. Trouble with the content of one run is a
 //! [`ReadError`].
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use punctual_stats::ReadHistogramError;
+use punctual_sys::PathError;
 use punctual_sys::dir::TrustError;
 
 use crate::samples::SamplesFault;
-
-/// The operating system refused something on a path.
-#[derive(Debug, thiserror::Error)]
-#[error("{action} {}", path.display())]
-#[non_exhaustive]
-pub struct PathError {
-    /// What was tried, one verb.
-    pub action: &'static str,
-    /// On what.
-    pub path: PathBuf,
-    /// The refusal.
-    pub source: io::Error,
-}
-
-impl PathError {
-    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self {
-            action,
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    /// Whether there is no room (`ENOSPC`) or the quota is used up (`EDQUOT`).
-    pub fn is_full(&self) -> bool {
-        matches!(
-            self.source.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        )
-    }
-
-    /// Whether the file system is read-only (`EROFS`).
-    pub fn is_read_only(&self) -> bool {
-        self.source.kind() == io::ErrorKind::ReadOnlyFilesystem
-    }
-
-    /// Whether permission is missing (`EACCES`, `EPERM`).
-    pub fn is_permission(&self) -> bool {
-        self.source.kind() == io::ErrorKind::PermissionDenied
-    }
-
-    /// Whether nothing is there (`ENOENT`).
-    pub fn is_missing(&self) -> bool {
-        self.source.kind() == io::ErrorKind::NotFound
-    }
-}
 
 /// The reason that the store could not be opened, or that a run could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -186,15 +140,7 @@ impl StoreError {
 impl From<TrustError> for StoreError {
     fn from(err: TrustError) -> Self {
         match err {
-            TrustError::Io {
-                action,
-                path,
-                source,
-            } => Self::Path(PathError {
-                action,
-                path,
-                source,
-            }),
+            TrustError::Path(err) => Self::Path(err),
             TrustError::Unsafe { path, reason } => Self::Unsafe { path, reason },
             // A kind that was added to the error later.
             other => Self::Unsafe {

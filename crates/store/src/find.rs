@@ -5,10 +5,11 @@
 
 use uuid::Uuid;
 
-use crate::error::{PathError, ReadError};
+use crate::error::ReadError;
 use crate::list::Names;
 use crate::store::Store;
 use crate::stored::StoredRun;
+use punctual_sys::PathError;
 
 /// Fewer characters of an id are not looked at: all ids of a day begin alike.
 const SHORTEST_PART: usize = 4;

@@ -19,9 +19,9 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use uuid::Uuid;
 
-use crate::error::PathError;
 use crate::place::Runs;
 use crate::store::Store;
+use punctual_sys::PathError;
 
 pub use row::RunRow;
 

@@ -40,21 +40,29 @@ impl StoredRun {
         Ok(Some(by_thread(log, &self.record().instrument)))
     }
 
-    /// Reads the histogram of all samples. `None` if the run has no histograms, or several kinds of latency, which are not
-    /// the samples of its total.
+    /// Reads the histogram of the samples of the total: of several kinds of latency those of the kind that it is of. `None` if
+    /// the run has no such histograms.
     ///
     /// # Errors
     /// As [`StoredRun::histograms`].
     pub fn histogram(&self) -> Result<Option<LatencyHistogram>, ReadError> {
-        let mut all: Option<LatencyHistogram> = None;
-        for of_thread in self.histograms()?.into_iter().flatten() {
-            match &mut all {
-                None => all = Some(of_thread.histogram),
-                Some(all) => all.merge(&of_thread.histogram),
+        let parts: Vec<ThreadHistogram> = self.histograms()?.into_iter().flatten().collect();
+        let total = &self.record().total;
+        let merged = |parts: &mut dyn Iterator<Item = &ThreadHistogram>| {
+            let mut all: Option<LatencyHistogram> = None;
+            for part in parts {
+                match &mut all {
+                    None => all = Some(part.histogram.clone()),
+                    Some(all) => all.merge(&part.histogram),
+                }
             }
-        }
-        let total = self.record().total.count;
-        Ok(all.filter(|all| all.count() == total))
+            all.filter(|all| all.count() == total.count)
+        };
+        // Of several kinds of samples the total is of one.
+        let mut of_total = parts
+            .iter()
+            .filter(|part| part.context.is_some() && part.context == total.context);
+        Ok(merged(&mut parts.iter()).or_else(|| merged(&mut of_total)))
     }
 
     /// Reads the latencies in ns of each thread, in the order in which they were measured. All of them are held in memory.

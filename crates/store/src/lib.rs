@@ -13,6 +13,10 @@
 //! The formats are described in docs/formats: `store.md`, `run.md` and `samples.md`.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "archive")]
+mod adopt;
+#[cfg(feature = "archive")]
+pub mod archive;
 mod clean;
 pub mod decode;
 mod disk;
@@ -28,14 +32,17 @@ mod store;
 mod stored;
 mod writer;
 
+#[cfg(feature = "archive")]
+pub use adopt::{AdoptError, Adopted};
 pub use disk::free_bytes;
-pub use error::{PathError, ReadError, StoreError};
+pub use error::{ReadError, StoreError};
 pub use find::{Candidate, FindError};
 #[cfg(feature = "index")]
 pub use index::{Filter, Index, IndexError, RunRow};
 pub use latencies::HISTOGRAM_LOG;
 pub use list::{Listing, RunEntry};
 pub use place::RECORD_LIMIT;
+pub use punctual_sys::PathError;
 pub use samples::SamplesFault;
 pub use store::{STORE_FORMAT, Store};
 pub use stored::StoredRun;

@@ -12,7 +12,8 @@ use punctual_sys::dir::Dir;
 use uuid::Uuid;
 
 use crate::disk::At as _;
-use crate::error::{PathError, StoreError};
+use crate::error::StoreError;
+use punctual_sys::PathError;
 
 /// The directory of the runs.
 pub(crate) const RUNS: &str = "runs";

@@ -13,11 +13,12 @@ use uuid::Uuid;
 
 use crate::decode::{self, EventFault};
 use crate::disk::{At as _, read_limited};
-use crate::error::{PathError, ReadError};
+use crate::error::ReadError;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, Format, RECORD_LIMIT, RUN_FILE, Runs, SAMPLES_FILE,
     is_artifact_name,
 };
+use punctual_sys::PathError;
 
 /// A run whose record could be read.
 #[derive(Clone, Debug)]
@@ -208,7 +209,7 @@ impl StoredRun {
         }))
     }
 
-    fn dir(&self) -> Result<Dir, PathError> {
+    pub(crate) fn dir(&self) -> Result<Dir, PathError> {
         self.place.open(&self.path)
     }
 }

@@ -15,12 +15,13 @@ use uuid::Uuid;
 
 use crate::clean;
 use crate::disk::{At as _, sync_dir, write_synced};
-use crate::error::{PathError, StoreError};
+use crate::error::StoreError;
 use crate::place::{
     ARTIFACT_LIMIT, EVENTS_FILE, Held, LOCK, RECORD_LIMIT, RUN_FILE, SAMPLES_FILE, TMP,
     is_artifact_name,
 };
 use crate::samples::{END_OF_SAMPLES, SampleWriter};
+use punctual_sys::PathError;
 
 /// Compression of the events: few and repetitive.
 const EVENTS_LEVEL: i32 = 3;
@@ -192,6 +193,41 @@ impl RunWriter {
             }
         }
         self.finish(record)
+    }
+
+    /// Copies a file of a run that another store has finished, of any size where it is samples or events.
+    ///
+    /// # Errors
+    /// As [`RunWriter::artifact`].
+    #[cfg(feature = "archive")]
+    pub(crate) fn copy(&mut self, name: &str, mut from: File) -> Result<(), StoreError> {
+        let path = self.dir.path().join(name);
+        let size = from.metadata().at("read", &path)?.len();
+        match name {
+            EVENTS_FILE | SAMPLES_FILE => {}
+            _ if !is_artifact_name(name) => {
+                return Err(StoreError::ArtifactName {
+                    name: name.to_owned(),
+                });
+            }
+            _ if size > ARTIFACT_LIMIT => {
+                return Err(StoreError::ArtifactSize {
+                    path,
+                    size,
+                    limit: ARTIFACT_LIMIT,
+                });
+            }
+            _ => {}
+        }
+        if name == EVENTS_FILE {
+            // Empty as yet: nobody has told us an event.
+            drop(self.events.take());
+            self.dir.remove_file(name).at("replace", &path)?;
+        }
+        let mut to = self.dir.new_file(name).at("create", &path)?;
+        let copied = io::copy(&mut io::Read::take(&mut from, size), &mut to);
+        copied.at("write", &path)?;
+        Ok(to.sync_all().at("sync", &path)?)
     }
 
     /// Writes the record, waits until all is on disk, and gives the run its final name.

@@ -23,7 +23,7 @@ fn read_id(clock: libc::clockid_t) -> Nanos {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `at` is live and writable. The five clocks exist in every kernel since 3.10, so
+    // SAFETY: `at` is live and writable. The clocks exist in every kernel since 3.10, so
     // the call cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut at) };
     from_timespec(at)
@@ -33,6 +33,12 @@ fn read_id(clock: libc::clockid_t) -> Nanos {
 #[inline]
 pub fn monotonic() -> Nanos {
     read(Clock::Monotonic)
+}
+
+/// Returns the CPU time that this thread has used.
+#[inline]
+pub fn thread_cpu() -> Nanos {
+    read_id(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// Reads `CLOCK_MONOTONIC_RAW`, which runs as the hardware does: nobody sets or slews it.

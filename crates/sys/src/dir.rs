@@ -63,7 +63,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`TrustError::Unsafe`] where that is not so; `EACCES`, `ENOTDIR`, `ELOOP` as [`TrustError::Io`].
+    /// [`TrustError::Unsafe`] where that is not so; `EACCES`, `ENOTDIR`, `ELOOP` as [`TrustError::Path`].
     pub fn trusted(path: &Path, missing: Missing) -> Result<Option<Self>, TrustError> {
         let whole = std::path::absolute(path).map_err(|err| trust::failed("find", path, err))?;
         trust::walk(&whole, missing)

@@ -42,8 +42,10 @@ pub mod wake;
 mod dma_latency;
 mod errno;
 mod fifo;
+mod path_error;
 mod root;
 
 pub use dma_latency::HeldDmaLatency;
 pub use fifo::make_fifo;
+pub use path_error::PathError;
 pub use root::{SysError, SysRoot};

@@ -62,6 +62,27 @@ pub fn stat_number<T: FromStr>(sys: &SysRoot, pid: u32, number: usize) -> Option
     Stat::parse(&stat)?.number(number)
 }
 
+/// Returns the numbers that are names below `dir`: the processes of `/proc`, the threads of a `task` directory.
+pub fn numbers(sys: &SysRoot, dir: &str) -> impl Iterator<Item = u32> + use<> {
+    let names = sys.names(dir).unwrap_or_default();
+    names.into_iter().filter_map(|name| name.parse().ok())
+}
+
+/// Returns the processes that call themselves `name`, lowest number first, without this one.
+pub fn named(sys: &SysRoot, name: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let is_named = |pid: &u32| {
+        let is_own = *pid == own && sys.is_live();
+        !is_own
+            && sys
+                .read(&format!("/proc/{pid}/comm"))
+                .is_ok_and(|comm| comm == name)
+    };
+    let mut named: Vec<u32> = numbers(sys, "/proc").filter(is_named).collect();
+    named.sort_unstable();
+    named
+}
+
 /// Returns the parent of a process; none once it is gone.
 pub fn parent(sys: &SysRoot, pid: u32) -> Option<u32> {
     stat_number(sys, pid, 4)
@@ -88,8 +109,7 @@ fn children(sys: &SysRoot, pid: u32) -> Vec<u32> {
 }
 
 fn children_by_parent(sys: &SysRoot, of: u32) -> Vec<u32> {
-    let names = sys.names("/proc").unwrap_or_default();
-    let pids = names.iter().filter_map(|name| name.parse::<u32>().ok());
+    let pids = numbers(sys, "/proc");
     pids.filter(|pid| parent(sys, *pid) == Some(of)).collect()
 }
 
@@ -124,6 +144,21 @@ mod tests {
             assert_eq!(below(&sys, 14), Vec::<u32>::new());
             assert_eq!((parent(&sys, 13), parent(&sys, 15)), (Some(11), None));
         }
+    }
+
+    #[test]
+    fn processes_are_found_by_their_whole_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for (pid, name) in [(20, "loop\n"), (9, "loop\n"), (10, "loops\n"), (11, "\n")] {
+            write(dir.path(), pid, 1, None);
+            std::fs::write(dir.path().join(format!("proc/{pid}/comm")), name).unwrap();
+        }
+        let sys = SysRoot::at(dir.path());
+        assert_eq!(named(&sys, "loop"), [9, 20]);
+        assert_eq!(named(&sys, "nobody"), Vec::<u32>::new());
+        // Without a file of its own a process has no name, whoever reads this.
+        let own = named(&SysRoot::live(), "punctual-nobody");
+        assert!(own.is_empty());
     }
 
     #[test]

@@ -12,11 +12,13 @@ mod format;
 mod guard;
 mod instance;
 mod ring;
+mod uprobe;
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use punctual_model::CpuSet;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -25,6 +27,7 @@ pub use self::format::{EventFormat, Field, FormatError};
 pub use self::guard::Guard;
 pub use self::instance::{Instance, Losses, RawBuffer};
 pub use self::ring::{Missed, PageLayout, Record, Records};
+pub use self::uprobe::Uprobe;
 use crate::root::{SysError, SysRoot};
 
 /// Where tracefs is mounted, if it is (Documentation/trace/ftrace.rst).
@@ -136,18 +139,28 @@ impl Tracefs {
         Instance::make(&self.root, name)
     }
 
-    /// Has the instances of these names removed when this program ends, by whatever.
+    /// Makes an event at `offset` of a program's file, in the group `group`. A [`Guard`] that was made before removes it, too.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kernel has no such events (CONFIG_UPROBE_EVENTS), or with `EINVAL` where no code can be there.
+    pub fn uprobe(&self, group: &str, file: &Path, offset: u64) -> Result<Uprobe, SysError> {
+        Uprobe::make(&self.root, group, file, offset)
+    }
+
+    /// Has the instances of these names, and the event of `group`, removed when this program ends, by whatever.
     ///
     /// # Errors
     ///
     /// Fails as `fork(2)` does.
-    pub fn guard(&self, names: &[&str]) -> io::Result<Guard> {
+    pub fn guard(&self, names: &[&str], group: Option<&str>) -> io::Result<Guard> {
         let paths: Vec<_> = names
             .iter()
             .map(|name| self.root.full(&format!("instances/{name}")))
             .collect();
         let detached = self.detached.as_ref().map(|fd| fd.as_raw_fd());
-        Guard::over(&paths, detached)
+        let event = group.map(|group| (uprobe::file(&self.root), uprobe::removal(group)));
+        Guard::over(&paths, event, detached)
     }
 
     /// Removes instances whose name begins with `prefix` and for which `is_left` says that whoever
@@ -169,6 +182,12 @@ impl Tracefs {
                 && self.root.remove_dir(&format!("instances/{name}")).is_ok()
         });
         Ok(names)
+    }
+
+    /// Removes the events at functions of programs whose group begins with `prefix` and for which `is_left` says that
+    /// whoever made it is gone.
+    pub fn sweep_uprobes(&self, prefix: &str, is_left: impl Fn(&str) -> bool) {
+        uprobe::sweep(&self.root, prefix, is_left);
     }
 }
 

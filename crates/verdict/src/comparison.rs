@@ -10,9 +10,9 @@
 pub mod answer;
 mod error;
 pub mod experiment;
-mod grounds;
+pub(crate) mod grounds;
 mod inside;
-mod meaning;
+pub(crate) mod meaning;
 mod metric;
 pub mod published;
 pub(crate) mod remarks;
@@ -36,6 +36,8 @@ use crate::requirement::require;
 pub use error::CompareError;
 use inside::Redrawn;
 pub use metric::{Metric, ParseMetricError, default_metrics};
+
+pub use remarks::facts::names_of_one_series;
 
 pub(crate) use metric::expand as expanded;
 
@@ -89,7 +91,7 @@ impl Default for ComparisonRequest {
 }
 
 /// The figures that runs have, as they are asked for.
-fn known<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> String {
+pub(crate) fn known<'a>(runs: impl Iterator<Item = &'a RunRecord> + Clone) -> String {
     let figures: BTreeSet<String> = default_metrics(runs)
         .iter()
         .map(ToString::to_string)
@@ -355,14 +357,22 @@ fn results(
 
 /// The unit and the good direction of a figure; of a result as the runs say.
 fn unit_and_better(metric: &Metric, groups: &[GroupInput]) -> (String, Better) {
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    unit_of(metric, runs.map(|run| &run.record))
+}
+
+/// The same of records.
+pub(crate) fn unit_of<'a>(
+    metric: &Metric,
+    runs: impl Iterator<Item = &'a RunRecord>,
+) -> (String, Better) {
     if let Some(unit) = metric.unit() {
         return (unit.to_owned(), Better::Lower);
     }
     let Metric::Figure { name, .. } = metric else {
         return ("1".to_owned(), Better::Neither);
     };
-    let runs = groups.iter().flat_map(|group| &group.runs);
-    let mut figures = runs.flat_map(|run| &run.record.figures);
+    let mut figures = runs.flat_map(|run| &run.figures);
     figures.find(|figure| figure.name == *name).map_or_else(
         || ("1".to_owned(), Better::Neither),
         |figure| (figure.unit.clone(), figure.better),
@@ -398,7 +408,7 @@ fn figure_of(group: &GroupInput, column: Vec<Option<f64>>, side: &Side, level: f
     }
 }
 
-fn interval(interval: punctual_stats::Interval) -> Interval {
+pub(crate) fn interval(interval: punctual_stats::Interval) -> Interval {
     Interval {
         low: interval.low,
         high: interval.high,
@@ -406,7 +416,7 @@ fn interval(interval: punctual_stats::Interval) -> Interval {
     }
 }
 
-fn effect(effect: runs::Effect) -> Effect {
+pub(crate) fn effect(effect: runs::Effect) -> Effect {
     Effect {
         estimate: effect.estimate,
         interval: effect.interval.map(interval),

@@ -14,6 +14,8 @@ pub mod bursts;
 pub mod claims;
 pub mod comparison;
 pub mod extrapolation;
+pub mod history;
+pub mod machines;
 pub mod number;
 pub mod requirement;
 #[cfg(feature = "select")]

@@ -7,7 +7,6 @@ mod error;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -33,11 +32,8 @@ pub struct Wanted {
     pub selectors: Vec<String>,
 }
 
-/// Further figures of a run.
-pub type Further<'a> = &'a dyn Fn(&RunSource) -> Vec<Figure>;
-
 /// What of the runs is needed, and which are taken.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen<'a> {
     /// The figures; the usual ones where there are none.
     pub metrics: &'a [Metric],
@@ -47,19 +43,6 @@ pub struct Chosen<'a> {
     pub allow_invalid: bool,
     /// Whether the samples of runs that keep them are read too.
     pub in_blocks: bool,
-    /// What is added to the figures of each run that is taken.
-    pub further: Option<Further<'a>>,
-}
-
-impl fmt::Debug for Chosen<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chosen")
-            .field("metrics", &self.metrics)
-            .field("requirements", &self.requirements)
-            .field("allow_invalid", &self.allow_invalid)
-            .field("in_blocks", &self.in_blocks)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Takes the groups from what was named: each by the runs alone, or as `NAME=RUNS`.
@@ -121,6 +104,14 @@ fn twice(group: &Wanted, before: &[Wanted]) -> SelectError {
     }
 }
 
+/// One group of all runs that are named.
+pub fn all_of(texts: &[String]) -> Wanted {
+    Wanted {
+        name: "runs".to_owned(),
+        selectors: texts.iter().flat_map(|text| selectors(text)).collect(),
+    }
+}
+
 fn named_group(text: &str) -> Result<Wanted, SelectError> {
     let wrong = || SelectError::Group {
         text: text.to_owned(),
@@ -175,6 +166,7 @@ pub fn find(
     let mut groups: Vec<(String, Vec<RunSource>)> = Vec::new();
     for group in wanted {
         let mut found: Vec<RunSource> = Vec::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
         for selector in &group.selectors {
             let plain = group.name == *selector || selector.starts_with("tag:");
             let found_by = resolve(store, selector).map_err(|err| match plain {
@@ -186,7 +178,7 @@ pub fn find(
                 },
             })?;
             for source in found_by {
-                if found.iter().all(|other| other.id() != source.id()) {
+                if seen.insert(source.id().to_owned()) {
                     found.push(source);
                 }
             }
@@ -315,9 +307,7 @@ pub fn group(
         if blocks.is_some() {
             left = left.saturating_sub(source.record().total.count);
         }
-        let further = chosen.further.map(|figures| figures(&source));
         let mut record = source.into_record();
-        record.figures.extend(further.into_iter().flatten());
         let asked = |figure: &Figure| {
             chosen
                 .metrics

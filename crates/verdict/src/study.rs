@@ -6,27 +6,31 @@
 //! A published value is never said to match: what is asked is whether an effect has the direction that was
 //! published, by the same comparison as `compare`'s, which may answer that it cannot tell.
 
+mod curves;
 mod figures;
 mod pictures;
+mod precision;
+mod said;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use punctual_model::{
-    Better, ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Condition, Effect,
-    Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyJoint, StudyRow,
+    Better, ComparedFigure, ComparedRun, Comparison, ComparisonScale, ComparisonVerdict, Condition,
+    Effect, Interval, Nanos, StudyAnswer, StudyDirection, StudyFinding, StudyJoint, StudyRow,
 };
-use punctual_stats::holm;
 use punctual_stats::requirement::DEFAULT_BURST_NS;
 use punctual_stats::runs::{Options, Question, compare_all};
+use punctual_stats::{Moments, float, holm};
 
+pub use self::curves::{Across, against};
 pub use self::figures::derived;
+pub use self::precision::precision;
 use crate::assessment::assess;
 use crate::comparison::{
     CompareError, ComparisonRequest, GroupInput, Metric, RunInput, compare, expanded, experiment,
 };
 use crate::number::{compact, span};
-use crate::words::plural;
 
 /// The cells of one question: the base first where levels are compared.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub struct Published {
     pub ratios: BTreeMap<String, BTreeMap<String, f64>>,
     /// Their unit.
     pub unit: Option<String>,
+    /// Their standard error, by level.
+    pub errors: BTreeMap<String, f64>,
     /// In which direction the levels differ from the base.
     pub claim: Claim,
 }
@@ -141,19 +147,36 @@ pub fn compared(
                 result.map(|result| candidate_row(result, published, base_level, level))
             };
             let Some(mut row) = row else { continue };
+            let group = comparison.groups.iter().find(|group| group.name == *name);
+            let runs = group.map_or(&[][..], |group| group.runs.as_slice());
+            spread(&mut row, runs);
             row.published = published.of(level);
+            row.published_error = published.errors.get(level).copied();
             row.published_unit = row.published.and_then(|_| published.unit.clone());
             rows.push(row);
         }
     }
     Ok(StudyAnswer {
         method: Some(method(&comparison, difference)),
-        conclusion: conclusion(&rows, &names[0]),
+        conclusion: said::conclusion(&rows, &names[0]),
         rows,
         joint,
         pictures,
         ..StudyAnswer::default()
     })
+}
+
+/// Notes how far the runs lie apart, in the terms of published tables.
+fn spread(row: &mut StudyRow, runs: &[ComparedRun]) {
+    let of = |run: &ComparedRun| run.values.get(&row.figure).copied().flatten();
+    let values: Vec<f64> = runs.iter().filter_map(of).collect();
+    let mut moments = Moments::new();
+    values.iter().for_each(|value| moments.push(*value));
+    let (Some(mean), Some(deviation)) = (moments.mean(), moments.std_dev()) else {
+        return;
+    };
+    row.standard_error = Some(deviation / float(values.len() as u64).sqrt());
+    row.relative_deviation = (mean != 0.0).then(|| deviation / mean.abs());
 }
 
 /// Asks of each figure whether the cells differ at all.
@@ -273,44 +296,6 @@ fn direction(result: &ComparedFigure, published: Option<Way>) -> StudyDirection 
     }
 }
 
-/// Counts the verdicts, and what of them has the published direction.
-fn conclusion(rows: &[StudyRow], base: &str) -> String {
-    let verdicts: Vec<(&StudyRow, ComparisonVerdict)> = rows
-        .iter()
-        .filter_map(|row| Some((row, row.verdict?)))
-        .collect();
-    let count = |wanted: &[ComparisonVerdict]| {
-        verdicts
-            .iter()
-            .filter(|(_, verdict)| wanted.contains(verdict))
-            .count()
-    };
-    let effects = count(&[
-        ComparisonVerdict::Better,
-        ComparisonVerdict::Worse,
-        ComparisonVerdict::Different,
-    ]);
-    let none = count(&[
-        ComparisonVerdict::NotDistinguishable,
-        ComparisonVerdict::Equivalent,
-        ComparisonVerdict::NotWorse,
-    ]);
-    let few = count(&[ComparisonVerdict::TooFewRuns]);
-    let all = verdicts.len();
-    let mut said = format!(
-        "{all} comparison{} with {base}; an effect in {effects}, not distinguishable in {none}, too few runs \
-         in {few}",
-        plural(all)
-    );
-    let directed = |wanted| rows.iter().filter(|r| r.direction == Some(wanted)).count();
-    let same = directed(StudyDirection::Same);
-    let other = directed(StudyDirection::Other);
-    if same + other > 0 {
-        _ = write!(said, "; {same} as published, {other} not as published");
-    }
-    said
-}
-
 /// Shows the estimates of each cell.
 ///
 /// # Errors
@@ -333,8 +318,7 @@ pub fn table(cells: Cells, metrics: &[Metric]) -> Result<StudyAnswer, CompareErr
         });
     }
     Ok(StudyAnswer {
-        conclusion: "shown but not compared: the published figures are from other machines"
-            .to_owned(),
+        conclusion: said::ranges(&rows),
         rows,
         pictures: pictures::of(&cells.groups),
         ..StudyAnswer::default()
@@ -399,7 +383,7 @@ fn inside(metric: &Metric, run: &RunInput) -> Option<Interval> {
 /// Says whether the runs of each cell agree: whether their own intervals have a value in common.
 pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
     let mut rows = Vec::new();
-    let mut said = Vec::new();
+    let mut verdicts = Vec::new();
     for group in &cells.groups {
         let records = group.runs.iter().map(|run| &run.record);
         for metric in expanded(metrics, records) {
@@ -421,17 +405,21 @@ pub fn agreement(cells: &Cells, metrics: &[Metric]) -> StudyAnswer {
             }
             let low = ends.iter().map(|i| i.low).fold(f64::NEG_INFINITY, f64::max);
             let high = ends.iter().map(|i| i.high).fold(f64::INFINITY, f64::min);
-            let verdict = match ends.len() {
-                n if n < 2 || n < group.runs.len() => "too few runs with an interval to tell",
-                _ if low <= high => "the series agree: their 95 % intervals have a value in common",
-                _ => "the series differ by more than their own samples explain",
+            // A share has no interval of its own: it is shown.
+            if matches!(metric, Metric::Above(_)) {
+                continue;
+            }
+            let agrees = match ends.len() {
+                n if n < 2 || n < group.runs.len() => None,
+                _ => Some(low <= high),
             };
-            said.push(format!("{metric}: {verdict}"));
+            verdicts.push((metric.to_string(), agrees));
         }
     }
     StudyAnswer {
         rows,
-        conclusion: said.join("; "),
+        conclusion: said::agree(&verdicts),
+        curves: cells.groups.iter().flat_map(curves::series).collect(),
         ..StudyAnswer::default()
     }
 }
@@ -458,18 +446,23 @@ pub fn findings(cells: &Cells, ids: &[String]) -> StudyAnswer {
             }
         }
     }
+    let runs = cells.groups.iter().flat_map(|group| &group.runs);
+    let all = runs.clone().count();
     let said: Vec<String> = ids
         .iter()
-        .map(|id| {
+        .filter_map(|id| {
             let of = findings.iter().filter(|found| found.id == *id);
-            let runs: u64 = of.clone().map(|found| found.runs).sum();
-            format!("{id} in {runs} runs of {} cells", of.count())
+            let runs: u64 = of.map(|found| found.runs).sum();
+            (runs > 0).then(|| format!("{} in {runs} of {all} runs", id.replace('-', " ")))
         })
         .collect();
-    let runs = cells.groups.iter().flat_map(|group| &group.runs);
     let longest = runs.filter_map(|run| run.record.duration_ns).max();
-    let mut conclusion = said.join("; ");
-    if let Some(longest) = longest.filter(|longest| *longest < NAMES_A_CAUSE) {
+    let mut conclusion = match said.is_empty() {
+        true => format!("nothing of this in {all} runs"),
+        false => said.join("; "),
+    };
+    let causes = ids.iter().any(|id| id == "stalls");
+    if let Some(longest) = longest.filter(|longest| causes && *longest < NAMES_A_CAUSE) {
         _ = write!(
             conclusion,
             "; the longest run took {longest}, and it takes {NAMES_A_CAUSE} to name a cause: what stops a thread comes \
@@ -512,11 +505,24 @@ pub fn classes(cells: &Cells, deadlines: &[Nanos]) -> StudyAnswer {
             });
         }
     }
+    let mut classes: Vec<String> = Vec::new();
+    for group in &cells.groups {
+        let of = rows.iter().filter(|row| row.cell == group.name);
+        let of: Vec<String> = of
+            .map(|row| {
+                let deadline = row.figure.trim_start_matches("missed:");
+                let class = row.class.map_or("none", crate::claims::class);
+                format!("{class} at {deadline}")
+            })
+            .collect();
+        classes.push(format!("{}: {}", said::level(&group.name), of.join(", ")));
+    }
     StudyAnswer {
         rows,
         conclusion: format!(
-            "the class of each cell is that of its worst run, if no burst of misses lasts longer than {}; no \
+            "{}. The class of each cell is that of its worst run, if no burst of misses lasts longer than {}; no \
              measurement can certify a deadline as safe",
+            classes.join("; "),
             span(burst)
         ),
         ..StudyAnswer::default()

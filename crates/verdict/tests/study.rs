@@ -99,10 +99,17 @@ fn published_values_stand_beside_with_their_ratio_and_the_base_has_no_verdict() 
     );
     assert_eq!(other.published_ratio, Some(1.5));
     assert_eq!(other.published_unit.as_deref(), Some("MB/s"));
+    // As published tables have them: a deviation of 1.62 between eight runs.
+    let (error, deviation) = (
+        other.standard_error.unwrap(),
+        other.relative_deviation.unwrap(),
+    );
+    assert!((error - 0.57282).abs() < 1e-5, "{error}");
+    assert!((deviation - 0.0080858).abs() < 1e-6, "{deviation}");
     let ratio = other.ratio.unwrap();
     assert!((ratio.estimate - 2.0).abs() < 0.05, "{ratio:?}");
     assert!(
-        answer.conclusion.contains("; an effect in 1, "),
+        answer.conclusion.contains("worse in mean (x2.0"),
         "{}",
         answer.conclusion
     );

@@ -24,6 +24,7 @@ mod stats_cost;
 mod throughput;
 mod tracefs;
 mod wakeup;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -168,6 +169,37 @@ const BUDGETS: &[Budget] = &[
         limit: Limit::Figure(0.0),
         needs: &[Need::Root, Need::Punctual],
         measure: raw_loss::measure,
+    },
+    Budget {
+        name: "watch-response",
+        unit: Unit::Nanos,
+        // Beyond the same thread that nobody watches.
+        limit: Limit::Figure(3_000.0),
+        needs: &[Need::Root, Need::Punctual],
+        measure: watch::response,
+    },
+    Budget {
+        name: "watch-recorder",
+        unit: Unit::Nanos,
+        // A tenth of a CPU: of each second.
+        limit: Limit::Figure(100e6),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: watch::recorder,
+    },
+    Budget {
+        name: "watch-analysis",
+        unit: Unit::Nanos,
+        // Two million records a second.
+        limit: Limit::Figure(500.0),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: watch::analysis,
+    },
+    Budget {
+        name: "watch-memory",
+        unit: Unit::Bytes,
+        limit: Limit::Figure(200e6),
+        needs: &[Need::Root, Need::Punctual, Need::Cyclictest],
+        measure: watch::memory,
     },
 ];
 

@@ -24,7 +24,7 @@ pub(crate) struct Finished {
     pub(crate) usage: ResourceUsage,
     pub(crate) wall: Duration,
     success: bool,
-    stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl Finished {

@@ -7,12 +7,12 @@
 //! `/etc/default/grub`. Only normal entries get the arguments, so that the recovery entry stays a way
 //! back. Loader entries: `loader/entries/*.conf` of the Boot Loader Specification; a copy of the
 //! running kernel's entry with a name of its own is chosen once or for good by the user. Raspberry Pi:
-//! `cmdline.txt`, one line.
+//! `cmdline.txt`, one line. Of the files that U-Boot reads it is only said what is to be added where ([`board`]).
 
 use punctual_model::{BootFile, BootLoader, BootPlan};
 use punctual_sys::SysRoot;
 
-use super::{name, words};
+use super::{board, name, words};
 use crate::knob::Survey;
 
 const DROP_INS: &str = "/etc/default/grub.d";
@@ -31,7 +31,8 @@ pub(super) fn fill(plan: &mut BootPlan, survey: &Survey, sys: &SysRoot) {
     // A file that is not there is no loader's.
     let done = entry(plan, survey, sys)
         .or_else(|| drop_in(plan, sys))
-        .or_else(|| line(plan, sys));
+        .or_else(|| line(plan, sys))
+        .or_else(|| board::by_hand(plan, sys));
     if done.is_none() {
         plan.warnings.push(
             "found no boot loader configuration that can be edited: add the arguments to the \
@@ -179,7 +180,7 @@ fn line(plan: &mut BootPlan, sys: &SysRoot) -> Option<()> {
 }
 
 /// Reads a file as it is, or none where there is none.
-fn content(sys: &SysRoot, path: &str) -> Option<String> {
+pub(super) fn content(sys: &SysRoot, path: &str) -> Option<String> {
     let (bytes, _) = sys.read_up_to(path, 1 << 20).ok()?;
     String::from_utf8(bytes).ok()
 }

@@ -365,3 +365,43 @@ fn a_file_that_cannot_be_written_leaves_nothing() {
     );
     assert_eq!(applied(&bench.state()).unwrap(), None);
 }
+
+#[test]
+fn a_board_with_u_boot_is_told_the_file_the_line_and_the_words_and_nothing_is_written() {
+    let jetson =
+        "DEFAULT primary\nLABEL primary\n  LINUX /boot/Image\n  APPEND ${cbootargs} quiet\n";
+    for (path, text, said) in [
+        (
+            "/boot/extlinux/extlinux.conf",
+            jetson,
+            "APPEND line of LABEL primary",
+        ),
+        ("/boot/armbianEnv.txt", "verbosity=1\n", "extraargs="),
+        (
+            "/etc/default/u-boot",
+            "#U_BOOT_UPDATE=true\n",
+            "U_BOOT_PARAMETERS",
+        ),
+        ("/boot/boot.scr", "x", "fw_setenv"),
+    ] {
+        let plan = Bench::new(&[(path, text)]).plan();
+        assert_eq!((plan.loader, plan.files.len()), (None, 0), "{path}");
+        let steps = plan.next.join("\n");
+        assert!(
+            steps.contains(said) && steps.contains("nohz_full=2-3"),
+            "{path}: {steps}"
+        );
+        assert!(steps.ends_with("reboot"), "{path}: {steps}");
+        assert!(
+            plan.warnings.iter().any(|text| text.contains("not edited")),
+            "{path}"
+        );
+    }
+    // A Raspberry Pi's own line comes before what U-Boot has.
+    let pi = Bench::new(&[
+        ("/boot/firmware/cmdline.txt", "quiet"),
+        ("/boot/boot.scr", "x"),
+    ])
+    .plan();
+    assert_eq!(pi.loader, Some(BootLoader::CommandLineFile));
+}

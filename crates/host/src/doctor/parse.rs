@@ -90,6 +90,30 @@ pub(crate) fn cpuset_files(text: &str) -> Vec<String> {
     files
 }
 
+/// Returns the files with the quota of CPU time of a process's cgroup and of those above it, and of version 1 the file with its
+/// period. In a container the uppermost has one too.
+pub(crate) fn cpu_limit_files(text: &str) -> Vec<(String, Option<String>)> {
+    let above = |path: &str| {
+        let mut paths = vec![path.trim_end_matches('/').to_owned()];
+        while let Some((parent, _)) = paths.last().and_then(|path| path.rsplit_once('/'))
+            && paths.len() < DEEPEST
+        {
+            paths.push(parent.to_owned());
+        }
+        paths
+    };
+    let new = group(text, "").map(above).unwrap_or_default();
+    let new = new
+        .iter()
+        .map(|path| (format!("/sys/fs/cgroup{path}/cpu.max"), None));
+    let old = group(text, "cpu").map(above).unwrap_or_default();
+    let old = old.iter().map(|path| {
+        let file = |name: &str| format!("/sys/fs/cgroup/cpu{path}/cpu.cfs_{name}_us");
+        (file("quota"), Some(file("period")))
+    });
+    new.chain(old).collect()
+}
+
 /// An interrupt of `/proc/interrupts`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interrupt {

@@ -17,7 +17,7 @@ use punctual_model::{
     Rule, RuleOutcome, Verdict,
 };
 use punctual_sys::SysRoot;
-use punctual_sys::proc::Stat;
+use punctual_sys::proc::{self, Stat, numbers};
 
 use super::answered;
 use super::case::{self, Answer, NotKnown};
@@ -70,17 +70,7 @@ impl Processes {
     pub fn judge(&self, sys: &SysRoot, host: HostFacts) -> Result<ProcessDiagnosis, NoProcess> {
         let pids = match self {
             Self::Pid(pid) => vec![*pid],
-            Self::Named(name) => {
-                let own = std::process::id();
-                let is_named = |pid: &u32| {
-                    let path = format!("/proc/{pid}/comm");
-                    (*pid != own || !sys.is_live())
-                        && sys.read(&path).is_ok_and(|comm| comm == *name)
-                };
-                let mut pids: Vec<u32> = numbers(sys, "/proc").filter(is_named).collect();
-                pids.sort_unstable();
-                pids
-            }
+            Self::Named(name) => proc::named(sys, name),
         };
         let mut processes = Vec::new();
         let mut ended = None;
@@ -158,11 +148,6 @@ fn judged(sys: &SysRoot, pid: u32, only: Option<u32>) -> Result<JudgedProcess, N
 }
 
 /// Returns the names in a directory that are numbers.
-fn numbers(sys: &SysRoot, dir: &str) -> impl Iterator<Item = u32> + use<> {
-    let names = sys.names(dir).unwrap_or_default();
-    names.into_iter().filter_map(|name| name.parse().ok())
-}
-
 /// One thread.
 #[derive(Debug)]
 struct Thread {

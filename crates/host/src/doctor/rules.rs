@@ -3,6 +3,7 @@
 
 //! The rules, by what they look at.
 
+mod container;
 mod cpus;
 mod debugging;
 mod environment;
@@ -34,6 +35,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
         tracing::RULES,
         debugging::RULES,
         environment::RULES,
+        container::RULES,
     ]
     .into_iter()
     .flatten()

@@ -43,6 +43,7 @@ const MOST: usize = 16_384;
 
 /// Always read.
 const FILES: &[&str] = &[
+    "/.dockerenv",
     "/proc/1/status",
     "/proc/2/comm",
     "/proc/2/status",
@@ -81,13 +82,18 @@ const FILES: &[&str] = &[
     "/proc/sys/vm/stat_interval",
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/zone_reclaim_mode",
+    "/run/.containerenv",
+    "/run/systemd/container",
     "/sys/bus/workqueue/devices/writeback/cpumask",
     "/sys/class/dmi/id/sys_vendor",
     "/sys/class/net/*/queues/*/rps_cpus",
     "/sys/class/power_supply/*/online",
     "/sys/class/power_supply/*/type",
+    "/sys/class/thermal/*/cur_state",
+    "/sys/class/thermal/*/type",
     "/sys/devices/cpu_atom/cpus",
     "/sys/devices/cpu_core/cpus",
+    "/sys/devices/platform/soc/soc:firmware/get_throttled",
     "/sys/devices/system/clockevents/clockevent{cpu}/current_device",
     "/sys/devices/system/clocksource/clocksource0/available_clocksource",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -119,6 +125,7 @@ const FILES: &[&str] = &[
     "/sys/devices/system/node/node#/cpulist",
     "/sys/devices/system/node/online",
     "/sys/devices/virtual/workqueue/cpumask",
+    "/sys/firmware/devicetree/base/model",
     "/sys/firmware/efi/fw_platform_size",
     "/sys/fs/cgroup/cpuset.cpus.effective",
     "/sys/fs/cgroup/cpuset.cpus.isolated",
@@ -415,7 +422,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Reads what the cgroups of this process allow it: real-time budget and CPUs.
+    /// Reads what the cgroups of this process allow it: real-time budget, CPUs and a quota of their time.
     fn own_groups(&mut self) {
         let Some(Ok(text)) = self.files.get("/proc/self/cgroup") else {
             return;
@@ -427,7 +434,11 @@ impl Taker<'_> {
             )
         });
         let cpus = doctor::cpuset_files(text);
-        for path in budget.into_iter().chain(cpus) {
+        let limits = doctor::cpu_limit_files(text);
+        let limits = limits
+            .into_iter()
+            .flat_map(|(quota, period)| [Some(quota), period]);
+        for path in budget.into_iter().chain(cpus).chain(limits.flatten()) {
             self.read(&path);
         }
     }

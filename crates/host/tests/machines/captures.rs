@@ -50,7 +50,12 @@ fn a_capture_of_this_machine_is_judged_as_the_machine_is() {
     let live = punctual_host::diagnose(&machine, host.clone(), None);
     let there = punctual_host::diagnose(&captured.machine(), host, None);
     // A capture leaves out whose programs run, and puts them in the root of the cgroups.
-    let own = ["other-real-time", "rt-group-denied", "cpus-allowed"];
+    let own = [
+        "other-real-time",
+        "rt-group-denied",
+        "cpus-allowed",
+        "group-quota",
+    ];
     let told = |diagnosis: &Diagnosis| -> Vec<_> {
         let rules = diagnosis.verdicts.iter();
         rules

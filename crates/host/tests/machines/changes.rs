@@ -355,6 +355,57 @@ pub(crate) const CHANGES: &[(&str, Option<&str>, &str, &str, RuleOutcome)] = {
             "idle-deep",
             Fine,
         ),
+        ("kvm-guest", None, "/.dockerenv: ", "container", Fine),
+        ("kvm-guest", None, "/proc/2/comm: sh", "container", Found),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/cgroup: 0::/\n/sys/fs/cgroup/cpu.max: 50000 100000",
+            "group-quota",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/cgroup: 0::/a/b\n/sys/fs/cgroup/a/b/cpu.max: max 100000",
+            "group-quota",
+            Fine,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/cgroup: 1:cpu:/d\n/sys/fs/cgroup/cpu/d/cpu.cfs_quota_us: 25000",
+            "group-quota",
+            Found,
+        ),
+        (
+            "kvm-guest",
+            None,
+            "/proc/self/cgroup: 0::/\n/sys/fs/cgroup/cpu.max: some",
+            "group-quota",
+            Unknown,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/sys/class/thermal/cooling_device0/type: cpufreq-cpu4\n/sys/class/thermal/cooling_device0/cur_state: 2",
+            "thermal-throttling",
+            Found,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/sys/class/thermal/cooling_device0/type: cpufreq-cpu4\n/sys/class/thermal/cooling_device0/cur_state: 0",
+            "thermal-throttling",
+            Fine,
+        ),
+        (
+            "arm-board-rk3399",
+            None,
+            "/sys/devices/platform/soc/soc:firmware/get_throttled: 50000",
+            "thermal-throttling",
+            Found,
+        ),
     ]
 };
 

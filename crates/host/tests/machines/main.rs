@@ -19,17 +19,19 @@ use punctual_host::Archive;
 use punctual_model::{CpuSet, Diagnosis, HostFacts};
 
 /// Each machine, as it is and with CPUs that are meant for real-time work.
-pub(crate) const CASES: [(&str, Option<&str>); 11] = [
+pub(crate) const CASES: [(&str, Option<&str>); 13] = [
     ("arm-board-rk3399", None),
     ("arm-board-rk3399", Some("3-5")),
     ("desktop-i7-4770k", None),
     ("desktop-i7-4770k", Some("2-3")),
+    ("jetson-agx-orin", None),
     ("kvm-guest", None),
     ("kvm-guest", Some("1")),
     ("laptop-all-wrong", None),
     ("laptop-all-wrong", Some("0,6")),
     ("numa-server", None),
     ("numa-server", Some("8-17")),
+    ("raspberry-pi-5", Some("3")),
     ("telco-node-rt", None),
 ];
 

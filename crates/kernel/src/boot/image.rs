@@ -5,12 +5,15 @@
 //!
 //! A bzImage has `HdrS` at 0x202, and at 0x20e the place of a text, counted from 0x200: the release,
 //! who built it, and the version line (Documentation/arch/x86/boot.rst, `kernel_version`). `setup_sects` at 0x1f1 and
-//! `syssize` at 0x1f4 say how long it is.
+//! `syssize` at 0x1f4 say how long it is. Kernels for arm64 say it elsewhere ([`arm64`]).
+
+mod arm64;
 
 use std::io;
 use std::path::Path;
 
-use crate::file::open_regular;
+use super::architecture::Architecture;
+use crate::file::{open_regular, read_whole};
 use crate::guest::Model;
 
 /// More than the place of the text can say.
@@ -18,7 +21,11 @@ const HEAD: u64 = 0x200 + 0x1_0000 + 512;
 
 /// How files begin that are taken for kernels by mistake, and what they are.
 const OTHERS: &[(usize, &[u8], &str)] = &[
-    (0x38, b"ARM\x64", "a kernel for arm64 (Image)"),
+    (
+        4,
+        b"zimg",
+        "a kernel that unpacks itself under EFI (vmlinuz.efi): take the Image that it was made of",
+    ),
     (0x30, b"RISCV", "a kernel for RISC-V (Image)"),
     (
         0x24,
@@ -41,6 +48,8 @@ const OTHERS: &[(usize, &[u8], &str)] = &[
 /// What an image says of its kernel.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Image {
+    /// The processors that it is for.
+    pub architecture: Architecture,
     /// The release, such as `6.1.0-56-amd64`.
     pub release: Option<String>,
     /// The whole text.
@@ -52,16 +61,30 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Fails as `open(2)` and `read(2)` do, and on a file that is not a kernel for x86-64, or is truncated: it says what
-    /// it is.
+    /// Fails as `open(2)` and `read(2)` do, and on a file that is not a kernel for x86-64 or arm64, or is truncated: it
+    /// says what it is.
     pub fn read(path: &Path) -> io::Result<Self> {
         use std::io::Read as _;
         let file = open_regular(path)?;
         let length = file.metadata()?.len();
         let mut head = Vec::new();
         file.take(HEAD).read_to_end(&mut head)?;
-        boots(&head, length).map_err(io::Error::other)?;
-        Ok(Self::of(&head))
+        let architecture = architecture(&head, length).map_err(io::Error::other)?;
+        match architecture {
+            Architecture::X86_64 => Ok(Self::of(&head)),
+            Architecture::Arm64 => Ok(Self::of_arm64(&read_whole(path, arm64::MOST)?)),
+        }
+    }
+
+    fn of_arm64(bytes: &[u8]) -> Self {
+        let version = match arm64::is_packed(bytes) {
+            true => arm64::version(&arm64::unpacked(bytes, arm64::MOST)),
+            false => arm64::version(bytes),
+        };
+        Self {
+            architecture: Architecture::Arm64,
+            ..Self::saying(version)
+        }
     }
 
     fn of(head: &[u8]) -> Self {
@@ -73,8 +96,13 @@ impl Image {
             let text = std::str::from_utf8(text).ok()?;
             (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
         };
-        let version = text();
+        Self::saying(text())
+    }
+
+    /// An image for x86-64 that says this.
+    fn saying(version: Option<String>) -> Self {
         Self {
+            architecture: Architecture::X86_64,
             release: version
                 .as_ref()
                 .and_then(|text| Some(text.split_whitespace().next()?.to_owned())),
@@ -105,6 +133,9 @@ pub(crate) fn kind(head: &[u8]) -> String {
     }
     if is_bz_image(head) {
         return "a kernel image (bzImage)".to_owned();
+    }
+    if arm64::is_image(head) {
+        return "a kernel for arm64 (Image)".to_owned();
     }
     if let Some(machine) = elf_machine(head) {
         return format!("an ELF file for {}", machine_name(machine));
@@ -158,8 +189,8 @@ fn machine_name(machine: u16) -> String {
     }
 }
 
-/// Requires a kernel that boots on x86-64.
-fn boots(head: &[u8], length: u64) -> Result<(), String> {
+/// Returns the processors that a kernel is for, or why it does not boot.
+fn architecture(head: &[u8], length: u64) -> Result<Architecture, String> {
     if is_bz_image(head) {
         let byte = |at: usize| u64::from(head.get(at).copied().unwrap_or_default());
         let setup = match byte(0x1f1) {
@@ -167,29 +198,48 @@ fn boots(head: &[u8], length: u64) -> Result<(), String> {
             sectors => sectors,
         };
         let system = (0..4).fold(0, |sum, at| sum | byte(0x1f4 + at) << (8 * at));
-        let whole = (setup + 1) * 512 + system * 16;
-        return match length < whole {
-            true => Err(format!(
-                "it is a truncated bzImage: {length} bytes of {whole}"
-            )),
-            false => Ok(()),
-        };
+        whole("bzImage", length, (setup + 1) * 512 + system * 16)?;
+        return Ok(Architecture::X86_64);
+    }
+    if arm64::is_image(head) {
+        whole(
+            "Image",
+            length,
+            arm64::whole_length(head).unwrap_or_default(),
+        )?;
+        return Ok(Architecture::Arm64);
+    }
+    if arm64::is_packed(head) && arm64::is_image(&arm64::unpacked(head, 0x40)) {
+        return Ok(Architecture::Arm64);
     }
     match elf_machine(head) {
         // Relocatable, shared or a core: what a linker, a loader or a debugger reads.
         Some(3 | 62) if matches!(elf_type(head), Some(1 | 3 | 4)) => {
             Err("it is an ELF program, library or object, not a kernel".to_owned())
         }
-        Some(3 | 62) => Ok(()),
+        Some(3 | 62) => Ok(Architecture::X86_64),
         _ if head.is_empty() => Err("it is empty".to_owned()),
         // As a bzImage begins too.
-        _ if head.starts_with(b"MZ") && length < 0x206 => {
+        _ if head.starts_with(b"MZ") && !arm64::is_zboot(head) && length < 0x206 => {
             Err(format!("it is truncated: {length} bytes"))
         }
-        _ => Err(format!(
-            "it is {}, not a kernel for x86-64 (a bzImage, or an ELF file)",
-            kind(head)
+        _ => {
+            let booted = Architecture::ALL.map(|of| format!("{of} ({})", of.images()));
+            Err(format!(
+                "it is {}, not a kernel for {}",
+                kind(head),
+                booted.join(" or ")
+            ))
+        }
+    }
+}
+
+fn whole(kind: &str, length: u64, whole: u64) -> Result<(), String> {
+    match length < whole {
+        true => Err(format!(
+            "it is a truncated {kind}: {length} bytes of {whole}"
         )),
+        false => Ok(()),
     }
 }
 
@@ -242,8 +292,13 @@ mod tests {
         long[0x1f4..0x1f8].copy_from_slice(&(100_000_u32 / 16).to_le_bytes());
         let err = read(&long).unwrap_err();
         assert_eq!(err, "it is a truncated bzImage: 1024 bytes of 101024");
-        let mut arm = vec![0; 0x400];
-        arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
+        let arm = arm64::tests::image("6.1.0-56-arm64 (a@b) #1 SMP PREEMPT_RT Debian");
+        let found = read(&arm).unwrap();
+        assert_eq!(found.architecture, Architecture::Arm64);
+        assert_eq!(found.release.as_deref(), Some("6.1.0-56-arm64"));
+        assert_eq!(found.models(), [Model::Rt]);
+        let cut = read(&arm[..0x300]).unwrap_err();
+        assert_eq!(cut, "it is a truncated Image: 768 bytes of 1024");
         let mut elf = vec![0; 0x400];
         elf[..5].copy_from_slice(b"\x7fELF\x02");
         elf[5] = 1;
@@ -259,7 +314,10 @@ mod tests {
                 b"#!/bin/sh\necho no kernel\n",
                 "it is a text file, not a kernel",
             ),
-            (&arm, "it is a kernel for arm64 (Image), not"),
+            (
+                b"MZ\0\0zimg",
+                "it is a kernel that unpacks itself under EFI",
+            ),
             (&foreign, "it is an ELF file for arm64, not"),
             (&program, "it is an ELF program, library or object, not"),
             (b"MZ\0\0", "it is truncated: 4 bytes"),

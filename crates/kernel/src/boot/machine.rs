@@ -7,6 +7,8 @@ use std::fmt;
 
 use punctual_model::Bytes;
 
+use super::architecture::Architecture;
+
 /// What runs a guest's instructions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Machine {
@@ -49,14 +51,20 @@ const TURNS: &str = "rr=record,rrfile=/dev/null";
 /// The time of the guest's clock at its start.
 pub const CLOCK_BASE: &str = "2026-01-01T00:00:00";
 
-/// Kernel arguments of every guest: the log to the first serial port, an end at once after a panic,
+/// Kernel arguments of every guest, after the console that is the first serial port: an end at once after a panic,
 /// the same addresses each time, and no tests of the kernel's own ciphers, which go on for minutes of virtual time after
 /// the first process has started (crypto/testmgr.c; a kernel that has none ignores it).
-pub const APPEND: &str = "console=ttyS0 quiet panic=-1 nokaslr cryptomgr.notests";
+const APPEND: &str = "quiet panic=-1 nokaslr cryptomgr.notests";
+
+/// The processor of an arm64 guest that is emulated: that of Raspberry Pi 3, and without extensions that QEMU computes in
+/// thousands of its own instructions, such as signed pointers.
+const ARM64_CPU: &str = "cortex-a53";
 
 /// A guest that is to be.
 #[derive(Clone, Debug)]
 pub struct Design {
+    /// The processors that the kernel is for.
+    pub architecture: Architecture,
     /// What runs its instructions.
     pub machine: Machine,
     /// Number of CPUs. One in virtual time.
@@ -65,7 +73,7 @@ pub struct Design {
     pub memory: Bytes,
     /// What all random numbers of the machine come from.
     pub seed: u64,
-    /// Kernel arguments after [`APPEND`].
+    /// Kernel arguments after those of every guest.
     pub append: Vec<String>,
 }
 
@@ -74,8 +82,9 @@ impl Design {
     pub const MEMORY: Bytes = Bytes::new(512 << 20);
 
     /// Begins with one CPU and [`Design::MEMORY`].
-    pub const fn of(machine: Machine, seed: u64) -> Self {
+    pub const fn of(architecture: Architecture, machine: Machine, seed: u64) -> Self {
         Self {
+            architecture,
             machine,
             cpus: 1,
             memory: Self::MEMORY,
@@ -87,7 +96,11 @@ impl Design {
     /// Returns the kernel's arguments.
     pub fn command_line(&self) -> String {
         let more = self.append.iter().flat_map(|text| [" ", text.as_str()]);
-        std::iter::once(APPEND).chain(more).collect()
+        let console = self.architecture.console();
+        ["console=", console, " ", APPEND]
+            .into_iter()
+            .chain(more)
+            .collect()
     }
 
     /// Returns QEMU's arguments. Files are named as QEMU opens them.
@@ -96,12 +109,19 @@ impl Design {
         let mut arguments: Vec<String> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(ToString::to_string));
         add(&["-no-user-config", "-nodefaults", "-no-reboot"]);
-        add(&["-display", "none", "-monitor", "none", "-M", "pc"]);
+        add(&["-display", "none", "-monitor", "none"]);
+        let arm64 = self.architecture == Architecture::Arm64;
+        let emulated = if arm64 { ARM64_CPU } else { "max" };
+        match (arm64, self.machine) {
+            (false, _) => add(&["-M", "pc"]),
+            (true, Machine::Kvm) => add(&["-M", "virt,gic-version=host"]),
+            (true, _) => add(&["-M", "virt,gic-version=3"]),
+        }
         match self.machine {
             Machine::Kvm => add(&["-accel", "kvm", "-cpu", "host"]),
-            Machine::Tcg => add(&["-accel", "tcg,thread=multi", "-cpu", "max"]),
+            Machine::Tcg => add(&["-accel", "tcg,thread=multi", "-cpu", emulated]),
             Machine::Virtual => {
-                add(&["-accel", "tcg,thread=single", "-cpu", "max"]);
+                add(&["-accel", "tcg,thread=single", "-cpu", emulated]);
                 add(&["-icount", &format!("shift={SHIFT},sleep=off,{TURNS}")]);
                 add(&["-rtc", &format!("clock=vm,base={CLOCK_BASE}")]);
             }
@@ -109,7 +129,19 @@ impl Design {
         add(&["-seed", &self.seed.to_string()]);
         add(&["-smp", &self.cpus.to_string(), "-m", &megabytes]);
         add(&["-serial", &format!("file:{}", files.console)]);
-        add(&["-serial", &format!("file:{}", files.results)]);
+        let results = format!("file:{}", files.results);
+        match self.architecture {
+            Architecture::X86_64 => add(&["-serial", &results]),
+            Architecture::Arm64 => {
+                let results = format!("file,id=results,path={}", files.results);
+                add(&[
+                    "-chardev",
+                    &results,
+                    "-device",
+                    "pci-serial,chardev=results",
+                ]);
+            }
+        }
         add(&["-kernel", files.kernel, "-initrd", files.initramfs]);
         add(&["-append", &self.command_line()]);
         arguments
@@ -142,7 +174,7 @@ mod tests {
 
     #[test]
     fn virtual_time_leaves_nothing_to_chance() {
-        let mut design = Design::of(Machine::Virtual, 7);
+        let mut design = Design::of(Architecture::X86_64, Machine::Virtual, 7);
         design.append.push("preempt=full".to_owned());
         let line = design.arguments(&FILES).join(" ");
         for part in [
@@ -160,9 +192,26 @@ mod tests {
 
     #[test]
     fn other_machines_run_by_the_hosts_clock() {
-        for machine in [Machine::Kvm, Machine::Tcg] {
-            let line = Design::of(machine, 1).arguments(&FILES).join(" ");
-            assert!(!line.contains("icount") && !line.contains("-rtc"), "{line}");
+        for architecture in Architecture::ALL {
+            for machine in [Machine::Kvm, Machine::Tcg] {
+                let design = Design::of(architecture, machine, 1);
+                let line = design.arguments(&FILES).join(" ");
+                assert!(!line.contains("icount") && !line.contains("-rtc"), "{line}");
+            }
         }
+    }
+
+    #[test]
+    fn a_guest_for_arm64_has_its_second_serial_port_on_a_card() {
+        let design = Design::of(Architecture::Arm64, Machine::Virtual, 7);
+        let line = design.arguments(&FILES).join(" ");
+        for part in [
+            "-M virt,gic-version=3 -accel tcg,thread=single -cpu cortex-a53 -icount shift=3",
+            "-serial file:C -chardev file,id=results,path=R -device pci-serial,chardev=results",
+            "-append console=ttyAMA0 quiet panic=-1 nokaslr",
+        ] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        assert!(!line.contains("ttyS0") && !line.contains("-M pc"), "{line}");
     }
 }

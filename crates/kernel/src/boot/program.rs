@@ -15,6 +15,7 @@ use punctual_sys::{SysError, SysRoot};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use super::architecture::Architecture;
 use crate::config::hex;
 
 const MAGIC: &[u8] = b"\x7fELF";
@@ -97,17 +98,25 @@ impl Program {
         Ok(Self { content, libraries })
     }
 
-    /// Takes a program that is linked statically, and that errors call `name`.
+    /// Takes a program for `architecture` that is linked statically, and that errors call `name`.
     ///
     /// # Errors
     ///
-    /// Fails when it is no ELF program of 64 bits, and when it needs shared libraries.
-    pub fn linked_statically(name: &str, content: Vec<u8>) -> Result<Self, ProgramError> {
+    /// Fails when it is no ELF program for that, and when it needs shared libraries.
+    pub fn linked_statically(
+        name: &str,
+        content: Vec<u8>,
+        architecture: Architecture,
+    ) -> Result<Self, ProgramError> {
         let not = |reason| ProgramError::NotAProgram {
             path: PathBuf::from(name),
             reason,
         };
+        let of = number(&content, 0x12, 2);
         match trimmed(content).map_err(not)? {
+            _ if of != Some(usize::from(architecture.elf())) => {
+                Err(not("a program for another processor"))
+            }
             (content, None) => Ok(Self {
                 content,
                 libraries: Vec::new(),
@@ -252,12 +261,17 @@ mod tests {
 
     #[test]
     fn what_is_no_program_is_refused_by_name() {
+        let mut arm64 = fs::read("/proc/self/exe").unwrap();
+        let other = if arm64[0x12] == 183 { 62 } else { 183 };
+        arm64[0x12..0x14].copy_from_slice(&u16::to_le_bytes(other));
         for (content, part) in [
             (b"hello".to_vec(), "not an ELF file"),
             (b"\x7fELF\x01\x01".to_vec(), "64 bits"),
             (b"\x7fELF\x02\x01\x01".to_vec(), "ends in the middle"),
+            (arm64, "a program for another processor"),
         ] {
-            let err = Program::linked_statically("text", content).unwrap_err();
+            let err = Program::linked_statically("text", content, Architecture::X86_64);
+            let err = err.unwrap_err();
             let err = err.to_string();
             assert!(err.contains(part) && err.contains("text"), "{err}");
         }

@@ -4,11 +4,11 @@
 //! Configures and runs make.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use punctual_model::{BuildEnd, BuiltKernel, KernelModel, UnmetOption};
+use punctual_sys::PathError;
 use punctual_sys::SysRoot;
 
 use super::debian;
@@ -82,15 +82,8 @@ pub enum BuildError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// A file.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
 }
 
 fn listed(unmet: &[UnmetOption]) -> String {
@@ -130,7 +123,7 @@ pub fn build(
     let place = stock.place(StoredKind::Build, &order.name)?;
     make_private(&place)?;
     let objects = place.join("obj");
-    fs::create_dir_all(&objects).map_err(fault("make directory", &objects))?;
+    fs::create_dir_all(&objects).map_err(PathError::at("make directory", &objects))?;
     let _lock = lock(&place, &order.name)?;
     let before = stock.build(&order.name)?;
     if let Some(before) = &before
@@ -276,11 +269,11 @@ fn complete(
     built.image_sha256 = Some(sha256(&image)?);
     built.image = Some(image.display().to_string());
     let release = objects.join("include/config/kernel.release");
-    let release = fs::read(&release).map_err(fault("read", &release))?;
+    let release = fs::read(&release).map_err(PathError::at("read", &release))?;
     built.release = Some(String::from_utf8_lossy(&release).trim().to_owned());
     if order.package {
         // They come to lie beside make's directory.
-        let entries = fs::read_dir(place).map_err(fault("list", place))?;
+        let entries = fs::read_dir(place).map_err(PathError::at("list", place))?;
         let paths = entries.flatten().map(|entry| entry.path());
         let debs = paths.filter(|path| path.extension().is_some_and(|end| end == "deb"));
         built.packages = debs.map(|path| path.display().to_string()).collect();
@@ -302,13 +295,13 @@ fn expected(stock: &KernelStore, built: &BuiltKernel) -> Result<Option<u64>, Ker
 
 fn lock(place: &Path, name: &str) -> Result<File, BuildError> {
     let path = place.join(".lock");
-    let file = File::create(&path).map_err(fault("create", &path))?;
+    let file = File::create(&path).map_err(PathError::at("create", &path))?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy {
             name: name.to_owned(),
         }),
-        Err(err) => Err(fault("lock", &path)(err.into())),
+        Err(err) => Err(PathError::new("lock", &path, err.into()).into()),
     }
 }
 
@@ -316,14 +309,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
     let temporary = to.with_extension("new");
     fs::copy(from, &temporary)
         .and_then(|_| fs::rename(&temporary, to))
-        .map_err(fault("copy", from))
-}
-
-fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuildError {
-    let path = path.to_owned();
-    move |source| BuildError::File {
-        action,
-        path,
-        source,
-    }
+        .map_err(PathError::at("copy", from))?;
+    Ok(())
 }

@@ -8,6 +8,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use punctual_model::{KernelModel, UnmetOption};
+use punctual_sys::PathError;
 use punctual_sys::SysRoot;
 use sha2::{Digest as _, Sha256};
 
@@ -92,15 +93,8 @@ pub enum ConfigError {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A configuration has a line that is none.
     #[error("read {}", path.display())]
     Odd {
@@ -172,7 +166,7 @@ pub fn configure(
 ) -> Result<Configured, ConfigError> {
     let (mut fragment, fragments) = asked(wish)?;
     let mut remarks = Vec::new();
-    fs::create_dir_all(output).map_err(file("make directory", output))?;
+    fs::create_dir_all(output).map_err(PathError::at("make directory", output))?;
     let kconfig = Kconfig::read(&tree.path, tree.srcarch())?;
     only_there(&mut fragment, &kconfig);
     let dot = output.join(".config");
@@ -237,9 +231,9 @@ fn all(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), ConfigError> {
     let path = output.join(FRAGMENT);
-    fs::write(&path, fragment.wanted.to_text()).map_err(file("write", &path))?;
+    fs::write(&path, fragment.wanted.to_text()).map_err(PathError::at("write", &path))?;
     // Kconfig runs elsewhere.
-    let path = std::path::absolute(&path).map_err(file("find", &path))?;
+    let path = std::path::absolute(&path).map_err(PathError::at("find", &path))?;
     let mut make = make(tree, output);
     make.command
         .arg(joined("KCONFIG_ALLCONFIG=", &path))
@@ -333,7 +327,7 @@ fn lay_over(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), ConfigError> {
     let dot = output.join(".config");
-    fs::write(&dot, values.to_text()).map_err(file("write", &dot))?;
+    fs::write(&dot, values.to_text()).map_err(PathError::at("write", &dot))?;
     let mut make = make(tree, output);
     make.command.arg("olddefconfig");
     Ok(make.run(stop, |_| {})?)
@@ -408,24 +402,29 @@ pub fn read_fragment(path: &Path) -> Result<Fragment, ConfigError> {
 
 fn read_text(path: &Path) -> Result<String, ConfigError> {
     // Where a kernel is named in place of its configuration, that is said, and not that it is long or odd.
-    let head = read_head(path, 4 << 10).map_err(file("read", path))?;
+    let head = read_head(path, 4 << 10).map_err(PathError::at("read", path))?;
     let packed = head.starts_with(&[0x1f, 0x8b]);
     let no_text = |head: &[u8]| {
         let what = format!("it is {}, not a configuration", kind(head));
-        file("read", path)(io::Error::new(io::ErrorKind::InvalidData, what))
+        PathError::new(
+            "read",
+            path,
+            io::Error::new(io::ErrorKind::InvalidData, what),
+        )
+        .into()
     };
     if !packed && head.contains(&0) {
         return Err(no_text(&head));
     }
-    let mut bytes = read_whole(path, LONGEST).map_err(file("read", path))?;
+    let mut bytes = read_whole(path, LONGEST).map_err(PathError::at("read", path))?;
     if packed {
         let mut text = Vec::new();
         flate2::read::GzDecoder::new(bytes.as_slice())
             .take(LONGEST + 1)
             .read_to_end(&mut text)
-            .map_err(file("unpack", path))?;
+            .map_err(PathError::at("unpack", path))?;
         if text.len() as u64 > LONGEST {
-            return Err(file("unpack", path)(too_long(LONGEST)));
+            return Err(PathError::new("unpack", path, too_long(LONGEST)).into());
         }
         bytes = text;
     }
@@ -433,15 +432,6 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
         .ok()
         .filter(|text| !text.contains('\0'));
     text.ok_or_else(|| no_text(&head))
-}
-
-fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigError {
-    let path = path.to_owned();
-    move |source| ConfigError::File {
-        action,
-        path,
-        source,
-    }
 }
 
 #[cfg(test)]

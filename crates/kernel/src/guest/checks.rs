@@ -180,6 +180,7 @@ fn judge(look: &Activity, when: &str, passed: impl FnOnce() -> String) -> Check 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::Architecture;
     use crate::guest::{Goodbye, Hello, Ran, RunEnd};
     use punctual_model::{CheckStatus, HostFacts, Nanos};
 
@@ -234,7 +235,11 @@ mod tests {
     }
 
     fn judged(answer: &Answer, asked: Option<Model>) -> Vec<Check> {
-        checks(answer, &Design::of(Machine::Virtual, 1), asked)
+        checks(
+            answer,
+            &Design::of(Architecture::X86_64, Machine::Virtual, 1),
+            asked,
+        )
     }
 
     fn status(checks: &[Check], id: &str) -> (CheckStatus, String) {
@@ -284,7 +289,7 @@ mod tests {
                 end,
                 files: std::collections::BTreeMap::new(),
             };
-            let design = Design::of(Machine::Virtual, 1);
+            let design = Design::of(Architecture::X86_64, Machine::Virtual, 1);
             let checks = run_checks(&answer(), &run, &design, None);
             assert_eq!(checks.len(), 5);
             assert_eq!(status(&checks, "guest-quiet").0, expected);
@@ -333,7 +338,11 @@ mod tests {
             status(&judged(&changed, None), "guest-clock").0,
             CheckStatus::Unknown
         );
-        let tcg = checks(&answer(), &Design::of(Machine::Tcg, 1), None);
+        let tcg = checks(
+            &answer(),
+            &Design::of(Architecture::X86_64, Machine::Tcg, 1),
+            None,
+        );
         assert_eq!(status(&tcg, "guest-machine").0, CheckStatus::Fail);
     }
 }

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::kernel::Kernel;
 use crate::GuestTarget;
-use crate::boot::{Image, Machine};
+use crate::boot::{Architecture, Image, Machine};
 use crate::guest::Model;
 
 /// Why kernels cannot be tested.
@@ -57,6 +57,8 @@ pub struct Row {
     pub kernel: String,
     /// Its image.
     pub image: PathBuf,
+    /// The processors that it is for.
+    pub architecture: Architecture,
     /// The model, where it is known before the boot.
     pub model: Option<Model>,
     /// Kernel arguments of its own.
@@ -128,6 +130,7 @@ pub fn rows(kernels: &[Kernel], models: &[Model]) -> Result<Vec<Row>, PlanError>
         let row = |model| Row {
             kernel: name.clone(),
             image: path.clone(),
+            architecture: image.architecture,
             model,
             append: kernel.append.clone(),
             config: kernel.config.clone(),
@@ -225,6 +228,7 @@ mod tests {
         Row {
             kernel: kernel.to_owned(),
             image: PathBuf::from(format!("/boot/{kernel}")),
+            architecture: Architecture::X86_64,
             model: Some(model),
             append: Vec::new(),
             config: Vec::new(),

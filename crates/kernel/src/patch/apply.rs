@@ -13,10 +13,12 @@ use punctual_model::{
     FailedHunk, KERNEL_PATCH_FORMAT, PatchOutcome, PatchReport, PatchResult, PatchedTree,
 };
 
+use punctual_sys::PathError;
+
 use super::PatchError;
 use super::diff::Patch;
 use super::series::Series;
-use super::swap::{above, fault, swap};
+use super::swap::{above, swap};
 use crate::beneath::Beneath;
 use crate::tool::{Answer, ask, command};
 
@@ -42,17 +44,17 @@ pub fn apply(tree: &Path, series: &Series, limits: Limits) -> Result<PatchReport
         .prefix("punctual-patch-")
         .permissions(fs::Permissions::from_mode(0o700))
         .tempdir();
-    let scratch = scratch.map_err(fault("make a directory in", &std::env::temp_dir()))?;
+    let scratch = scratch.map_err(PathError::at("make a directory in", &std::env::temp_dir()))?;
     let copy = scratch.path().join("tree");
-    fs::create_dir(&copy).map_err(fault("make directory", &copy))?;
+    fs::create_dir(&copy).map_err(PathError::at("make directory", &copy))?;
     let files = series.files();
-    let mut beneath = Beneath::open(tree).map_err(fault("open", tree))?;
+    let mut beneath = Beneath::open(tree).map_err(PathError::at("open", tree))?;
     for file in &files {
         let (from, to) = (tree.join(file), copy.join(file));
         let there = beneath.read(Path::new(file));
-        if let Some(mut there) = there.map_err(fault("patch", &from))? {
+        if let Some(mut there) = there.map_err(PathError::at("patch", &from))? {
             above(&to)?;
-            copied(&mut there, &to).map_err(fault("copy", &from))?;
+            copied(&mut there, &to).map_err(PathError::at("copy", &from))?;
         }
     }
     let mut patches = Vec::new();
@@ -104,11 +106,11 @@ fn copied(from: &mut File, to: &Path) -> io::Result<()> {
 
 /// Requires that patch(1) has touched nothing but what was read in the series: the rest would be lost silently.
 fn only(copy: &Path, directory: &Path, files: &BTreeSet<String>) -> Result<(), PatchError> {
-    let entries = fs::read_dir(directory).map_err(fault("list", directory))?;
+    let entries = fs::read_dir(directory).map_err(PathError::at("list", directory))?;
     for entry in entries {
-        let entry = entry.map_err(fault("list", directory))?;
+        let entry = entry.map_err(PathError::at("list", directory))?;
         let path = entry.path();
-        let kind = entry.file_type().map_err(fault("examine", &path))?;
+        let kind = entry.file_type().map_err(PathError::at("examine", &path))?;
         let name = path.strip_prefix(copy).unwrap_or(&path);
         if kind.is_dir() {
             only(copy, &path, files)?;
@@ -141,7 +143,7 @@ fn try_one(
     fuzz: u8,
 ) -> Result<PatchResult, PatchError> {
     let file = scratch.join("patch");
-    fs::write(&file, patch.diffs()).map_err(fault("write", &file))?;
+    fs::write(&file, patch.diffs()).map_err(PathError::at("write", &file))?;
     let answer = patch_program(copy, &file, patch.strip, fuzz, &["--dry-run", "--forward"])?;
     if !answer.status.success() {
         let backwards = patch_program(
@@ -400,10 +402,10 @@ mod tests {
         assert!(
             matches!(
                 err,
-                PatchError::File {
+                PatchError::File(PathError {
                     action: "patch",
                     ..
-                }
+                })
             ),
             "{err:?}"
         );
@@ -423,10 +425,10 @@ mod tests {
         assert!(
             matches!(
                 err,
-                PatchError::File {
+                PatchError::File(PathError {
                     action: "put in",
                     ..
-                }
+                })
             ),
             "{err:?}"
         );

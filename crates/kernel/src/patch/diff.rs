@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::series::SeriesError;
+use super::error::SeriesError;
 
 /// What a line of a patch says, where it is no part of a message.
 enum Line<'a> {

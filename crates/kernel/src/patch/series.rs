@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use punctual_sys::PathError;
+
 use super::diff::Patch;
+use super::error::SeriesError;
 use crate::file::{read_whole, size};
 use crate::unpack::{Links, Packed, UnpackError, unpack as write};
 
@@ -30,72 +32,6 @@ pub struct Series {
     pub patches: Vec<Patch>,
 }
 
-/// A series cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SeriesError {
-    /// A file.
-    #[error("read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Unpacking.
-    #[error("unpack {}", path.display())]
-    Unpack {
-        /// The tarball or compressed patch.
-        path: PathBuf,
-        /// What failed.
-        source: UnpackError,
-    },
-    /// It is more than any series has.
-    #[error("{} unpacks to more than {}", path.display(), size(LONGEST_SERIES as u64))]
-    TooLong {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// A part of it changes nothing.
-    #[error(
-        "patch {name} names no file or no change: it is not a unified diff, or it is truncated"
-    )]
-    Nothing {
-        /// The patch.
-        name: String,
-    },
-    /// It changes what is no text.
-    #[error("patch {name} changes a binary file, which patch(1) cannot do")]
-    Binary {
-        /// The patch.
-        name: String,
-    },
-    /// Nothing in it is a patch.
-    #[error("{} contains no patch", path.display())]
-    Empty {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// A line of the series file is not understood.
-    #[error("{}, line {line}: `{text}`", path.display())]
-    Line {
-        /// The series file.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// What it says.
-        text: String,
-    },
-    /// A patch touches a file outside of the tree.
-    #[error("patch {name} touches `{file}`, which is not in the tree")]
-    Outside {
-        /// The patch.
-        name: String,
-        /// The file.
-        file: String,
-    },
-}
-
 impl Series {
     /// Reads the series that `path` names; tarballs are unpacked in `scratch`.
     ///
@@ -104,7 +40,7 @@ impl Series {
     /// Fails where something cannot be read, and where there is no patch.
     pub fn read(path: &Path, scratch: &Path, stop: &dyn Fn() -> bool) -> Result<Self, SeriesError> {
         let reader = Reader { stop };
-        let meta = fs::metadata(path).map_err(|source| read_fault(path, source))?;
+        let meta = fs::metadata(path).map_err(PathError::at("read", path))?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
         let patches = if meta.is_dir() {
@@ -115,7 +51,7 @@ impl Series {
                 path: path.to_owned(),
                 source,
             };
-            fs::create_dir_all(&to).map_err(|source| read_fault(&to, source))?;
+            fs::create_dir_all(&to).map_err(PathError::at("make directory", &to))?;
             Packed::open(path, stop)
                 .and_then(|packed| {
                     write(packed, &to, Links::LeaveOut, &|name| Some(name.to_owned()))
@@ -195,6 +131,7 @@ impl Reader<'_> {
             if length > LONGEST_SERIES {
                 return Err(SeriesError::TooLong {
                     path: path.to_owned(),
+                    limit: size(LONGEST_SERIES as u64),
                 });
             }
             patches.push(Patch { name, text, strip });
@@ -207,7 +144,7 @@ impl Reader<'_> {
         let packed = Packed::open(path, self.stop);
         let bytes = packed.and_then(|packed| packed.at_most(LONGEST).read_to_end());
         bytes.map_err(|source| match source {
-            UnpackError::File { source, .. } => read_fault(path, source),
+            UnpackError::File(err) => SeriesError::File(err),
             source => SeriesError::Unpack {
                 path: path.to_owned(),
                 source,
@@ -234,7 +171,7 @@ fn by_name(path: &Path) -> Vec<(String, usize)> {
 
 /// Reads the file with the order of patches: `NAME` or `NAME -pN` a line.
 fn listed(series: &Path) -> Result<Vec<(String, usize)>, SeriesError> {
-    let text = read_whole(series, LONGEST_LIST).map_err(|source| read_fault(series, source))?;
+    let text = read_whole(series, LONGEST_LIST).map_err(PathError::at("read", series))?;
     let mut names = Vec::new();
     for (index, line) in String::from_utf8_lossy(&text).lines().enumerate() {
         let mut words = line
@@ -320,13 +257,6 @@ fn collect(path: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
         if real {
             collect(&entry, depth - 1, visit);
         }
-    }
-}
-
-fn read_fault(path: &Path, source: io::Error) -> SeriesError {
-    SeriesError::Read {
-        path: path.to_owned(),
-        source,
     }
 }
 
@@ -455,7 +385,7 @@ mod tests {
         for name in ["a.patch", "b.patch"] {
             fs::write(series.join("series"), name).unwrap();
             let err = read(&series, dir.path()).unwrap_err();
-            assert!(matches!(err, SeriesError::Read { .. }), "{err:?}");
+            assert!(matches!(err, SeriesError::File(_)), "{err:?}");
         }
     }
 }

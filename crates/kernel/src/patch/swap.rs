@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Stat;
 
+use punctual_sys::PathError;
+
 use super::PatchError;
 use crate::beneath::{Beneath, own_as};
 
@@ -41,14 +43,14 @@ pub(crate) fn swap(
     kept: &Path,
     files: impl IntoIterator<Item = String>,
 ) -> Result<u64, PatchError> {
-    fs::create_dir_all(kept).map_err(fault("make directory", kept))?;
+    fs::create_dir_all(kept).map_err(PathError::at("make directory", kept))?;
     let mut places = Places {
         tree,
         beneath,
         kept,
-        keep: Beneath::open(kept).map_err(fault("open", kept))?,
+        keep: Beneath::open(kept).map_err(PathError::at("open", kept))?,
     };
-    let mut from = Beneath::open(changed).map_err(fault("open", changed))?;
+    let mut from = Beneath::open(changed).map_err(PathError::at("open", changed))?;
     let mut done: Vec<Moved> = Vec::new();
     for file in files {
         match places.one(&mut from, Path::new(&file)) {
@@ -65,8 +67,8 @@ pub(crate) fn swap(
 impl Places<'_> {
     fn one(&mut self, changed: &mut Beneath, file: &Path) -> Result<Option<Moved>, PatchError> {
         let full = self.tree.join(file);
-        let new = content(changed, file).map_err(fault("put in", &full))?;
-        let old = content(self.beneath, file).map_err(fault("replace", &full))?;
+        let new = content(changed, file).map_err(PathError::at("put in", &full))?;
+        let old = content(self.beneath, file).map_err(PathError::at("replace", &full))?;
         let same = match (&new, &old) {
             (None, None) => true,
             (Some((new, mode)), Some((old, stat))) => {
@@ -79,7 +81,7 @@ impl Places<'_> {
         }
         if let Some((bytes, stat)) = &old {
             place(&mut self.keep, file, bytes, stat.st_mode, None)
-                .map_err(fault("keep a copy of", &full))?;
+                .map_err(PathError::at("keep a copy of", &full))?;
         }
         let old = old.map(|(_, stat)| stat);
         match new {
@@ -90,9 +92,12 @@ impl Places<'_> {
                     None => stat.st_mode & 0o755,
                 };
                 place(self.beneath, file, &bytes, mode, old.as_ref())
-                    .map_err(fault("write", &full))?;
+                    .map_err(PathError::at("write", &full))?;
             }
-            None => self.beneath.remove(file).map_err(fault("remove", &full))?,
+            None => self
+                .beneath
+                .remove(file)
+                .map_err(PathError::at("remove", &full))?,
         }
         Ok(Some(Moved {
             file: file.to_owned(),
@@ -165,17 +170,10 @@ fn content(beneath: &mut Beneath, file: &Path) -> io::Result<Option<(Vec<u8>, St
 
 pub(crate) fn above(path: &Path) -> Result<(), PatchError> {
     match path.parent() {
-        Some(above) => fs::create_dir_all(above).map_err(fault("make directory", above)),
+        Some(above) => {
+            Ok(fs::create_dir_all(above).map_err(PathError::at("make directory", above))?)
+        }
         None => Ok(()),
-    }
-}
-
-pub(crate) fn fault(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PatchError {
-    let path = path.to_owned();
-    move |source| PatchError::File {
-        action,
-        path,
-        source,
     }
 }
 
@@ -209,10 +207,10 @@ mod tests {
         assert!(
             matches!(
                 err,
-                PatchError::File {
+                PatchError::File(PathError {
                     action: "replace",
                     ..
-                }
+                })
             ),
             "{err:?}"
         );

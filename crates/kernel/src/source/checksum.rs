@@ -9,8 +9,10 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::fetch::FetchError;
-use super::kernel_store::{KernelStoreError, fault};
+use punctual_sys::PathError;
+
+use super::error::FetchError;
+use super::kernel_store::KernelStoreError;
 use crate::config::hex;
 use crate::file::{open_regular, too_long};
 use crate::tool::{ToolError, ask, command};
@@ -21,7 +23,7 @@ use crate::tool::{ToolError, ask, command};
 ///
 /// Fails where it cannot be read.
 pub fn sha256(path: &Path) -> Result<String, KernelStoreError> {
-    let mut file = File::open(path).map_err(fault("open", path))?;
+    let mut file = File::open(path).map_err(PathError::at("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -29,7 +31,7 @@ pub fn sha256(path: &Path) -> Result<String, KernelStoreError> {
             Ok(0) => return Ok(hex(&hash.finalize())),
             Ok(count) => hash.update(buffer.get(..count).unwrap_or_default()),
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-            Err(err) => return Err(fault("read", path)(err)),
+            Err(err) => return Err(PathError::new("read", path, err).into()),
         }
     }
 }
@@ -37,8 +39,8 @@ pub fn sha256(path: &Path) -> Result<String, KernelStoreError> {
 /// Copies a file to `to`, and returns the SHA-256 of what was copied: whoever changes the file afterwards changes
 /// nothing any more.
 pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, KernelStoreError> {
-    let mut file = open_regular(from).map_err(fault("read", from))?;
-    let mut copy = File::create_new(to).map_err(fault("make", to))?;
+    let mut file = open_regular(from).map_err(PathError::at("read", from))?;
+    let mut copy = File::create_new(to).map_err(PathError::at("make", to))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     let mut copied = 0;
@@ -47,15 +49,15 @@ pub(super) fn take(from: &Path, to: &Path, most: u64) -> Result<String, KernelSt
             Ok(0) => return Ok(hex(&hash.finalize())),
             Ok(count) => count,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
-            Err(err) => return Err(fault("read", from)(err)),
+            Err(err) => return Err(PathError::new("read", from, err).into()),
         };
         copied += count as u64;
         if copied > most {
-            return Err(fault("read", from)(too_long(most)));
+            return Err(PathError::new("read", from, too_long(most)).into());
         }
         let bytes = buffer.get(..count).unwrap_or_default();
         hash.update(bytes);
-        copy.write_all(bytes).map_err(fault("write", to))?;
+        copy.write_all(bytes).map_err(PathError::at("write", to))?;
     }
 }
 

@@ -11,87 +11,18 @@ use std::path::{Path, PathBuf};
 
 use punctual_model::{KernelImage, KernelSource, SourceOrigin};
 
+use punctual_sys::PathError;
+
 use super::checksum::{compare, take};
-use super::kernel_store::{KernelStore, KernelStoreError, StoredKind, fault};
-use super::tree::{Tree, TreeError};
+use super::error::FetchError;
+use super::kernel_store::{KernelStore, StoredKind};
+use super::tree::Tree;
 use super::wanted::WantedSource;
 use crate::tool::{Long, ToolError, command, run};
-use crate::unpack::{Links, Packed, UnpackError, unpack};
+use crate::unpack::{Links, Packed, unpack};
 
 /// No tarball is longer: those of Linux have some 150 MB.
 const LONGEST: u64 = 4 << 30;
-
-/// Something could not be fetched.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FetchError {
-    /// It is not clear what is meant.
-    #[error(
-        "{0}: not a file or directory, a package named linux-source-* or linux-image-*, or the URL of a tarball or \
-         git repository"
-    )]
-    Unclear(String),
-    /// The store.
-    #[error(transparent)]
-    Stock(#[from] KernelStoreError),
-    /// A program that fetches or unpacks.
-    #[error(transparent)]
-    Tool(#[from] ToolError),
-    /// What was fetched is no source.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    /// The checksum is another one.
-    #[error("the SHA-256 of {file} is {is}, but should be {expected} ({by})")]
-    Checksum {
-        /// The file.
-        file: String,
-        /// What it is.
-        is: String,
-        /// What it should be.
-        expected: String,
-        /// Who says so.
-        by: String,
-    },
-    /// Nothing says that what comes is what was meant.
-    #[error(
-        "{address}: {scheme} does not protect the download from tampering, and no --sha256 was given"
-    )]
-    Unverified {
-        /// The address.
-        address: String,
-        /// `http`, `git`.
-        scheme: &'static str,
-    },
-    /// The archive.
-    #[error("unpack {file}")]
-    Unpack {
-        /// The archive.
-        file: String,
-        /// Why not.
-        source: UnpackError,
-    },
-    /// A field of a package is none.
-    #[error("the package has an impossible {field}: `{value}`")]
-    Field {
-        /// The field.
-        field: &'static str,
-        /// What it says.
-        value: String,
-    },
-    /// A checksum was given for what has none.
-    #[error("--sha256: does not apply to {0}")]
-    NoChecksum(&'static str),
-    /// A package has neither a source nor an image.
-    #[error("package {package} does not contain {wanted}{hint}")]
-    Nothing {
-        /// The package.
-        package: String,
-        /// What was looked for.
-        wanted: &'static str,
-        /// What it depends on, where that may be meant.
-        hint: String,
-    },
-}
 
 /// What was fetched.
 #[derive(Clone, Debug)]
@@ -202,7 +133,7 @@ impl Fetch<'_> {
         let loaded = curl.run(&|| (self.stop)() || too_long(), |_| {});
         if too_long() {
             let source = crate::file::too_long(LONGEST);
-            return Err(fault("download", address.as_ref())(source).into());
+            return Err(PathError::new("download", address.as_ref(), source).into());
         }
         loaded?;
         self.tarball(&file, address)
@@ -243,7 +174,7 @@ impl Fetch<'_> {
         let place = self.stock.free(StoredKind::Source, &name)?;
         let made = self.stock.begin(StoredKind::Source)?;
         let tree = made.path().join("tree");
-        fs::create_dir(&tree).map_err(fault("make directory", &tree))?;
+        fs::create_dir(&tree).map_err(PathError::at("make directory", &tree))?;
         Packed::open(tarball, self.stop)
             .and_then(|packed| unpack(packed, &tree, Links::Refuse, &below_first))
             .map_err(|source| FetchError::Unpack {
@@ -393,7 +324,7 @@ fn commit(tree: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sha256;
+    use super::super::{KernelStoreError, sha256};
     use super::*;
 
     fn options() -> Options {

@@ -15,6 +15,8 @@ use punctual_model::{BuiltKernel, KERNEL_STOCK_FORMAT, KernelImage, KernelSource
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use punctual_sys::PathError;
+
 use crate::file::read_whole;
 
 /// No description is longer: that of a source names the patches in it.
@@ -72,15 +74,8 @@ impl StoredKind {
 #[non_exhaustive]
 pub enum KernelStoreError {
     /// A file.
-    #[error("{action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A description cannot be understood.
     #[error("{} is damaged", path.display())]
     Damaged {
@@ -171,7 +166,7 @@ impl KernelStore {
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(err) => return Err(fault("list", &directory)(err)),
+            Err(err) => return Err(PathError::new("list", &directory, err).into()),
         };
         let mut names: Vec<String> = entries
             .flatten()
@@ -200,7 +195,7 @@ impl KernelStore {
         let bytes = match read_whole(&path, LONGEST) {
             Ok(bytes) => bytes,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(err) => return Err(fault("read", &path)(err)),
+            Err(err) => return Err(PathError::new("read", &path, err).into()),
         };
         serde_json::from_slice(&bytes)
             .map(Some)
@@ -283,7 +278,7 @@ impl KernelStore {
                 name: name.to_owned(),
             });
         }
-        fs::remove_dir_all(&place).map_err(fault("remove", &place))
+        Ok(fs::remove_dir_all(&place).map_err(PathError::at("remove", &place))?)
     }
 
     /// Makes a directory in which something of `kind` is put together; it goes when it is dropped.
@@ -295,7 +290,7 @@ impl KernelStore {
             .prefix(".new-")
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(&directory)
-            .map_err(fault("make a directory in", &directory))
+            .map_err(|err| PathError::new("make a directory in", &directory, err).into())
     }
 
     /// Requires that a name is free.
@@ -320,7 +315,7 @@ impl KernelStore {
     ) -> Result<(), KernelStoreError> {
         let place = self.free(kind, name)?;
         describe(made.path(), kind, value)?;
-        fs::rename(made.path(), &place).map_err(fault("make", &place))?;
+        fs::rename(made.path(), &place).map_err(PathError::at("make", &place))?;
         // Nothing of that name is left to be removed.
         drop(made.keep());
         Ok(())
@@ -342,7 +337,7 @@ fn describe<T: Serialize>(
     let temporary = place.join(".description");
     fs::write(&temporary, text)
         .and_then(|()| fs::rename(&temporary, &path))
-        .map_err(fault("write", &path))
+        .map_err(|err| PathError::new("write", &path, err).into())
 }
 
 /// Makes a directory and those above it that are missing, for their owner alone.
@@ -353,19 +348,7 @@ fn describe<T: Serialize>(
 pub fn make_private(directory: &Path) -> Result<(), KernelStoreError> {
     let mut builder = fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
-    made.map_err(fault("make directory", directory))
-}
-
-pub(crate) fn fault(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(io::Error) -> KernelStoreError {
-    let path = path.to_owned();
-    move |source| KernelStoreError::File {
-        action,
-        path,
-        source,
-    }
+    Ok(made.map_err(PathError::at("make directory", directory))?)
 }
 
 #[cfg(test)]

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 
 use punctual_model::{KernelImage, SourceOrigin};
 
+use punctual_sys::PathError;
+
 use super::checksum::{compare, listed_sha256, take};
-use super::fetch::{Fetch, FetchError, Fetched};
-use super::kernel_store::{StoredKind, fault};
+use super::error::FetchError;
+use super::fetch::{Fetch, Fetched};
+use super::kernel_store::StoredKind;
 use crate::tool::{Long, ToolError, command, run};
 use crate::unpack::{Links, Packed, shown, unpack};
 
@@ -31,7 +34,7 @@ impl Fetch<'_> {
             .arg("download")
             .arg(&wanted);
         self.long(apt)?;
-        let found = fs::read_dir(scratch.path()).map_err(fault("list", scratch.path()))?;
+        let found = fs::read_dir(scratch.path()).map_err(PathError::at("list", scratch.path()))?;
         let deb = found
             .flatten()
             .map(|entry| entry.path())
@@ -146,7 +149,7 @@ impl Fetch<'_> {
         };
         let images = self.stock.begin(StoredKind::Image)?;
         let to = images.path().join("boot");
-        fs::rename(&boot, &to).map_err(fault("move", &to))?;
+        fs::rename(&boot, &to).map_err(PathError::at("move", &to))?;
         self.stock
             .finish(StoredKind::Image, &name, images, &described)?;
         Ok(Fetched::Image(described))
@@ -160,7 +163,9 @@ impl Fetch<'_> {
         to: &Path,
         directory: &str,
     ) -> Result<(), FetchError> {
-        let packed = fs::metadata(deb).map_err(fault("examine", deb))?.len();
+        let packed = fs::metadata(deb)
+            .map_err(PathError::at("examine", deb))?
+            .len();
         let mut files = command("dpkg-deb");
         files.arg("--fsys-tarfile").arg(deb);
         let place = |name: &Path| name.starts_with(directory).then(|| name.to_owned());

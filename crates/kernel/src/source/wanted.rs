@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fetch::FetchError;
+use super::error::FetchError;
 
 /// What is to be fetched.
 #[derive(Clone, Debug, Eq, PartialEq)]

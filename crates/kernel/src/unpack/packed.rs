@@ -8,9 +8,10 @@ use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use punctual_sys::PathError;
 use punctual_sys::child::{Bounds, TiedChild};
 
-use super::{UnpackError, allowance, fault};
+use super::{UnpackError, allowance};
 use crate::file::open_regular;
 use crate::tool::{self, ToolError, command};
 
@@ -64,14 +65,14 @@ enum Source {
 impl<'a> Packed<'a> {
     /// Opens the file at `path`, packed or not.
     pub(crate) fn open(path: &Path, stop: &'a dyn Fn() -> bool) -> Result<Self, UnpackError> {
-        let mut file = open_regular(path).map_err(fault("read", path))?;
+        let mut file = open_regular(path).map_err(PathError::at("read", path))?;
         let mut head = Vec::new();
         file.by_ref()
             .take(8)
             .read_to_end(&mut head)
             .and_then(|_| file.rewind())
-            .map_err(fault("read", path))?;
-        let packed = file.metadata().map_err(fault("read", path))?.len();
+            .map_err(PathError::at("read", path))?;
+        let packed = file.metadata().map_err(PathError::at("read", path))?.len();
         if let Some((_, name)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Err(UnpackError::Method(name));
         }

@@ -14,9 +14,11 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use punctual_sys::PathError;
+
 use super::packed::Packed;
 use super::tar::{Archive, Entry, EntryKind};
-use super::{UnpackError, fault, shown};
+use super::{UnpackError, shown};
 use crate::beneath::Beneath;
 
 /// No source has more files: 6.12 has some 87,000.
@@ -46,7 +48,7 @@ pub(crate) fn unpack(
 ) -> Result<(), UnpackError> {
     let mut writer = Writer {
         to,
-        beneath: Beneath::open(to).map_err(fault("open", to))?,
+        beneath: Beneath::open(to).map_err(PathError::at("open", to))?,
         links: Vec::new(),
     };
     let mut archive = Archive::of(packed);
@@ -112,11 +114,11 @@ impl Writer<'_> {
             EntryKind::Directory => self
                 .beneath
                 .make_directory(path)
-                .map_err(fault("make directory", &full)),
+                .map_err(|err| PathError::new("make directory", &full, err).into()),
             EntryKind::File => {
                 let mode = if entry.executable { 0o755 } else { 0o644 };
                 let file = self.beneath.create(path, mode);
-                let mut file = file.map_err(fault("make", &full))?;
+                let mut file = file.map_err(PathError::at("make", &full))?;
                 copy(archive, &mut file, &full)?;
                 // As make sees it; a file system that keeps no such time is no worse than before.
                 drop(file.set_modified(
@@ -135,7 +137,7 @@ impl Writer<'_> {
                 };
                 self.beneath
                     .same_file(&target, path)
-                    .map_err(fault("make", &full))
+                    .map_err(|err| PathError::new("make", &full, err).into())
             }
             EntryKind::Symbolic => {
                 let target = OsString::from_vec(entry.link.clone());
@@ -148,7 +150,7 @@ impl Writer<'_> {
     fn finish(mut self, out: Links) -> Result<(), UnpackError> {
         for (path, target) in &self.links {
             let made = self.beneath.link_to(target, path);
-            made.map_err(fault("make", &self.to.join(path)))?;
+            made.map_err(PathError::at("make", &self.to.join(path)))?;
         }
         // Links lead through each other: only with all of them there can it be told where one ends. One that is taken
         // out may have been what let another one stay inside, so it is looked again until all that is left stays.
@@ -156,7 +158,7 @@ impl Writer<'_> {
         loop {
             let mut outside = Vec::new();
             for path in &left {
-                if leads_out(self.to, path).map_err(fault("follow", &self.to.join(path)))? {
+                if leads_out(self.to, path).map_err(PathError::at("follow", &self.to.join(path)))? {
                     outside.push(*path);
                 }
             }
@@ -171,7 +173,7 @@ impl Writer<'_> {
                     });
                 }
                 let gone = self.beneath.remove(path);
-                gone.map_err(fault("remove", &self.to.join(path)))?;
+                gone.map_err(PathError::at("remove", &self.to.join(path)))?;
                 left.remove(path);
             }
         }
@@ -185,7 +187,8 @@ fn copy(archive: &mut Archive<'_>, file: &mut File, full: &Path) -> Result<(), U
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
             return Ok(());
         };
-        file.write_all(bytes).map_err(fault("write", full))?;
+        file.write_all(bytes)
+            .map_err(PathError::at("write", full))?;
     }
 }
 

@@ -101,6 +101,62 @@ impl Pattern {
     }
 }
 
+/// How a file is accessed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Access {
+    /// How requests reach the kernel.
+    pub engine: AsyncEngine,
+    /// Which requests.
+    pub pattern: Pattern,
+    /// Size of a request.
+    pub block: Bytes,
+    /// Queue depth of each thread.
+    pub depth: u32,
+    /// Threads.
+    pub jobs: u32,
+}
+
+/// The access pattern of another benchmark.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Job {
+    /// That of the random writes of AIO-Stress.
+    AioStress,
+}
+
+impl Job {
+    /// All, in the order of the documentation.
+    pub const ALL: &[Self] = &[Self::AioStress];
+
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AioStress => "aio-stress",
+        }
+    }
+
+    /// Returns how it accesses its file.
+    pub const fn access(self) -> Access {
+        match self {
+            // Its own defaults: records of 64 KiB, 64 requests at once, one thread.
+            Self::AioStress => Access {
+                engine: AsyncEngine::Libaio,
+                pattern: Pattern::RandWrite,
+                block: Bytes::new(64 << 10),
+                depth: 64,
+                jobs: 1,
+            },
+        }
+    }
+}
+
+impl std::str::FromStr for Job {
+    type Err = UnknownWord;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        find(Self::ALL, Self::name, s)
+    }
+}
+
 /// Whether data come or go.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Direction {
@@ -192,6 +248,9 @@ mod tests {
         for pattern in Pattern::ALL {
             assert_eq!(pattern.name().parse::<Pattern>().unwrap(), *pattern);
             assert!(!pattern.directions().is_empty());
+        }
+        for job in Job::ALL {
+            assert_eq!(job.name().parse::<Job>().unwrap(), *job);
         }
         let err = "trim".parse::<Pattern>().unwrap_err().to_string();
         assert!(

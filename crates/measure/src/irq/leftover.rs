@@ -127,6 +127,11 @@ pub(crate) fn name(sys: &SysRoot) -> String {
     format!("{PREFIX}{process}-{started}")
 }
 
+/// Returns the name of the group of events for an instance of this name: a group has no hyphens.
+pub(crate) fn group(name: &str) -> String {
+    name.replace('-', "_")
+}
+
 /// Removes the tracing instances that killed runs of this program left behind, puts back what they
 /// had changed, and returns their names. Nothing is said where tracing is unavailable: then
 /// nothing was left either.
@@ -135,6 +140,8 @@ pub fn sweep(sys: &SysRoot) -> Vec<String> {
         return Vec::new();
     };
     let left = |name: &str| is_left(sys, name);
+    let is_left_group = |group: &str| is_left(sys, &group.replace('_', "-"));
+    tracefs.sweep_uprobes(&group(PREFIX), is_left_group);
     let swept = tracefs.sweep(PREFIX, left).unwrap_or_default();
     for setting in swept.iter().flat_map(|name| decode(name)) {
         // What cannot be put back now could not be put back by hand either.

@@ -12,6 +12,7 @@ use super::bench::{Bench, Product, Solved};
 use super::engine::Engine;
 use super::library::Solver;
 use super::system::{RESIDUAL_LIMIT, System};
+use super::theory::Theory;
 use super::{command, kernel, memory_of};
 use crate::error::MeasureError;
 use crate::frame::{Found, Frame};
@@ -120,9 +121,12 @@ pub fn run(what: &Linpack, frame: &mut Frame<'_>) -> Result<Found, MeasureError>
         }
     }
     found.ended = frame.ended();
-    found.figures = log.figures(bench.threads());
-    found.threads = bench.finish()?;
     let instructions = kernel::instructions().to_owned();
+    let theory = Theory::of(frame.sys(), &frame.setup().cpus, &instructions);
+    found.figures = log.figures(bench.threads(), theory.as_ref());
+    let said = theory.map(|theory| ("theoretical_peak".to_owned(), theory.said()));
+    found.options.extend(said);
+    found.threads = bench.finish()?;
     found
         .options
         .insert("instructions".to_owned(), instructions);
@@ -196,9 +200,14 @@ impl Log {
         }
     }
 
-    fn figures(&self, threads: usize) -> Vec<Figure> {
+    fn figures(&self, threads: usize, theory: Option<&Theory>) -> Vec<Figure> {
         let peak = repeats::figure("peak", "GFLOPS", Better::Neither, &self.peaks);
         let mut figures = vec![peak.at("threads", threads)];
+        let stated = theory.map(Theory::gflops);
+        figures.extend(stated.map(|peak| {
+            Figure::single("theoretical_peak", "GFLOPS", Better::Neither, peak)
+                .at("threads", threads)
+        }));
         for (order, observed) in &self.orders {
             let mut add = |name: &str, unit: &str, better, values: &[f64]| {
                 if !values.is_empty() {
@@ -208,6 +217,10 @@ impl Log {
             };
             add("gflops", "GFLOPS", Better::Higher, &observed.gflops);
             add("share_of_peak", "1", Better::Higher, &observed.shares);
+            if let Some(peak) = stated {
+                let shares: Vec<f64> = observed.gflops.iter().map(|gflops| gflops / peak).collect();
+                add("share_of_theoretical_peak", "1", Better::Higher, &shares);
+            }
             add("product", "GFLOPS", Better::Neither, &observed.products);
             add(
                 "share_of_product",

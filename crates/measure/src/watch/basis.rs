@@ -142,7 +142,6 @@ mod tests {
                 soft: release,
                 hard: release,
                 cpu: 0,
-                timer: 1,
             }),
             missed: 0,
         }

@@ -3,26 +3,24 @@
 
 //! Watching our own measuring threads while an instrument measures: why was that wake-up late?
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
 use punctual_model::watch::Watched;
-use punctual_model::{Check, Finding};
+use punctual_model::{Check, Finding, Nanos};
 use punctual_stats::Keep;
-use punctual_sys::tracefs::Tracefs;
 use punctual_sys::{SysRoot, clock};
 
-use super::replay::Replay;
-use super::source::{self, Source};
-use super::{LOOK_EVERY, Matters, THREADS, Target, Watch, Watcher, target};
+use super::source::Source;
+use super::{Hit, LOOK_EVERY, Matters, Target, Watch, Watcher};
 use crate::error::MeasureError;
 use crate::frame::Found;
 
 /// Somebody who watches the measuring threads of this process.
 #[derive(Debug)]
 pub struct Beside {
-    stop: Arc<AtomicBool>,
+    /// Ends it, with the wake-up that ended the run.
+    stop: Sender<Option<Hit>>,
     watcher: JoinHandle<Result<Explained, MeasureError>>,
 }
 
@@ -30,7 +28,7 @@ pub struct Beside {
 struct Explained {
     watched: Watched,
     checks: Vec<Check>,
-    cost: Option<Finding>,
+    findings: Vec<Finding>,
 }
 
 impl Beside {
@@ -49,31 +47,12 @@ impl Beside {
             output_to_stderr: false,
             keep_cycles: false,
             matters: Matters::OfTheMedian,
+            buffer_kib: None,
         };
-        let tracefs = Tracefs::open(sys)?;
-        let cpus = sys
-            .fact("/sys/devices/system/cpu/online")
-            .unwrap_or_default();
-        let source = Source::new(sys, tracefs, cpus)?;
-        let present = target::threads_of(sys, &watch.target)?;
-        let symbols = source::symbols(sys);
-        let calls = source.decoder.has("raw_syscalls/sys_exit");
-        let mut replay = Replay::new(source.cpus(), calls, THREADS, symbols);
-        let mut tids = Vec::new();
-        for (tid, name) in &present {
-            replay.watch(*tid, name);
-            tids.push(*tid);
-        }
-        source.follow(&tids)?;
-        source.start()?;
-        let exits = source::idle_exits(sys);
-        let stop = Arc::<AtomicBool>::default();
-        let stopped = Arc::clone(&stop);
-        let origin = clock::monotonic().get();
-        let work = move || {
-            let watcher = Watcher::new(&watch, exits, replay, Keep::default(), origin);
-            attend(watcher, source, &stopped)
-        };
+        let keep = (Keep::default(), clock::monotonic().get());
+        let (watcher, source) = Watcher::begin(sys, watch, keep, None)?;
+        let (stop, stopped) = channel();
+        let work = move || attend(watcher, source, &stopped);
         let thread = std::thread::Builder::new().name("punctual-watch".to_owned());
         Ok(Self {
             stop,
@@ -81,46 +60,53 @@ impl Beside {
         })
     }
 
-    /// Ends watching, and adds to `found` what was seen.
+    /// Ends watching, and adds to `found` what was seen. The run began at `origin`.
     ///
     /// # Errors
     ///
     /// Fails where the trace could not be read.
-    pub fn finish(self, found: &mut Found) -> Result<(), MeasureError> {
-        self.stop.store(true, Ordering::Relaxed);
+    pub fn finish(self, origin: Nanos, found: &mut Found) -> Result<(), MeasureError> {
+        let hit = found.threshold.as_ref().map(|threshold| Hit {
+            at: origin.get() + threshold.sample.t_ns,
+            latency: threshold.sample.latency_ns,
+            cpu: threshold.sample.cpu,
+        });
+        // Where it has ended by an error, that is told by its end.
+        let _ = self.stop.send(hit);
         let explained = self.watcher.join();
         let explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;
         found.checks.extend(explained.checks);
         found.watched = Some(Box::new(explained.watched));
-        found.findings.extend(explained.cost);
+        found.findings.extend(explained.findings);
         Ok(())
     }
 }
 
 fn attend(
-    mut watcher: Watcher<'_>,
+    mut watcher: Watcher,
     mut source: Source,
-    stop: &AtomicBool,
+    stop: &Receiver<Option<Hit>>,
 ) -> Result<Explained, MeasureError> {
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK_EVERY);
-        let events = source.read(&mut watcher.replay.names)?;
-        watcher.take_in(&events);
+    let hit = loop {
+        match stop.recv_timeout(LOOK_EVERY) {
+            Err(RecvTimeoutError::Timeout) => watcher.look(&mut source)?,
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Ok(hit) => break hit,
+        }
+    };
+    let lost = watcher.conclude(&mut source)?;
+    if let Some(hit) = hit {
+        watcher.add_last(&hit);
     }
-    source.stop()?;
-    let rest = source.rest(&mut watcher.replay.names)?;
-    watcher.take_in(&rest);
-    watcher.settle_all();
-    let lost = source.losses()?.all();
     let watched = watcher.watched(&source);
     let mut checks = watcher.checks(&watched, &source, lost);
     // Of the samples the instrument itself says whether there are any.
     checks.retain(|check| check.id != "samples");
-    let cost = watcher.cost(&source);
+    let findings = watcher.evidence(&source);
     source.remove()?;
     Ok(Explained {
         watched,
         checks,
-        cost,
+        findings,
     })
 }

@@ -91,8 +91,8 @@ pub(super) enum Cause {
     Call { call: i64, by: Who },
     /// A page fault of the thread's.
     Fault,
-    /// The thread was stopped by a signal.
-    Stopped,
+    /// A signal from this one stopped the thread, or a debugger did.
+    Stopped(Who),
     /// Not known.
     Unknown,
 }
@@ -224,6 +224,11 @@ impl Cut<'_> {
         if from >= to {
             return;
         }
+        // Time of which nobody knows whose it is is accounted for in no phase.
+        let phase = match cause {
+            Cause::Unknown => Phase::Unaccounted,
+            _ => phase,
+        };
         // Each stretch began with an event.
         self.events += 1;
         if let Some(last) = self.pieces.last_mut()
@@ -259,14 +264,13 @@ impl Cut<'_> {
             }
             State::Blocked {
                 call,
-                state,
+                stopped,
                 fault,
                 by,
             } => {
                 let call = call.map(|(wait, _)| wait);
-                // TASK_STOPPED, TASK_TRACED
-                if state & 0xc != 0 {
-                    self.add(from, to, cpu, Phase::Blocked, Cause::Stopped);
+                if let Some(by) = stopped {
+                    self.add(from, to, cpu, Phase::Blocked, Cause::Stopped(by));
                 } else if fault {
                     self.add(from, to, cpu, Phase::Blocked, Cause::Fault);
                 } else if let (Some(Who::Task { tid, name, .. }), true) =
@@ -325,10 +329,6 @@ impl Cut<'_> {
                     Cause::Outside if goes_back_to_idle => Cause::Throttled,
                     cause => cause,
                 };
-                let phase = match cause {
-                    Cause::Unknown => Phase::Unaccounted,
-                    _ => phase,
-                };
                 self.add(from, to, span.cpu, phase, cause);
             }
         }
@@ -339,21 +339,17 @@ impl Cut<'_> {
         let Stretch { from, to, who, .. } = *stretch;
         // Whom the scheduler chose while this thread was there to be chosen.
         let chosen = stretch.began > ready;
-        let lower = |prio: i16| self.thread.prio < 100 && prio > self.thread.prio.max(99);
+        let own = self.thread.prio;
         let cause = match who {
             Who::Unknown => Cause::Unknown,
             Who::Task { tid, .. } if tid == self.thread.tid => Cause::Itself,
             Who::Task { prio: 100.., .. } | Who::Idle { .. }
-                if stretch.held && (0..100).contains(&self.thread.prio) =>
+                if stretch.held && (0..100).contains(&own) =>
             {
                 Cause::Throttled
             }
-            Who::Task { prio, .. } if lower(prio) && chosen => Cause::Throttled,
-            Who::Task { prio, .. }
-                if prio > self.thread.prio && prio >= 100 && self.thread.prio < 100 =>
-            {
-                Cause::Unpreemptible(who)
-            }
+            Who::Task { prio: 100.., .. } if own < 100 && chosen => Cause::Throttled,
+            Who::Task { prio, .. } if own < 100 && prio > own => Cause::Unpreemptible(who),
             Who::Idle { .. } if chosen && to - from > NOT_IDLE => Cause::Throttled,
             Who::Idle { state } => return self.out_of_idle(from, to, state),
             who => Cause::Taken(who),

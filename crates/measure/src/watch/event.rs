@@ -36,8 +36,8 @@ pub(super) enum What {
         name: Name,
         cpu: CpuId,
     },
-    /// A thread is started.
-    Forked { child: Tid },
+    /// A thread is started, in the process of who starts it or in one of its own.
+    Forked { child: Tid, same_process: bool },
     /// A thread ends.
     Exited { tid: Tid },
     /// A thread is moved to another CPU.
@@ -72,17 +72,17 @@ pub(super) enum What {
     /// A watched thread calls the kernel.
     Enter { call: i64, args: [u64; 3] },
     /// It is back.
-    Exit { call: i64 },
+    Exit,
     /// A page fault of a watched thread.
     Fault,
+    /// A watched thread calls the function that ends a cycle.
+    Probe,
     /// A kernel worker begins with this function.
     WorkStart { function: u64 },
     /// It is done with it.
     WorkEnd,
     /// A signal is sent.
     Signal { signal: i32, tid: Tid },
-    /// We wrote to `trace_marker`.
-    Mark,
 }
 
 /// Which of two instances an event is recorded in.
@@ -179,7 +179,7 @@ const OF_X86: [Wanted; 14] = vectors! {
 };
 
 /// The events of every kernel.
-const OF_ALL: [Wanted; 23] = [
+const OF_ALL: [Wanted; 22] = [
     Wanted {
         event: "sched/sched_switch",
         of: Of::All,
@@ -209,15 +209,16 @@ const OF_ALL: [Wanted; 23] = [
         fields: &["pid", "prio", "comm", "target_cpu"],
     },
     Wanted {
-        event: "sched/sched_process_fork",
+        event: "task/task_newtask",
         of: Of::All,
         without: Some("threads that are started later"),
         read: |l, r, _| {
             Some(What::Forked {
                 child: l.tid(0, r)?,
+                same_process: l.unsigned(1, r)? & CLONE_THREAD != 0,
             })
         },
-        fields: &["child_pid"],
+        fields: &["pid", "clone_flags"],
     },
     Wanted {
         event: "sched/sched_process_exit",
@@ -382,12 +383,8 @@ const OF_ALL: [Wanted; 23] = [
         event: "raw_syscalls/sys_exit",
         of: Of::Watched,
         without: Some("system calls: a cycle ends where its thread goes to sleep"),
-        read: |l, r, _| {
-            Some(What::Exit {
-                call: l.number(0, r)?,
-            })
-        },
-        fields: &["id"],
+        read: |_, _, _| Some(What::Exit),
+        fields: &[],
     },
     Wanted {
         event: "exceptions/page_fault_user",
@@ -403,14 +400,10 @@ const OF_ALL: [Wanted; 23] = [
         read: |_, _, _| Some(What::Fault),
         fields: &[],
     },
-    Wanted {
-        event: "ftrace/print",
-        of: Of::All,
-        without: None,
-        read: |_, _, _| Some(What::Mark),
-        fields: &[],
-    },
 ];
+
+/// The flag of clone(2) for a thread of the same process.
+const CLONE_THREAD: u64 = 0x1_0000;
 
 fn waking(l: &Layout, r: &[u8], names: &mut Names) -> Option<What> {
     Some(What::Waking {
@@ -427,6 +420,8 @@ pub(super) struct Decoder {
     /// By the events' numbers.
     known: Vec<Option<(Wanted, Layout)>>,
     pid: Field,
+    /// Number of the event at a function of the program.
+    probe: Option<u16>,
     chosen: Vec<Wanted>,
     lacking: Vec<Wanted>,
 }
@@ -467,9 +462,15 @@ impl Decoder {
         Ok(Self {
             known,
             pid: pid.ok_or(TracefsError::Missing)?,
+            probe: None,
             chosen,
             lacking,
         })
+    }
+
+    /// Knows the event at a function of the program by its number.
+    pub(super) const fn learn_probe(&mut self, id: u16) {
+        self.probe = Some(id);
     }
 
     /// Returns the events that are recorded.
@@ -489,8 +490,13 @@ impl Decoder {
 
     /// Reads a record of `cpu`; nothing where it is of another event.
     pub(super) fn read(&self, cpu: CpuId, record: &Record<'_>, names: &mut Names) -> Option<Event> {
-        let (wanted, layout) = self.known.get(usize::from(record.id()?))?.as_ref()?;
-        let what = (wanted.read)(layout, record.data, names)?;
+        let id = record.id()?;
+        let what = if self.probe == Some(id) {
+            What::Probe
+        } else {
+            let (wanted, layout) = self.known.get(usize::from(id))?.as_ref()?;
+            (wanted.read)(layout, record.data, names)?
+        };
         let pid = Tid::try_from(self.pid.read(record.data)?).ok()?;
         let time = record.time;
         Some(Event {

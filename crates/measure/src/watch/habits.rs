@@ -376,13 +376,13 @@ mod tests {
             name: names.keep(waker),
             prio,
         };
-        let mut thread = Thread::new(7, name, 19);
+        let mut thread = Thread::new(7, 7, name, 19);
         let sleep = Wait::of(number("clock_nanosleep"), [1, 1, 0]);
         let futex = Wait::of(number("futex"), [0x1000, op, 0]);
         let mut at = 0;
         let mut wait = |thread: &mut Thread, wait, by| {
             thread.enters(at + 10, wait);
-            thread.stops(at + 20, 0, 1, true);
+            thread.stops(at + 20, 0, 1, true, None);
             thread.wakes(at + 50, 0, by);
             thread.runs(at + 60, 0);
             thread.leaves(at + 70);

@@ -51,8 +51,6 @@ pub(super) struct Change {
 pub(super) struct History {
     entries: VecDeque<Entry>,
     limit: usize,
-    /// The time from which on everything is known.
-    known_from: u64,
 }
 
 impl History {
@@ -61,7 +59,6 @@ impl History {
         Self {
             entries: VecDeque::new(),
             limit: limit.max(2),
-            known_from: 0,
         }
     }
 
@@ -85,7 +82,6 @@ impl History {
         }
         if self.entries.len() >= self.limit {
             self.entries.pop_front();
-            self.known_from = self.entries.front().map_or(time, |first| first.from);
         }
         self.entries.push_back(Entry {
             from: time,
@@ -104,9 +100,6 @@ impl History {
             .is_some_and(|second| second.from <= time)
         {
             self.entries.pop_front();
-        }
-        if let Some(first) = self.entries.front() {
-            self.known_from = self.known_from.max(first.from);
         }
     }
 

@@ -115,8 +115,8 @@ pub(super) struct Replay {
     limit: usize,
     /// Threads that are not watched because there are too many.
     pub(super) unwatched: u64,
-    /// Who sent each thread a signal that stops it.
-    pub(super) stoppers: FxHashMap<Tid, Who>,
+    /// Who sent each process a signal that stops it, the last time.
+    stoppers: FxHashMap<Tid, Who>,
 }
 
 impl std::fmt::Debug for Replay {
@@ -128,7 +128,7 @@ impl std::fmt::Debug for Replay {
 }
 
 impl Replay {
-    /// Knows nothing yet of a machine with so many CPUs.
+    /// Makes one that has seen no event yet, for a machine with `cpus` CPUs.
     pub(super) fn new(cpus: usize, calls: bool, limit: usize, symbols: Symbols) -> Self {
         Self {
             cpus: BTreeMap::new(),
@@ -156,13 +156,13 @@ impl Replay {
         self.parent = Some(parent);
     }
 
-    /// Watches a thread.
-    pub(super) fn watch(&mut self, tid: Tid, name: &[u8]) {
+    /// Watches a thread of `process`.
+    pub(super) fn watch(&mut self, tid: Tid, process: Tid, name: &[u8]) {
         let name = self.names.keep(name);
-        self.adopt(tid, name);
+        self.adopt(tid, process, name);
     }
 
-    fn adopt(&mut self, tid: Tid, name: Name) {
+    fn adopt(&mut self, tid: Tid, process: Tid, name: Name) {
         if self.threads.contains_key(&tid) {
             return;
         }
@@ -171,7 +171,8 @@ impl Replay {
             return;
         }
         let (name, prio) = self.seen.get(&tid).copied().unwrap_or((name, 120));
-        self.threads.insert(tid, Thread::new(tid, name, prio));
+        self.threads
+            .insert(tid, Thread::new(tid, process, name, prio));
     }
 
     /// Returns who had `cpu` from `from` to `to`.
@@ -235,7 +236,10 @@ impl Replay {
                     thread.wakes(time, target, by);
                 }
             }
-            What::Forked { child } => self.forked(pid, child),
+            What::Forked {
+                child,
+                same_process,
+            } => self.forked(pid, child, same_process),
             What::Exited { tid } => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.ended = true;
@@ -281,7 +285,7 @@ impl Replay {
                     thread.enters(time, Wait::of(call, args));
                 }
             }
-            What::Exit { .. } => {
+            What::Exit => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
                     thread.leaves(time);
                 }
@@ -289,6 +293,11 @@ impl Replay {
             What::Fault => {
                 if let Some(thread) = self.threads.get_mut(&pid) {
                     thread.faults(time);
+                }
+            }
+            What::Probe => {
+                if let Some(thread) = self.threads.get_mut(&pid) {
+                    thread.probes(time);
                 }
             }
             What::WorkStart { function } => {
@@ -303,13 +312,13 @@ impl Replay {
                 self.works_on(time, cpu, pid);
             }
             What::Signal { signal, tid } => {
-                // SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU
-                if (19..=22).contains(&signal) && self.threads.contains_key(&tid) {
-                    let by = self.cpus.get(&cpu).map_or(Who::Unknown, |cpu| cpu.base);
-                    self.stoppers.insert(tid, by);
+                // SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU: whichever thread they are sent to, its whole process stops.
+                if (19..=22).contains(&signal)
+                    && let Some(thread) = self.threads.get(&tid)
+                {
+                    self.stoppers.insert(thread.process, self.task(pid));
                 }
             }
-            What::Mark => {}
         }
     }
 
@@ -416,20 +425,23 @@ impl Replay {
         of.note(time, left_ready);
         let calls = self.calls;
         if let Some(thread) = self.threads.get_mut(&prev) {
-            thread.stops(time, cpu, prev_state, calls);
+            let stopper = self.stoppers.get(&thread.process).copied();
+            thread.stops(time, cpu, prev_state, calls, stopper);
         }
         self.runs(time, cpu, next);
     }
 
-    fn forked(&mut self, parent: Tid, child: Tid) {
+    fn forked(&mut self, parent: Tid, child: Tid, same_process: bool) {
         let (name, prio) = self
             .seen
             .get(&parent)
             .copied()
             .unwrap_or((Names::UNKNOWN, 120));
         remember(&mut self.seen, child, (name, prio));
-        if self.parent == Some(parent) || self.threads.contains_key(&parent) {
-            self.adopt(child, name);
+        let process = self.threads.get(&parent).map(|thread| thread.process);
+        if self.parent == Some(parent) || process.is_some() {
+            let process = process.filter(|_| same_process).unwrap_or(child);
+            self.adopt(child, process, name);
         }
     }
 
@@ -471,7 +483,7 @@ impl Replay {
         let Some((soft, hard)) = self.timers.remove(&timer) else {
             return;
         };
-        // The timer's own clock may not be the one of the trace; its function is told what it showed.
+        // A timer may run on another clock than the trace: the event holds what that clock showed.
         let off = i128::from(now) - i128::from(time);
         let shift = if off.abs() < 1_000_000_000 { 0 } else { off };
         let here = |at: u64| u64::try_from(i128::from(at) - shift).unwrap_or(time);
@@ -484,7 +496,6 @@ impl Replay {
                 soft: here(soft),
                 hard: here(hard),
                 cpu,
-                timer,
             });
         }
     }

@@ -12,7 +12,7 @@ use punctual_stats::{Accumulator, Keep};
 use rustc_hash::FxHashMap;
 
 use super::basis::Basis;
-use super::cycle::{Cause, Cycle, Phase};
+use super::cycle::{Cause, Cycle, Phase, Piece};
 use super::replay::Replay;
 use super::who::{Tid, Who};
 use super::words;
@@ -22,10 +22,13 @@ use crate::figures;
 const KEPT: usize = 10_000;
 
 /// The longest cycles that are shown with what went on around them.
-const SHOWN: usize = 5;
+pub(super) const SHOWN: usize = 5;
 
 /// Stretches that are shown of one CPU, at most.
 const STRETCHES: usize = 400;
+
+/// Pieces that are shown of one cycle, at most: a cycle of a second may have a hundred thousand.
+const PIECES: usize = 1_000;
 
 /// Steps of the response time within a power of two.
 const STEPS: u32 = 8;
@@ -181,6 +184,24 @@ impl Tally {
         }
     }
 
+    /// Keeps a cycle that was taken in last among those that are shown, however long it was.
+    pub(super) fn keep(&mut self, cycle: &Cycle, replay: &Replay, origin: u64) {
+        if self
+            .worst
+            .iter()
+            .all(|(long, _)| long.number != cycle.number)
+        {
+            let shown = show(cycle, replay, origin);
+            let long = Long {
+                response: cycle.response(),
+                number: cycle.number,
+                phases: cycle.phases(),
+                parts: Vec::new(),
+            };
+            self.worst.push((long, shown));
+        }
+    }
+
     /// Returns those of the longest cycles that took longer than `limit`.
     pub(super) fn longer_than(&self, limit: u64) -> Vec<&Long> {
         let all = self.longest.iter().map(|Reverse(long)| long);
@@ -220,10 +241,26 @@ pub(super) fn step_end(step: u32) -> u64 {
     (u64::from(STEPS + within + 1) << (power - STEPS.ilog2())) - 1
 }
 
+/// Returns the longest pieces, in order, and the number and time of the others.
+fn longest(pieces: &[Piece]) -> (Vec<Piece>, (u64, u64)) {
+    let mut by_length: Vec<usize> = (0..pieces.len()).collect();
+    by_length.sort_by_key(|&n| Reverse(pieces.get(n).map_or(0, Piece::length)));
+    let others = by_length.split_off(pieces.len().min(PIECES));
+    by_length.sort_unstable();
+    let of = |places: &[usize]| -> Vec<Piece> {
+        let found = places.iter().filter_map(|&n| pieces.get(n).copied());
+        found.collect()
+    };
+    let others = of(&others);
+    let time = others.iter().map(Piece::length).sum();
+    (of(&by_length), (others.len() as u64, time))
+}
+
 /// Returns the cycle as it is shown, with who had the CPUs.
 fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
     let names = &replay.names;
-    let pieces = cycle.pieces.iter().map(|piece| CyclePiece {
+    let (kept, left_out) = longest(&cycle.pieces);
+    let pieces = kept.iter().map(|piece| CyclePiece {
         from_ns: piece.from - cycle.release,
         to_ns: piece.to - cycle.release,
         cpu: piece.cpu,
@@ -261,6 +298,8 @@ fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
         release_ns: cycle.release.saturating_sub(origin),
         response_ns: cycle.response(),
         pieces: pieces.collect(),
+        left_out: left_out.0,
+        left_out_ns: left_out.1,
         cpus: lanes.collect(),
     }
 }
@@ -268,6 +307,30 @@ fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_very_long_cycle_the_longest_pieces_are_kept_and_the_others_counted() {
+        let mut at = 0;
+        let pieces: Vec<Piece> = (0..3_000_u64)
+            .map(|n| {
+                let from = at;
+                at += 1 + u64::from(n % 3 == 0) * 1_000;
+                Piece {
+                    from,
+                    to: at,
+                    cpu: 0,
+                    phase: Phase::Running,
+                    cause: Cause::Itself,
+                }
+            })
+            .collect();
+        let (kept, (count, time)) = longest(&pieces);
+        assert_eq!((kept.len(), count, time), (1_000, 2_000, 2_000));
+        assert!(kept.iter().all(|piece| piece.length() == 1_001));
+        assert!(kept.is_sorted_by_key(|piece| piece.from));
+        let (all, none) = longest(&pieces[..1_000]);
+        assert_eq!((all, none), (pieces[..1_000].to_vec(), (0, 0)));
+    }
 
     #[test]
     fn steps_hold_their_ends_and_follow_each_other() {

@@ -6,12 +6,12 @@
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use punctual_model::CpuSet;
-use punctual_sys::{SysRoot, child, process, sched, thread};
+use punctual_sys::{SysRoot, child, proc, process, sched, thread};
 
 use super::who::Tid;
 use crate::error::MeasureError;
@@ -27,14 +27,30 @@ pub enum Target {
     Named(String),
 }
 
-/// How long a program that was started has to end when it is asked to.
+/// How long a program that was started has to end when it is asked to, and once more when it is killed: one that waits
+/// for a device that does not answer does not even end then.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Returns the threads that are there, each with its name.
-pub(super) fn threads_of(
-    sys: &SysRoot,
-    target: &Target,
-) -> Result<Vec<(Tid, Vec<u8>)>, MeasureError> {
+/// How a program that was started ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ProgramEnd {
+    /// As the kernel told.
+    Status(ExitStatus),
+    /// Nobody knows, for this reason.
+    Unknown(String),
+}
+
+/// A thread that is there.
+#[derive(Debug)]
+pub(super) struct Present {
+    pub(super) tid: Tid,
+    /// Its process, by the number of that one's first thread.
+    pub(super) process: Tid,
+    pub(super) name: String,
+}
+
+/// Returns the threads that are there.
+pub(super) fn threads_of(sys: &SysRoot, target: &Target) -> Result<Vec<Present>, MeasureError> {
     let spec = |option: String, reason: &str| MeasureError::Spec {
         option,
         reason: reason.to_owned(),
@@ -43,14 +59,7 @@ pub(super) fn threads_of(
         Target::Command(_) => return Ok(Vec::new()),
         Target::Process(pid) => vec![*pid],
         Target::Named(name) => {
-            let own = std::process::id();
-            let all = sys.names("/proc").unwrap_or_default();
-            let numbers = all.iter().filter_map(|name| name.parse::<u32>().ok());
-            let named = |pid: &u32| {
-                *pid != own
-                    && comm(sys, &format!("/proc/{pid}/comm")).is_some_and(|c| c == name.as_bytes())
-            };
-            let named: Vec<u32> = numbers.filter(named).collect();
+            let named = proc::named(sys, name);
             if named.is_empty() {
                 return Err(spec(format!("--comm {name}"), "no process has this name"));
             }
@@ -59,10 +68,12 @@ pub(super) fn threads_of(
     };
     let mut threads = Vec::new();
     for pid in &processes {
-        let tasks = sys.names(&format!("/proc/{pid}/task")).unwrap_or_default();
-        for tid in tasks.iter().filter_map(|name| name.parse::<Tid>().ok()) {
-            let name = comm(sys, &format!("/proc/{pid}/task/{tid}/comm"));
-            threads.push((tid, name.unwrap_or_default()));
+        for tid in proc::numbers(sys, &format!("/proc/{pid}/task")) {
+            let name = sys.read(&format!("/proc/{pid}/task/{tid}/comm"));
+            let name = name.unwrap_or_default();
+            if let (Ok(tid), Ok(process)) = (Tid::try_from(tid), Tid::try_from(*pid)) {
+                threads.push(Present { tid, process, name });
+            }
         }
     }
     match (threads.is_empty(), target) {
@@ -74,9 +85,12 @@ pub(super) fn threads_of(
     }
 }
 
-fn comm(sys: &SysRoot, path: &str) -> Option<Vec<u8>> {
-    let text = sys.read(path).ok()?;
-    Some(text.trim_end_matches('\n').as_bytes().to_owned())
+/// Whether a thread has not ended, be it that nobody has asked for its status yet.
+pub(super) fn lives(sys: &SysRoot, tid: Tid) -> bool {
+    let stat = sys.read(&format!("/proc/{tid}/stat"));
+    let stat = stat.unwrap_or_default();
+    let state = proc::Stat::parse(&stat).and_then(|stat| stat.field(3));
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
 }
 
 /// A program that was started to be watched.
@@ -84,7 +98,7 @@ fn comm(sys: &SysRoot, path: &str) -> Option<Vec<u8>> {
 pub(super) struct Started {
     pid: u32,
     ended: Receiver<io::Result<ExitStatus>>,
-    status: Option<ExitStatus>,
+    end: Option<ProgramEnd>,
     waiter: Option<JoinHandle<()>>,
 }
 
@@ -92,6 +106,7 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) struct Starter {
     pub(super) tid: Tid,
+    program: OsString,
     go: std::sync::mpsc::Sender<()>,
     started: Receiver<io::Result<u32>>,
     ended: Receiver<io::Result<ExitStatus>>,
@@ -142,6 +157,7 @@ impl Starter {
             .map_err(|_| MeasureError::Defect { thread: 0 })?;
         Ok(Self {
             tid,
+            program: program.clone(),
             go,
             started,
             ended,
@@ -150,17 +166,17 @@ impl Starter {
     }
 
     /// Starts the program.
-    pub(super) fn start(self, program: &OsString) -> Result<Started, MeasureError> {
+    pub(super) fn start(self) -> Result<Started, MeasureError> {
         let _ = self.go.send(());
         let refused = |reason: String| MeasureError::Spec {
-            option: program.to_string_lossy().into_owned(),
+            option: self.program.to_string_lossy().into_owned(),
             reason,
         };
         match self.started.recv() {
             Ok(Ok(pid)) => Ok(Started {
                 pid,
                 ended: self.ended,
-                status: None,
+                end: None,
                 waiter: Some(self.waiter),
             }),
             Ok(Err(err)) => Err(refused(format!("the program cannot be started: {err}"))),
@@ -171,30 +187,55 @@ impl Starter {
 
 impl Started {
     /// Returns how the program ended, if it has.
-    pub(super) fn status(&mut self) -> Option<ExitStatus> {
-        if self.status.is_none() {
-            match self.ended.try_recv() {
-                Ok(Ok(status)) => self.status = Some(status),
-                Ok(Err(_)) | Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
-            }
+    pub(super) fn ended(&mut self) -> Option<ProgramEnd> {
+        if self.end.is_none() {
+            self.end = match self.ended.try_recv() {
+                Ok(told) => Some(ProgramEnd::of(told)),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(ProgramEnd::untold()),
+            };
         }
-        self.status
+        self.end.clone()
     }
 
     /// Asks the program to end, and kills it where it does not.
-    pub(super) fn end(&mut self) -> Option<ExitStatus> {
-        if self.status().is_some() {
-            return self.status;
-        }
-        drop(process::ask_to_end(self.pid));
-        let asked = Instant::now();
-        while self.status().is_none() {
-            if asked.elapsed() > PATIENCE {
-                drop(process::kill(self.pid));
+    pub(super) fn end(&mut self) -> ProgramEnd {
+        self.end_within(PATIENCE)
+    }
+
+    fn end_within(&mut self, patience: Duration) -> ProgramEnd {
+        let asks: [fn(u32) -> io::Result<()>; 2] = [process::ask_to_end, process::kill];
+        for ask in asks {
+            if let Some(end) = self.ended() {
+                return end;
             }
-            std::thread::sleep(Duration::from_millis(10));
+            drop(ask(self.pid));
+            self.end = match self.ended.recv_timeout(patience) {
+                Ok(told) => Some(ProgramEnd::of(told)),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(ProgramEnd::untold()),
+            };
         }
-        self.status
+        let pid = self.pid;
+        let end = self.end.get_or_insert_with(|| {
+            // Whoever waits for it waits on: a thread that is joined would never come back.
+            self.waiter = None;
+            ProgramEnd::Unknown(format!("process {pid} did not end when it was killed"))
+        });
+        end.clone()
+    }
+}
+
+impl ProgramEnd {
+    fn of(told: io::Result<ExitStatus>) -> Self {
+        match told {
+            Ok(status) => Self::Status(status),
+            Err(err) => Self::Unknown(format!("the kernel did not tell: {err}")),
+        }
+    }
+
+    fn untold() -> Self {
+        Self::Unknown("whoever waited for the program is gone".to_owned())
     }
 }
 
@@ -204,5 +245,55 @@ impl Drop for Started {
         if let Some(waiter) = self.waiter.take() {
             drop(waiter.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    /// A program that sleeps, and the end of which is told through the channel that is returned.
+    #[expect(
+        clippy::zombie_processes,
+        reason = "the test plays the thread that waits for it"
+    )]
+    fn started() -> (Started, std::sync::mpsc::Sender<io::Result<ExitStatus>>) {
+        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let (ending, ended) = channel();
+        let pid = child.id();
+        let started = Started {
+            pid,
+            ended,
+            end: None,
+            waiter: None,
+        };
+        (started, ending)
+    }
+
+    #[test]
+    fn a_program_whose_end_nobody_tells_has_ended_all_the_same() {
+        let (mut one, ending) = started();
+        assert_eq!(one.ended(), None);
+        ending.send(Err(io::Error::from_raw_os_error(10))).unwrap();
+        assert!(matches!(one.ended(), Some(ProgramEnd::Unknown(why)) if why.contains("10")));
+        assert_eq!(Some(one.end()), one.ended());
+        let (mut one, ending) = started();
+        drop(ending);
+        assert!(matches!(one.ended(), Some(ProgramEnd::Unknown(_))));
+        drop(process::kill(one.pid));
+    }
+
+    #[test]
+    fn a_program_that_does_not_even_end_when_it_is_killed_is_given_up() {
+        // As of one that waits for a device, nobody hears of its end.
+        let (mut one, _ending) = started();
+        let asked = Instant::now();
+        let end = one.end_within(SHORT);
+        assert!(asked.elapsed() >= 2 * SHORT);
+        assert!(matches!(end, ProgramEnd::Unknown(why) if why.contains("did not end")));
     }
 }

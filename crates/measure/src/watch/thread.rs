@@ -36,6 +36,13 @@ impl Wait {
         second: 0,
     };
 
+    /// The wait after the call of a function that the user named.
+    pub(super) const PROBE: Self = Self {
+        call: -2,
+        first: 0,
+        second: 0,
+    };
+
     /// Takes a system call for what it is.
     pub(super) fn of(call: i64, args: [u64; 3]) -> Self {
         let [a, b, _] = args;
@@ -90,6 +97,7 @@ impl std::fmt::Display for Wait {
                 write!(f, "{name} (descriptor {})", self.first)
             }
             Some(name) => f.write_str(name),
+            None if *self == Self::PROBE => f.write_str("the wait after the named function"),
             None if self.call < 0 => f.write_str("any wait"),
             None => write!(f, "system call {}", self.call),
         }
@@ -105,7 +113,6 @@ pub(super) struct Expiry {
     pub(super) hard: u64,
     /// The CPU on which it expired.
     pub(super) cpu: CpuId,
-    pub(super) timer: u64,
 }
 
 /// What a thread is doing.
@@ -121,8 +128,8 @@ pub(super) enum State {
     Blocked {
         /// In which system call, and since when it is in that.
         call: Option<(Wait, u64)>,
-        /// Bits of the kernel's task state.
-        state: u32,
+        /// Whether a signal or a debugger stopped it, and who sent the signal.
+        stopped: Option<Who>,
         /// Whether it took a page fault just before.
         fault: bool,
         /// Who ended it.
@@ -167,6 +174,8 @@ struct Call {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) tid: Tid,
+    /// Its process, by the number of that one's first thread.
+    pub(super) process: Tid,
     pub(super) name: Name,
     /// As the scheduler counts; see [`Who::Task`].
     pub(super) prio: i16,
@@ -179,6 +188,8 @@ pub(super) struct Thread {
     pub(super) waited: VecDeque<Waited>,
     /// The wait that ends a cycle, where it is known.
     pub(super) cycle_at: Option<Wait>,
+    /// When it called the function that ends a cycle, until it has waited since.
+    probed: Option<u64>,
     /// System calls that are over: begin, end, which.
     own_calls: VecDeque<(u64, u64, Wait)>,
     fault_times: VecDeque<u64>,
@@ -189,9 +200,10 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn new(tid: Tid, name: Name, prio: i16) -> Self {
+    pub(super) fn new(tid: Tid, process: Tid, name: Name, prio: i16) -> Self {
         Self {
             tid,
+            process,
             name,
             prio,
             ended: false,
@@ -201,6 +213,7 @@ impl Thread {
             expiries: VecDeque::new(),
             waited: VecDeque::new(),
             cycle_at: None,
+            probed: None,
             own_calls: VecDeque::new(),
             fault_times: VecDeque::new(),
             calls: BTreeMap::new(),
@@ -249,7 +262,15 @@ impl Thread {
     }
 
     /// It loses the CPU. Without system calls to look at (`calls`), each sleep is a wait.
-    pub(super) fn stops(&mut self, time: u64, cpu: CpuId, task_state: u32, calls: bool) {
+    /// Where a signal stops it, `stopper` sent that.
+    pub(super) fn stops(
+        &mut self,
+        time: u64,
+        cpu: CpuId,
+        task_state: u32,
+        calls: bool,
+        stopper: Option<Who>,
+    ) {
         // The states that say what a thread waits for; the bit above says that it was preempted (include/linux/sched.h).
         if task_state & 0xff == 0 {
             return self.begin(time, cpu, State::Ready { woken: false });
@@ -262,9 +283,15 @@ impl Thread {
         }
         let fault = std::mem::take(&mut self.faulted);
         let call = self.call.map(|call| (call.wait, call.at));
+        // TASK_STOPPED and TASK_TRACED (include/linux/sched.h).
+        let stopped = match task_state & 0xc {
+            0 => None,
+            0x4 => Some(stopper.unwrap_or(Who::Unknown)),
+            _ => Some(Who::Unknown),
+        };
         let state = State::Blocked {
             call,
-            state: task_state,
+            stopped,
             fault,
             by: None,
         };
@@ -328,6 +355,11 @@ impl Thread {
         });
     }
 
+    /// It calls the function that ends a cycle.
+    pub(super) fn probes(&mut self, time: u64) {
+        self.probed.get_or_insert(time);
+    }
+
     /// It takes a page fault.
     pub(super) fn faults(&mut self, time: u64) {
         self.faults += 1;
@@ -349,9 +381,13 @@ impl Thread {
         let missed = u32::try_from(self.expiries.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let expiry = self.expiries.pop_front();
         self.expiries.clear();
+        let (wait, entered) = match self.probed.take() {
+            Some(at) => (Wait::PROBE, at),
+            None => (call.wait, call.at),
+        };
         self.waited.push_back(Waited {
-            wait: call.wait,
-            entered: call.at,
+            wait,
+            entered,
             woken: call.woken,
             left: time,
             expiry,

@@ -47,6 +47,7 @@ pub(super) const fn tid(cause: Cause) -> Option<Tid> {
         | Cause::Unpreemptible(who)
         | Cause::Masked(who)
         | Cause::Holder(who)
+        | Cause::Stopped(who)
         | Cause::KeptHolder { who, .. } => who.tid(),
         _ => None,
     }
@@ -67,6 +68,7 @@ pub(super) fn without_tid(cause: Cause) -> Cause {
         Cause::Masked(who) => Cause::Masked(bare(who)),
         Cause::Holder(who) => Cause::Holder(bare(who)),
         Cause::HolderWaits(who) => Cause::HolderWaits(bare(who)),
+        Cause::Stopped(who) => Cause::Stopped(bare(who)),
         Cause::KeptHolder { who, holder } => Cause::KeptHolder {
             who: bare(who),
             holder,
@@ -194,7 +196,16 @@ pub(super) fn say(cause: Cause, names: &Names) -> Said {
             ("system-call", Some(call), what)
         }
         Cause::Fault => ("page-fault", None, "page faults of its own".to_owned()),
-        Cause::Stopped => ("stopped", None, "a signal that stopped it".to_owned()),
+        Cause::Stopped(Who::Unknown) => (
+            "stopped",
+            None,
+            "a signal or a debugger that stopped it".to_owned(),
+        ),
+        Cause::Stopped(of) => (
+            "stopped",
+            named(of),
+            format!("a signal from {} that stopped it", who(of, names)),
+        ),
         Cause::Unknown => ("unknown", None, "nothing that was recorded".to_owned()),
     };
     Said { kind, name, what }

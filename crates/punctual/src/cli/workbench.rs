@@ -5,11 +5,14 @@
 
 mod compare;
 mod experiment;
+mod fleet;
+mod history;
 mod kernel;
 mod kernel_once;
 mod kernel_source;
 mod report;
 mod study;
+mod tasks;
 mod tune;
 
 use std::ffi::OsString;
@@ -17,13 +20,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub use self::compare::{
-    CompareArgs, Direction as CompareDirection, FailOn, Interval as CompareInterval, Metrics,
-    Percent,
+    By as CompareBy, CompareArgs, Direction as CompareDirection, FailOn,
+    Interval as CompareInterval, Metrics, Percent,
 };
 pub use self::experiment::{
     ExperimentAction, ExperimentPlanArgs, ExperimentResultsArgs, ExperimentResumeArgs,
     ExperimentRmArgs, ExperimentRunArgs, ExperimentStatusArgs, ExperimentSweepArgs,
 };
+pub use self::fleet::{FleetAction, FleetArgs};
+pub use self::history::{HistoryArgs, HistoryFailOn};
 pub use self::kernel::{
     GuestOptions, InitramfsArgs, JobsArgs, KernelAction, KernelBootArgs, LatencyFailOn,
     LatencyTestArgs, MachineArg,
@@ -35,6 +40,7 @@ pub use self::kernel_source::{
 };
 pub use self::report::{ReportArgs, ReportFormat};
 pub use self::study::{StudyAction, StudyReportArgs, StudyRunArgs};
+pub use self::tasks::{TasksAction, TasksCheckArgs, TasksNewArgs};
 pub use self::tune::{
     BootAction, BootWish, CareArgs, KeepArgs, MeasureTuning, TrialArgs, TuneAction, TuneArgs,
     WishArgs,
@@ -128,6 +134,8 @@ pub enum Command {
     Load(LoadArgs),
     /// Compare groups of runs: better, worse, the same, not distinguishable, or too few runs to tell
     Compare(Box<CompareArgs>),
+    /// Find where figures changed over many runs: by run, commit, kernel or day
+    History(Box<HistoryArgs>),
     /// Plan, run and resume experiments: cells in random order, in blocks
     Experiment {
         /// What to do with them
@@ -139,6 +147,18 @@ pub enum Command {
         /// What to do with them
         #[command(subcommand)]
         action: StudyAction,
+    },
+    /// Measure, assess, tune or experiment on many machines, by Ansible
+    Fleet {
+        /// What to do on the hosts
+        #[command(subcommand)]
+        action: FleetAction,
+    },
+    /// Task sets: whether all deadlines are met, by analysis
+    Tasks {
+        /// What to do with them
+        #[command(subcommand)]
+        action: TasksAction,
     },
     /// Boot other kernels in a virtual machine
     Kernel {
@@ -364,8 +384,10 @@ pub enum RunsAction {
     },
     /// Estimate what may lie beyond the largest sample of a run: advice only, refused if the data do not support it
     Extrapolate(ExtrapolateArgs),
-    /// Import what other tools wrote: cyclictest, rtla, oslat, jitterdebugger, rteval
+    /// Import what other tools wrote (cyclictest, rtla, oslat, jitterdebugger, rteval), or whole runs
     Import(ImportArgs),
+    /// Write whole runs into one archive, which `runs import` takes into another store
+    Pack(PackArgs),
     /// Remove runs
     Rm {
         /// The runs: ids (or at least 4 characters of their beginning or end), names, or `last`
@@ -412,10 +434,28 @@ pub struct ExtrapolateArgs {
     pub json: bool,
 }
 
+/// Options of `runs pack`
+#[derive(Args, Debug)]
+pub struct PackArgs {
+    /// The runs: ids (or at least 4 characters of their beginning or end), names, or `last` [default: all]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+
+    /// File to write, which must not exist; `-` is standard output
+    #[arg(long, short = 'o', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: PathBuf,
+
+    /// Overwrite the file
+    #[arg(long)]
+    pub force: bool,
+}
+
 /// Options of `runs import`
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// Files to import, each as a separate run; `-` is standard input
+    /// Files to import, each as a separate run, archives of `runs pack`, or directories of runs; of another directory all files in it
+    /// and below; `-` is standard input
     #[arg(required = true, value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub files: Vec<PathBuf>,
@@ -440,9 +480,25 @@ pub struct ImportArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub tag: Vec<Tag>,
 
+    /// Where to take the start of a run from if the file does not state it in full: the first of these that
+    /// has a date (comma-separated)
+    #[arg(long, value_name = "SOURCE", value_enum, value_delimiter = ',')]
+    pub date_from: Vec<DateSource>,
+
     /// Print the result for each file as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the start of an imported run is taken from
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum DateSource {
+    /// A date that the file states without a time zone, as rteval does; taken as UTC
+    Content,
+    /// A date in the name of the file, or of a directory that it is in: 2024-05-17, 20240517T0310
+    Name,
+    /// The modification time of the file
+    Mtime,
 }
 
 /// Reads `us` or `ns`.

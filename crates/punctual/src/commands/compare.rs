@@ -3,6 +3,8 @@
 
 //! `punctual compare`.
 
+mod hosts;
+
 use std::path::Path;
 
 use punctual_model::{Better, Comparison};
@@ -12,7 +14,7 @@ use punctual_store::{Store, decode};
 use punctual_verdict::comparison::{ComparisonRequest, compare, published};
 use punctual_verdict::select::{Chosen, groups, read};
 
-use crate::cli::{self, CompareArgs, CompareDirection, CompareInterval};
+use crate::cli::{self, CompareArgs, CompareBy, CompareDirection, CompareInterval};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
@@ -23,6 +25,9 @@ const TABLE_LIMIT: u64 = 16 << 20;
 
 /// Compares groups of runs as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &CompareArgs) -> Result<Exit, CliError> {
+    if args.by == Some(CompareBy::Host) {
+        return hosts::run(home, args);
+    }
     let comparison = match &args.table {
         Some(file) => table(file, args)?,
         None => runs(home, args)?,
@@ -64,7 +69,6 @@ fn runs(home: Option<&Path>, args: &CompareArgs) -> Result<Comparison, CliError>
         requirements: &args.require,
         allow_invalid: args.allow_invalid,
         in_blocks: args.interval == CompareInterval::Hierarchical,
-        further: None,
     };
     let groups = read(&store, &wanted, &chosen)?;
     let asked = ComparisonRequest {

@@ -9,7 +9,7 @@ mod gather;
 use std::path::{Path, PathBuf};
 
 use punctual_report::document::{Document, Material};
-use punctual_report::{html, markdown};
+use punctual_report::{export, html, markdown};
 
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::error::CliError;
@@ -29,16 +29,48 @@ pub(crate) fn run(home: Option<&Path>, args: &ReportArgs) -> Result<Exit, CliErr
         title: args.title.clone(),
         ..gather::material(home, args)?
     };
+    if let ReportFormat::Junit | ReportFormat::Tap = args.format {
+        return judged(&material, target, args);
+    }
     let document = Document::new(&material);
     if let (Some(target), Some(path)) = (target, &output) {
         let page = match args.format {
-            ReportFormat::Html => html::page(&document),
             ReportFormat::Md => markdown::page(&document),
+            _ => html::page(&document),
         };
         put(target, path, &page)?;
     }
     files::pictures(&document, args)?;
     Ok(Exit::Fine)
+}
+
+/// Writes what was judged as the cases of a test.
+fn judged(
+    material: &Material,
+    target: Option<Destination>,
+    args: &ReportArgs,
+) -> Result<Exit, CliError> {
+    let cases = export::cases(material);
+    let what = args.what.join(" ");
+    if cases.is_empty() {
+        return Err(CliError::failed_to(format!(
+            "report {what}: nothing in it was judged"
+        )));
+    }
+    let mut text = Vec::new();
+    let written = match args.format {
+        ReportFormat::Tap => export::tap(&cases, &mut text),
+        _ => export::junit("punctual", &cases, &mut text),
+    };
+    written.map_err(|err| CliError::failed_to(format!("report {what}")).because(err))?;
+    match (target, &args.output) {
+        (Some(target), path) => {
+            let path = path.as_deref().unwrap_or_else(|| Path::new("-"));
+            target.put(path, &text)?;
+            Ok(Exit::Fine)
+        }
+        (None, _) => Ok(Exit::Fine),
+    }
 }
 
 /// Where the report goes. Pictures alone are no report.
@@ -51,7 +83,9 @@ fn output(args: &ReportArgs) -> Result<Option<PathBuf>, CliError> {
     let pictures = args.svg.is_some() || args.png.is_some();
     match (&args.output, args.format) {
         (Some(path), _) => Ok(Some(path.clone())),
-        (None, ReportFormat::Md) => Ok(Some(PathBuf::from("-"))),
+        (None, ReportFormat::Md | ReportFormat::Junit | ReportFormat::Tap) => {
+            Ok(Some(PathBuf::from("-")))
+        }
         (None, ReportFormat::Html) if pictures => Ok(None),
         (None, ReportFormat::Html) => Err(CliError::usage(format!(
             "report {}: name the file to write, such as -o report.html",

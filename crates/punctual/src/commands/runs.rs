@@ -6,6 +6,7 @@
 mod export;
 mod extrapolate;
 mod import;
+mod pack;
 mod replay;
 
 use std::collections::BTreeSet;
@@ -74,6 +75,7 @@ pub(crate) fn run(home: Option<&Path>, action: RunsAction) -> Result<Exit, CliEr
         }
         RunsAction::Extrapolate(args) => extrapolate::run(&home, &args),
         RunsAction::Import(args) => import::run(&home, &args),
+        RunsAction::Pack(args) => pack::run(&home, &args),
         RunsAction::Rm { runs } => remove(&home, &runs),
     }
 }

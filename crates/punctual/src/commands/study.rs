@@ -13,6 +13,7 @@ mod kernels;
 mod moving;
 mod note;
 mod report;
+mod rows;
 mod scale;
 
 use std::path::Path;
@@ -37,7 +38,7 @@ const ALL: &str = "all";
 pub(crate) fn run(home: Option<&Path>, action: StudyAction) -> Result<Exit, CliError> {
     match action {
         StudyAction::List { json } => list(json),
-        StudyAction::Show { name, json } => show(&name, json),
+        StudyAction::Show { name, json } => show(home, &name, json),
         StudyAction::Run(args) => carry::run(home, &args),
         StudyAction::Report(args) => report::show(home, &args),
     }
@@ -86,6 +87,9 @@ fn facts(study: &Study) -> StudyFacts {
         differences: study.differences.clone(),
         published: study.published.iter().map(table).collect(),
         steps: study.steps.iter().map(step).collect(),
+        asked: study.asked.clone(),
+        found: study.found.trim().to_owned(),
+        rows: rows::as_written(study),
     }
 }
 
@@ -95,8 +99,12 @@ fn list(json: bool) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn show(name: &str, json: bool) -> Result<Exit, CliError> {
-    let facts = facts(&named(name)?);
+fn show(home: Option<&Path>, name: &str, json: bool) -> Result<Exit, CliError> {
+    let study = named(name)?;
+    let facts = StudyFacts {
+        rows: rows::of_machine(home, &study)?,
+        ..facts(&study)
+    };
     output::show(&facts, json, Document::of_study)?;
     Ok(Exit::Fine)
 }

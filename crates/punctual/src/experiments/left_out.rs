@@ -7,6 +7,7 @@ use std::env;
 use std::path::Path;
 
 use punctual_kernel::GuestTarget;
+use punctual_kernel::boot::Image;
 use punctual_lab::file::{Experiment, Level, Missing, Need, Sets};
 use punctual_lab::plan::Plan;
 
@@ -76,7 +77,8 @@ pub(crate) fn lack_of_kernel(target: &GuestTarget) -> Option<String> {
     if is_path && !target.kernel.is_file() {
         return Some(format!("kernel {} does not exist", target.kernel.display()));
     }
-    guests::lack_of_qemu()
+    let image = Image::read(&target.kernel).map(|image| image.architecture);
+    guests::lack_of_qemu(image.unwrap_or_default())
 }
 
 fn on_path(program: &str) -> bool {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use punctual_measure::io::{self, AsyncEngine, Io, Pattern};
+use punctual_measure::io::{self, Access, AsyncEngine, Io, Job, Pattern};
 use punctual_model::{Bytes, Nanos};
 
 use super::request::{self, Request};
@@ -19,6 +19,17 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 #[command(mut_args(own(&[RATES, ("repeats", "5", Some("Number of runs of fio"))])))]
 pub struct IoArgs {
+    /// A named access pattern, in place of the options that it sets; aio-stress: libaio, randwrite, 64K, 64
+    /// requests at once, one thread, one file
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Sampling",
+        conflicts_with_all = ["engine", "rw", "block_size", "depth", "threads"],
+        value_parser = one_of(Job::ALL, Job::name)
+    )]
+    pub job: Option<Job>,
+
     /// How requests reach the kernel
     #[arg(
         long,
@@ -124,7 +135,17 @@ const LARGEST: Bytes = Bytes::new(16 << 40);
 pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> {
     at_least("--runtime", args.runtime, SHORTEST)?;
     let (least, most) = REQUESTS;
-    let block = args.block_size;
+    let pattern = match args.job {
+        Some(job) => job.access(),
+        None => Access {
+            engine: args.engine,
+            pattern: args.rw,
+            block: args.block_size,
+            depth: args.depth,
+            jobs: args.threads,
+        },
+    };
+    let block = pattern.block;
     if block < least || block > most || !block.get().is_multiple_of(least.get()) {
         return Err(CliError::usage(format!(
             "--block-size {block}: must be from {least} to {most} and a multiple of {least}"
@@ -138,23 +159,27 @@ pub(crate) fn run(home: Option<&Path>, args: &IoArgs) -> Result<Exit, CliError> 
     }
     let directory = absolute(&args.directory)
         .map_err(|err| CliError::failed_to("find the current directory").because(err))?;
-    let asked = Request::of("io")
-        .option("engine", args.engine.name())
-        .option("rw", args.rw.name())
+    let mut asked = Request::of("io");
+    if let Some(job) = args.job {
+        asked = asked.option("job", job.name());
+    }
+    let asked = asked
+        .option("engine", pattern.engine.name())
+        .option("rw", pattern.pattern.name())
         .option("block_size", block)
-        .option("depth", args.depth)
-        .option("threads", args.threads)
+        .option("depth", pattern.depth)
+        .option("threads", pattern.jobs)
         .option("size", args.size)
         .option("directory", directory.display())
         .option("buffered", args.buffered)
         .option("runtime", args.runtime)
         .option("repeats", args.repeat.repeats);
     let what = Io {
-        engine: args.engine,
-        pattern: args.rw,
+        engine: pattern.engine,
+        pattern: pattern.pattern,
         block,
-        depth: args.depth,
-        jobs: args.threads,
+        depth: pattern.depth,
+        jobs: pattern.jobs,
         size: args.size,
         directory,
         buffered: args.buffered,

@@ -6,11 +6,10 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::ExitStatus;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use punctual_measure::watch::{self, Matters, Target, Watch};
+use punctual_measure::watch::{self, Matters, ProgramEnd, Target, Watch};
 use punctual_model::{Nanos, Policy};
 use punctual_sys::calls;
 
@@ -59,9 +58,10 @@ pub struct WatchArgs {
     )]
     pub deadline: Option<Nanos>,
 
-    /// System call that ends a cycle where the thread waits in it, such as clock_nanosleep, read or futex
+    /// What ends a cycle: a system call in which the thread waits, such as clock_nanosleep, read or futex; or
+    /// uprobe:[FILE:]SYMBOL, a function that the thread calls before it waits for the next cycle
     /// [default: the wait that comes regularly]
-    #[arg(long, value_name = "SYSCALL", help_heading = "Cycles")]
+    #[arg(long, value_name = "SYSCALL|uprobe:SYMBOL", help_heading = "Cycles")]
     pub cycle_at: Option<String>,
 
     /// Watch for this time; a program that was started is asked to end then [default: until it ends]
@@ -77,6 +77,12 @@ pub struct WatchArgs {
     /// Keep every cycle with its phases, in cycles.csv next to the run's record
     #[arg(long, help_heading = "Output")]
     pub raw: bool,
+
+    /// Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines
+    /// with more than 32 CPUs]
+    #[arg(long, value_name = "KIB", help_heading = "System",
+          value_parser = clap::value_parser!(u32).range(64..=1_048_576))]
+    pub buffer: Option<u32>,
 
     /// What is kept of response times
     #[command(flatten)]
@@ -102,7 +108,7 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if let Some(call) = args
         .cycle_at
         .as_deref()
-        .filter(|call| !calls::is_known(call))
+        .filter(|call| !call.starts_with(watch::FUNCTION) && !calls::is_known(call))
     {
         return Err(CliError::usage(format!(
             "--cycle-at {call}: there is no such system call on this machine"
@@ -125,6 +131,9 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
     if let Some(deadline) = args.deadline {
         asked = asked.option("deadline", deadline);
     }
+    if let Some(kib) = args.buffer {
+        asked = asked.option("buffer-kib", kib);
+    }
     if let Some(call) = &args.cycle_at {
         asked = asked.option("cycle-at", call);
     }
@@ -136,18 +145,24 @@ pub(crate) fn run(home: Option<&Path>, args: &WatchArgs) -> Result<Exit, CliErro
         output_to_stderr: args.common.json,
         keep_cycles: args.raw,
         matters: Matters::OfThePeriod,
+        buffer_kib: args.buffer,
     };
-    let mut status = None;
+    let mut end = None;
     let exit = request::run(home, &args.common, asked, |frame| {
-        let (found, ended) = watch::run(&watch, punctual_host::judge_thread, frame)?;
-        status = ended;
+        let (found, ended) = watch::run(watch, punctual_host::judge_thread, frame)?;
+        end = ended;
         Ok(found)
     })?;
-    Ok(status.map_or(exit, |status| passed_on(exit, status)))
+    Ok(end.map_or(exit, |end| passed_on(exit, &end)))
 }
 
 /// What the program said comes first: whoever starts it below this one is to see what it would see without.
-fn passed_on(exit: Exit, status: ExitStatus) -> Exit {
+fn passed_on(exit: Exit, end: &ProgramEnd) -> Exit {
+    let status = match end {
+        ProgramEnd::Status(status) => status,
+        // Nobody can say that it went well.
+        ProgramEnd::Unknown(_) => return Exit::Failed,
+    };
     let said = match (status.code(), status.signal()) {
         (Some(code), _) => u8::try_from(code).unwrap_or(1),
         // We ended it ourselves, or the user did.

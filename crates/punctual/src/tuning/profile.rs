@@ -120,7 +120,7 @@ fn read(path: &Path) -> Result<String, CliError> {
 }
 
 /// Whose profiles root obeys: its own, and those of whoever called it by sudo or pkexec.
-fn owners() -> Vec<u32> {
+pub(crate) fn owners() -> Vec<u32> {
     let caller = ["SUDO_UID", "PKEXEC_UID"].map(|name| env::var(name).ok()?.parse().ok());
     [0].into_iter()
         .chain(caller.into_iter().flatten())

@@ -161,7 +161,7 @@ fn what_was_measured_is_stored_and_shown() {
     for part in [
         "Response time in µs",
         "0 lateness",
-        "missed_share",
+        "share of",
         "observed cpus-allowed:",
     ] {
         assert!(text.contains(part), "`{part}` is not in {text}");

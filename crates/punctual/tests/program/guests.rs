@@ -16,6 +16,7 @@ use crate::common::{Answer, Home, Running, finish, machine, wait_until};
 use crate::pty::Pty;
 use crate::schema::{assert_valid, schema};
 
+mod arm64;
 mod latency_test;
 
 /// A kernel that takes its preemption model at the boot, and one with PREEMPT_RT.

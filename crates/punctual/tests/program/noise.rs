@@ -76,7 +76,11 @@ fn no_gap_is_a_result_and_not_the_end_of_gaps() {
     let shown = home.run(["runs", "show", "quiet"]);
     let text = shown.fine().stdout.split_whitespace();
     let text = text.collect::<Vec<_>>().join(" ");
-    for part in ["Gaps in µs", "time_lost", "observed noise-sources: CPU "] {
+    for part in [
+        "Gaps in µs",
+        "share of time lost",
+        "observed noise-sources: CPU ",
+    ] {
         assert!(text.contains(part), "`{part}` is not in {text}");
     }
     let longer = QUICK.replace("400ms", "1400ms");

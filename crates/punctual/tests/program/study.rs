@@ -30,6 +30,16 @@ fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
         assert_eq!(shown["name"], name);
         let text = home.run(["study", "show", name]).fine().stdout.clone();
         assert!(text.contains("Published: "), "{text}");
+        // Each result of the paper is somewhere, or it is said why not.
+        let rows = shown["rows"].as_array().unwrap();
+        assert!(rows.len() >= 6, "{name}");
+        for row in rows {
+            let [place, how] = ["place", "how"].map(|key| row[key].as_str().unwrap());
+            assert!(["here", "guests", "not_here"].contains(&place), "{row}");
+            assert!(!how.is_empty(), "{row}");
+        }
+        // The heading of a column may be broken.
+        assert!(text.contains("Result of the"), "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"

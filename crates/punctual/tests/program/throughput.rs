@@ -62,7 +62,7 @@ fn linpack_is_recorded_shown_and_exported() {
     }
     assert!(figure(&record, "scaled_residual")["max"].as_f64().unwrap() < 16.0);
     let shown = home.run(["runs", "show", "last"]);
-    for part in ["GFLOPS", "gflops", "order 64,100"] {
+    for part in ["GFLOPS", "LINPACK speed", "order 64,100"] {
         assert!(shown.fine().stdout.contains(part), "{shown:#?}");
     }
     let csv = home.run(["runs", "export", "last", "--format", "csv"]);

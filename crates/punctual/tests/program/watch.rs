@@ -6,6 +6,7 @@
 mod bad_input;
 mod habits;
 mod pictures;
+mod quota;
 mod truth;
 
 use std::path::{Path, PathBuf};
@@ -83,12 +84,17 @@ fn watched(home: &Home, culprit: &str, cycles: u64) -> Option<Seen> {
         machine::skip("watch", "tracing needs root");
         return None;
     }
-    let mut command = home.command(["watch", "--quiet", "--json", "--"]);
+    let command = home.command(["watch", "--quiet", "--json", "--"]);
+    Some(seen(command, culprit, cycles))
+}
+
+/// Has `command` watch the planted loop.
+fn seen(mut command: Command, culprit: &str, cycles: u64) -> Seen {
     command
         .arg(late_loop())
         .args([culprit, &cycles.to_string()]);
     let answer = crate::common::finish(command);
-    Some(Seen::of(answer.record(), &answer.stderr))
+    Seen::of(answer.record(), &answer.stderr)
 }
 
 #[test]
@@ -289,6 +295,42 @@ fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
         said.stdout
     );
     crate::schema::assert_valid(&crate::schema::schema("run.schema.json"), &record);
+}
+
+#[test]
+fn the_sample_that_ended_a_run_is_kept_with_what_went_on_around_it() {
+    if !machine::root() {
+        return machine::skip("--explain", "tracing needs root");
+    }
+    let home = Home::alone();
+    let line =
+        "measure wakeup --quiet --json --explain --threads 1 --interval 2ms --on-threshold 250ms";
+    let mut command = home.command(line.split(' '));
+    command.args(["--duration", crate::common::LONGER]);
+    let running = crate::common::Running::start(command);
+    std::thread::sleep(Duration::from_millis(1_500));
+    running.signal("STOP");
+    std::thread::sleep(Duration::from_millis(400));
+    running.signal("CONT");
+    let answer = running.wait();
+    assert_eq!(answer.code(), 3, "{answer:#?}");
+    let record = answer.json();
+    let latency = record["threshold"]["sample"]["latency_ns"]
+        .as_u64()
+        .unwrap();
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    let cycles = threads.iter().flat_map(|t| t["worst"].as_array().unwrap());
+    let mut long = cycles.filter(|c| c["response_ns"].as_u64().unwrap() + 1_000 >= latency);
+    let kept = long
+        .next()
+        .unwrap_or_else(|| panic!("{:#}", record["watched"]["threads"]));
+    assert!(!kept["cpus"].as_array().unwrap().is_empty());
+    let causes = kept["pieces"].as_array().unwrap().iter();
+    let mut causes = causes.map(|piece| piece["cause"].as_str().unwrap());
+    assert!(
+        causes.any(|cause| cause.contains("that stopped it")),
+        "{kept:#}"
+    );
 }
 
 #[test]

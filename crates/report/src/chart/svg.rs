@@ -476,7 +476,7 @@ fn look(number: usize, series: &Series) -> (&'static str, &'static str) {
     let colour = COLOUR.get(look.colour).copied();
     let dash = match series.validity {
         Validity::Valid | Validity::Virtual => DASH.get(look.dash).copied(),
-        Validity::Invalid | Validity::Imported => Some("1.5 2.5"),
+        Validity::Invalid | Validity::Imported | Validity::Published => Some("1.5 2.5"),
     };
     (colour.unwrap_or("#000"), dash.unwrap_or(""))
 }

@@ -9,7 +9,9 @@
 
 use std::cmp::Ordering;
 
-use punctual_model::{CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord};
+use punctual_model::{
+    CheckStatus, Figure, Instrument, Nanos, RequirementRuling, RunRecord, figure_words, label_words,
+};
 use punctual_verdict::claims::at_most;
 
 use super::guest::VIRTUAL;
@@ -33,7 +35,9 @@ pub(super) fn run(run: &RunRecord, name: &str) -> Answer {
     };
     let (tone, word) = match validity(run) {
         Validity::Invalid => (Tone::Bad, "INVALID".to_owned()),
-        Validity::Imported => (Tone::Doubtful, "imported, not checked".to_owned()),
+        Validity::Imported | Validity::Published => {
+            (Tone::Doubtful, "imported, not checked".to_owned())
+        }
         Validity::Virtual => (Tone::Doubtful, "virtual time".to_owned()),
         Validity::Valid => match of_watched {
             Some(said) if run.requirements.is_empty() => said,
@@ -211,9 +215,9 @@ fn key(figure: &Figure) -> Option<KeyFigure> {
     let labels: Vec<String> = figure
         .labels
         .iter()
-        .map(|(k, v)| format!("{k} {v}"))
+        .map(|(k, v)| label_words(k, v))
         .collect();
-    let mut name = figure.name.replace('_', " ");
+    let mut name = figure_words(&figure.name);
     if !labels.is_empty() {
         name += &format!(" ({})", labels.join(", "));
     }
@@ -250,7 +254,7 @@ pub(super) fn believed(run: &RunRecord, group: Option<&str>) -> Vec<Reason> {
             };
             reasons.push(checks.into());
         }
-        Validity::Imported => {
+        Validity::Imported | Validity::Published => {
             let by = run.origin.as_ref().map_or_else(
                 || "another tool".to_owned(),
                 |origin| match &origin.version {

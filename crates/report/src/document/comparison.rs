@@ -9,7 +9,7 @@
 
 use punctual_model::{
     Certainty, ComparedFigure, ComparedGroup, Comparison, ComparisonScale, ComparisonVerdict,
-    Effect, RequirementRuling,
+    Effect, RequirementRuling, figure_heading, figure_words,
 };
 use punctual_verdict::comparison::answer::{Overall, results, sentences_of};
 use punctual_verdict::words;
@@ -129,7 +129,11 @@ fn key(result: &ComparedFigure, times: Times) -> KeyFigure {
         (None, None) => ("-".to_owned(), "no effect could be computed".to_owned()),
     };
     KeyFigure {
-        name: format!("{}: {}", result.figure, times.verdict(word(result))),
+        name: format!(
+            "{}: {}",
+            figure_words(&result.figure),
+            times.verdict(word(result))
+        ),
         value,
         detail: format!(
             "{detail}; {} against {} runs",
@@ -234,13 +238,11 @@ fn ratios(ids: &mut Ids, comparison: &Comparison, of: &str) -> Option<Chart> {
             .iter()
             .filter(|r| r.candidate.group == group.name)
         {
-            let row = names
-                .iter()
-                .position(|n| *n == result.figure)
-                .unwrap_or_else(|| {
-                    names.push(result.figure.clone());
-                    names.len() - 1
-                });
+            let figure = figure_words(&result.figure);
+            let row = names.iter().position(|n| *n == figure).unwrap_or_else(|| {
+                names.push(figure);
+                names.len() - 1
+            });
             let Some(ratio) = result.ratio.filter(|r| r.estimate > 0.0) else {
                 continue;
             };
@@ -311,7 +313,9 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
         let mut series = Vec::new();
         let mut runs = 0_u64;
         let mut table = Table::new(
-            times.heading(format!("{figure} of each run, {unit}").trim_end_matches(", ")),
+            times.heading(
+                format!("{} of each run, {unit}", figure_words(figure)).trim_end_matches(", "),
+            ),
             &["<Group", "<Run", "<Valid", "Block", "Value", "Samples"],
         );
         for (row, group) in comparison.groups.iter().enumerate() {
@@ -389,12 +393,12 @@ fn points(ids: &mut Ids, comparison: &Comparison, of: &str) -> Vec<Block> {
         }
         let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
         let label = match unit.as_ref() {
-            "" => times.verdict(*figure),
-            unit => format!("{figure} in {unit}"),
+            "" => times.verdict(figure_words(figure)),
+            unit => figure_heading(figure, unit),
         };
         let chart = Chart {
             id: ids.make(&format!("{of}-{figure}")),
-            title: format!("{figure} of each run"),
+            title: format!("{} of each run", figure_words(figure)),
             note: format!(
                 "{}, a dot each; below them the estimate of the group with its interval.",
                 counted(runs, "run")

@@ -11,7 +11,7 @@ mod front;
 
 use punctual_model::{
     ComparedFigure, ComparisonScale, ExperimentResults, FactorEffect, GroupFigure,
-    MeasurementResults,
+    MeasurementResults, figure_heading, figure_words,
 };
 
 use super::comparison;
@@ -130,7 +130,11 @@ fn how(results: &ExperimentResults) -> Vec<(String, String)> {
         facts.extend(decided.iter().map(|(of, after)| {
             (
                 "Found",
-                format!("{} of {} after {after} blocks", of.figure, of.cell),
+                format!(
+                    "{} of {} after {after} blocks",
+                    figure_words(&of.figure),
+                    of.cell
+                ),
             )
         }));
     }
@@ -182,7 +186,11 @@ fn together(measurement: &MeasurementResults, answers: &[Answer]) -> Answer {
         .filter(|effect| effect.found)
         .take(4)
         .map(|effect| KeyFigure {
-            name: times.verdict(format!("{}: {}", effect.figure, name(effect))),
+            name: times.verdict(format!(
+                "{}: {}",
+                figure_words(&effect.figure),
+                name(effect)
+            )),
             value: value(effect, times),
             detail: effect.interval.map_or_else(
                 || "no interval".to_owned(),
@@ -308,7 +316,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
         let [low, high] = range_ends(effect.interval.as_ref(), scale);
         table.rows.push(vec![
             name(effect),
-            format!("{} {unit}", effect.figure).trim_end().to_owned(),
+            figure_heading(&effect.figure, &unit),
             missing.or(estimate, "no block has every cell of it"),
             missing.or(low, NO_INTERVAL),
             high.unwrap_or_default(),
@@ -363,7 +371,7 @@ fn effects(ids: &mut Ids, measurement: &MeasurementResults, of: &str) -> Vec<Blo
         }
         if !points.is_empty() {
             series.push(chart::Series {
-                name: figure.to_owned(),
+                name: figure_words(figure),
                 counted: counted(blocks, "block"),
                 shape: Shape::Points,
                 points,
@@ -449,7 +457,7 @@ fn sweeps(
                     .map(|(_, level)| level.as_str())
                     .collect();
                 let name = match others.is_empty() {
-                    true => figure.to_owned(),
+                    true => figure_words(figure),
                     false => others.join(", "),
                 };
                 let Some(x) = cell.levels.get(at).and_then(|l| number(l)) else {
@@ -483,8 +491,8 @@ fn sweeps(
                 continue;
             }
             let label = match unit.as_ref() {
-                "" => times_of.verdict(figure),
-                unit => format!("{figure} in {unit}"),
+                "" => times_of.verdict(figure_words(figure)),
+                unit => figure_heading(figure, unit),
             };
             let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
             let levels = numbers.iter().flatten().copied();
@@ -495,7 +503,7 @@ fn sweeps(
             blocks.push(Block::Drawing(
                 Box::new(Drawing::Chart(Chart {
                     id: ids.make(&format!("sweep-{}-{figure}", factor.name)),
-                    title: format!("{figure} against {}", factor.name),
+                    title: format!("{} against {}", figure_words(figure), factor.name),
                     note: format!(
                         "The estimate of each cell; bars are {} intervals between runs.",
                         percent(measurement.comparison.method.confidence)

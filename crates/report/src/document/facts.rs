@@ -45,6 +45,11 @@ pub(crate) fn machine_facts(host: &HostFacts) -> Vec<(String, String)> {
     ]
 }
 
+/// Says what machine and kernel it was in a line.
+pub(crate) fn in_short(host: &HostFacts) -> String {
+    format!("{}; {}", hardware(host), kernel(host))
+}
+
 /// Says what machine and kernel it was, how it was booted and what had been changed of it.
 pub(crate) fn host_facts(host: &HostFacts) -> Vec<(String, String)> {
     let mut facts = machine_facts(host);
@@ -123,6 +128,9 @@ fn hardware(host: &HostFacts) -> String {
         or_unknown(host.cpu_model.as_deref(), "processor"),
         cpus,
     ];
+    facts.extend(host.board.clone());
+    let unequal = host.unequal(&host.cpus_online);
+    facts.extend(unequal.map(|kinds| format!("capacities {kinds}")));
     let kinds = [
         (&host.cpus_isolated, "isolated"),
         (&host.cpus_nohz_full, "nohz_full"),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_model::{Figure, Instrument, Picture};
+use punctual_model::{Figure, Instrument, Picture, figure_heading, figure_words, label_words};
 
 use super::named::counted;
 use super::runs::Named;
@@ -139,7 +139,7 @@ fn memory(ids: &mut Ids, run: &Named<'_>) -> Vec<Block> {
         blocks.push(Block::Drawing(
             Box::new(Drawing::Heat(Heat {
                 id: ids.make(&format!("memory-{name}-{}", run.name)),
-                title: format!("{} in {unit}", name.replace('_', " ")),
+                title: figure_heading(&name, &unit),
                 note: format!(
                     "{}, the mean of each pair of nodes, {}.",
                     counted(observations, "observation"),
@@ -243,11 +243,11 @@ fn figure_name(figure: &Figure, constant: &[&String]) -> String {
         .labels
         .iter()
         .filter(|(k, _)| !constant.contains(k))
-        .map(|(k, v)| format!("{k} {v}"))
+        .map(|(k, v)| label_words(k, v))
         .collect();
     match labels.is_empty() {
-        true => figure.name.clone(),
-        false => format!("{} ({})", figure.name, labels.join(", ")),
+        true => figure_words(&figure.name),
+        false => format!("{} ({})", figure_words(&figure.name), labels.join(", ")),
     }
 }
 
@@ -288,7 +288,7 @@ fn row(run: &Named<'_>, runs: &[Named<'_>], figure: &Figure) -> Vec<String> {
     let labels: Vec<String> = figure
         .labels
         .iter()
-        .map(|(k, v)| format!("{k} {v}"))
+        .map(|(k, v)| label_words(k, v))
         .collect();
     let number = |value: Option<f64>| value.map_or_else(String::new, digits);
     vec![
@@ -302,7 +302,7 @@ fn row(run: &Named<'_>, runs: &[Named<'_>], figure: &Figure) -> Vec<String> {
         } else {
             String::new()
         },
-        figure.name.clone(),
+        figure_words(&figure.name),
         labels.join(", "),
         figure.value.map_or_else(|| "-".to_owned(), digits),
         if figure.unit == "1" {

@@ -3,40 +3,47 @@
 
 //! A published study as it was carried out here: a section each, with the published figures next to the measured ones.
 
+mod pictures;
+
 use punctual_model::{
-    ComparisonVerdict, GuestTime, StudyAnswer, StudyBin, StudyFacts, StudyFinding, StudyJoint,
-    StudyKernel, StudyPart, StudyPicture, StudyResult, StudyRow, StudySkipped,
+    ComparisonVerdict, GuestTime, StudyAnswer, StudyFacts, StudyFinding, StudyJoint, StudyKernel,
+    StudyPaperRow, StudyPart, StudyPlace, StudyResult, StudyRow, figure_words,
 };
 use punctual_verdict::words;
 
-use super::experiment::number;
-use super::named::counted;
+use super::named::{self, counted};
 use super::study_tables as tables;
 use super::verdicts::p_value;
 use super::{Answer, Block, Document, Ids, Reason, Section, Table, Tone};
 use super::{facts, guest};
-use crate::chart::{Axis, Chart, Drawing, Point, Series, Shape, Validity};
-use crate::text::compared_unit;
 
-/// Fewer levels are in their table.
-const SWEEP: usize = 3;
-
-/// Adds a study.
+/// Adds a study as a story: what was asked and found, what this machine says to each question, what could not be told, and
+/// how it was done.
 pub(super) fn add(document: &mut Document, ids: &mut Ids, result: &StudyResult) {
     document.answers.push(together(result));
     let facts = &result.study;
     let id = ids.make(&facts.name);
-    let mut blocks = vec![Block::Facts(said_of(result))];
-    blocks.extend(published(facts).map(|table| {
-        Block::Table(Table {
-            aside: true,
-            ..table
-        })
-    }));
+    let mut blocks = vec![story(result)];
     for (at, answer) in result.answers.iter().enumerate() {
         blocks.extend(answered(ids, answer, &format!("{id}-{}", at + 1)));
     }
-    blocks.extend(how(facts));
+    blocks.extend(untold(result));
+    if !facts.published.is_empty() {
+        blocks.push(Block::Fold(
+            "What the paper published, as printed".to_owned(),
+            published(facts).map(Block::Table).collect(),
+        ));
+    }
+    blocks.extend(paper_rows(facts).map(|table| {
+        Block::Fold(
+            "Each result of the paper, and where it is".to_owned(),
+            vec![Block::Table(table)],
+        )
+    }));
+    blocks.push(Block::Fold(
+        "What was measured, and how".to_owned(),
+        how(result),
+    ));
     document.sections.push(Section {
         id,
         title: format!("{}: {}", facts.name, facts.title),
@@ -73,13 +80,10 @@ fn together(result: &StudyResult) -> Answer {
         false => format!("compared figures: {}", verdicts.join(", ")),
     };
     let runs: u64 = result.parts.iter().map(|part| part.valid).sum();
-    let parts = result.parts.iter().flat_map(|part| &part.skipped);
-    let mut validity: Vec<Reason> = (runs > 0)
+    let validity: Vec<Reason> = (runs > 0)
         .then(|| counted(runs, "valid run").into())
         .into_iter()
         .collect();
-    let left_out = |left: &StudySkipped| format!("skipped: {}: {}", left.what, left.reason).into();
-    validity.extend(parts.map(left_out));
     Answer {
         tone: Tone::Plain,
         word: result.study.name.clone(),
@@ -93,204 +97,180 @@ fn together(result: &StudyResult) -> Answer {
     }
 }
 
-/// The work, the machines, and what was measured.
-fn said_of(result: &StudyResult) -> Vec<(String, String)> {
+/// What was asked, by whom, and what they found.
+fn story(result: &StudyResult) -> Block {
     let facts = &result.study;
-    let number = result.number.map(|n| format!(", carried out {n}"));
+    let mut lines = vec![("The paper", facts.citation.clone())];
+    if !facts.asked.is_empty() {
+        lines.push(("Asked", facts.asked.clone()));
+        lines.push(("Found", facts.found.clone()));
+    }
+    lines.push(("On", facts.machine.clone()));
+    if let Some(host) = &result.host {
+        lines.push(("Here", super::facts::in_short(host)));
+    }
+    Block::facts(lines)
+}
+
+/// The machine in full, and what was measured on it.
+fn measured(result: &StudyResult) -> Block {
+    let number = result.number.map(|n| format!(", run {n} of the study"));
     let scale = format!("{}{}", result.scale, number.unwrap_or_default());
-    let mut out = vec![
-        ("Work".to_owned(), facts.citation.clone()),
-        ("Theirs".to_owned(), facts.machine.clone()),
-    ];
-    out.extend(result.host.iter().flat_map(facts::host_facts));
+    let mut out: Vec<(String, String)> = result.host.iter().flat_map(facts::host_facts).collect();
     out.push(("Scale".to_owned(), scale));
     let parts = result.parts.iter().flat_map(facts_of);
     out.extend(parts.map(|(label, line)| (label.to_owned(), line)));
-    out
+    Block::Facts(out)
 }
 
-/// A question with its answer.
-fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
-    let mut items = vec![
-        ("question".to_owned(), answer.question.clone()),
-        ("published".to_owned(), answer.paper.clone()),
-    ];
-    let mut add = |mark: &str, line: String| items.push((mark.to_owned(), line));
-    if let Some(reason) = &answer.skipped {
-        add("skipped", reason.clone());
-        return vec![Block::items(items)];
+/// A question with its answer: the sentence, the picture, and behind it the tables.
+fn answered(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Option<Block> {
+    // What could not be told has a place of its own.
+    if answer.skipped.is_some() {
+        return None;
     }
+    let mut items = Vec::new();
     if answer.virtual_time {
-        add("virtual time", guest::HEADING.to_owned());
+        items.push(("virtual time".to_owned(), guest::HEADING.to_owned()));
     }
-    add("here", answer.conclusion.clone());
+    items.push(("published".to_owned(), answer.paper.clone()));
+    items.push(("here".to_owned(), answer.conclusion.clone()));
+    let mut blocks = vec![Block::items(items)];
+    let mut behind = Vec::new();
+    let mut drawn = pictures::of_answer(ids, answer, id).into_iter();
+    let shown = match answer.curves.is_empty() {
+        // What moves together is looked at together.
+        false => answer.curves.len(),
+        true => 1,
+    };
+    blocks.extend(drawn.by_ref().take(shown));
+    let mut further = Vec::new();
     for joint in &answer.joint {
-        add("all at once", all_alike(joint));
+        further.push(("all at once".to_owned(), all_alike(joint)));
     }
     for found in &answer.findings {
-        add("found", finding(found));
+        further.push(("found".to_owned(), finding(found)));
     }
-    if let Some(method) = &answer.method {
-        add("method", method.clone());
+    if !further.is_empty() {
+        behind.push(Block::items(further));
     }
-    let mut blocks = vec![Block::items(items)];
-    for table in tables::of_answer(answer) {
-        blocks.push(Block::Table(table));
+    behind.extend(tables::of_answer(answer).into_iter().map(Block::Table));
+    behind.extend(drawn);
+    if !behind.is_empty() {
+        blocks.push(Block::Fold("Figures behind it".to_owned(), behind));
     }
-    let mut figures: Vec<&str> = Vec::new();
-    for row in &answer.rows {
-        if !figures.contains(&row.figure.as_str()) {
-            figures.push(&row.figure);
-            blocks.extend(sweep(ids, answer, &row.figure, id).into_iter().flatten());
+    Some(Block::Part(answer.question.clone(), blocks))
+}
+
+/// What could not be told, and why: questions without an answer, comparisons with too few runs, what was left out.
+fn untold(result: &StudyResult) -> Option<Block> {
+    let mut items: Vec<(String, String)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for answer in &result.answers {
+        let Some(reason) = &answer.skipped else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, questions)) => questions.push(&answer.question),
+            None => reasons.push((reason, vec![&answer.question])),
         }
     }
-    blocks.extend(answer.pictures.iter().map(|of| picture(ids, of, id)));
-    blocks
-}
-
-/// A figure against levels that are numbers, with the published values; and how narrow its intervals are.
-fn sweep(ids: &mut Ids, answer: &StudyAnswer, figure: &str, id: &str) -> Option<[Block; 2]> {
-    let rows = answer.rows.iter().filter(|row| row.figure == figure);
-    let rows: Vec<&StudyRow> = rows
-        .filter(|row| row.verdict.is_some() || row.runs > 0)
-        .collect();
-    let factor = tables::factor(&rows)?;
-    let levels: Option<Vec<f64>> = rows
-        .iter()
-        .map(|row| number(tables::level(row, Some(factor))))
-        .collect();
-    let levels = levels.filter(|levels| levels.len() >= SWEEP)?;
-    let first = rows.first()?;
-    let (unit, scale) = compared_unit(&first.unit);
-    let points = |of: &dyn Fn(f64, &StudyRow) -> Option<Point>| {
-        let mut points: Vec<Point> = levels
-            .iter()
-            .zip(&rows)
-            .filter_map(|(x, row)| of(*x, row))
-            .collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        points
-    };
-    let here = points(&|x, row| {
-        let interval = row.interval.map(|i| (i.low / scale, i.high / scale));
-        Some(
-            Point::at(x, row.estimate? / scale)
-                .within(interval)
-                .of(row.runs),
+    // Several questions may lack the same.
+    items.extend(reasons.iter().map(|(reason, questions)| {
+        (
+            "not answered".to_owned(),
+            format!("{} {}.", questions.join(" "), named::capital(reason)),
         )
-    });
-    let published = points(&|x, row| Some(Point::at(x, row.published?)));
-    let spread = points(&|x, row| {
-        let interval = row.interval?;
-        let half = (interval.high - interval.low) / 2.0 / scale;
-        Some(Point::at(x, half).of(row.runs))
-    });
-    let series = |name: String, counted: String, points: Vec<Point>, validity| Series {
-        name,
-        counted,
-        shape: Shape::Dots,
-        points,
-        validity,
-        shown: true,
-        look: None,
+    }));
+    for answer in &result.answers {
+        let few = |row: &&StudyRow| row.verdict == Some(ComparisonVerdict::TooFewRuns);
+        let count = answer.rows.iter().filter(few).count();
+        if count > 0 {
+            let most = answer
+                .rows
+                .iter()
+                .filter(few)
+                .filter_map(|row| row.more_runs)
+                .max();
+            let more = most.map_or_else(String::new, |most| {
+                format!(" Up to {} would decide.", counted(most, "more block"))
+            });
+            let of = answer
+                .rows
+                .iter()
+                .filter(|row| row.verdict.is_some())
+                .count();
+            items.push((
+                "too few runs".to_owned(),
+                format!(
+                    "{} Open in {count} of {of} comparisons.{more}",
+                    answer.question
+                ),
+            ));
+        }
+    }
+    let left_out = result.parts.iter().flat_map(|part| &part.skipped);
+    let left_out = left_out.filter(|left| !reasons.iter().any(|(known, _)| *known == left.reason));
+    items.extend(left_out.map(|left| {
+        (
+            "left out".to_owned(),
+            format!("{}: {}", left.what.replace('=', " "), left.reason),
+        )
+    }));
+    (!items.is_empty()).then(|| {
+        Block::Part(
+            "What could not be told, and why".to_owned(),
+            vec![Block::items(items)],
+        )
+    })
+}
+
+/// Each result of the work, and where it is measured.
+fn paper_rows(facts: &StudyFacts) -> Option<Table> {
+    let mut table = Table::new("", &["<Result of the paper", "<Where", "<How, or why not"]);
+    table.rows = facts.rows.iter().map(paper_row).collect();
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn paper_row(row: &StudyPaperRow) -> Vec<String> {
+    let place = match row.place {
+        StudyPlace::Done => "done",
+        StudyPlace::Here => "here",
+        StudyPlace::Guests => "in guests",
+        StudyPlace::NotHere => "not on this machine",
     };
-    let valid = match answer.virtual_time {
-        true => Validity::Virtual,
-        false => Validity::Valid,
-    };
-    let runs = here.iter().filter_map(|p| p.count).sum();
-    let runs = counted(runs, "run");
-    let of_work = first.published_unit.as_deref().unwrap_or_default();
-    let of_work = format!("published {of_work}").trim_end().to_owned();
-    let values = counted(published.len() as u64, "value");
-    let both = vec![
-        series("here".to_owned(), runs.clone(), here, valid),
-        series(of_work, values, published, Validity::Imported),
-    ];
-    let widths = vec![series("here".to_owned(), runs, spread, valid)];
-    let mut chart = |what: &str, note: &str, series: Vec<Series>| {
-        let series: Vec<Series> = series
-            .into_iter()
-            .filter(|s| !s.points.is_empty())
-            .collect();
-        let heights: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
-        let label = format!("{what} {unit}");
-        let chart = Chart {
-            id: ids.make(&format!("{id}-{what}")),
-            title: format!("{what} against {factor}"),
-            note: note.to_owned(),
-            x: Axis::fitting(factor, levels.iter().copied()),
-            y: Axis::fitting(label.trim_end(), heights.into_iter()),
-            series,
-            marks: Vec::new(),
+    vec![row.text.clone(), place.to_owned(), row.how.clone()]
+}
+
+/// The machine, what was measured, the statistics, the steps and what is done differently: once, for all questions.
+fn how(result: &StudyResult) -> Vec<Block> {
+    let mut blocks = vec![measured(result)];
+    let mut methods: Vec<(&str, Vec<String>)> = Vec::new();
+    for (number, answer) in (1..).zip(&result.answers) {
+        let Some(method) = &answer.method else {
+            continue;
         };
-        Block::Drawing(Box::new(Drawing::Chart(chart)), None)
+        let question = format!("{number}");
+        match methods.iter_mut().find(|(known, _)| known == method) {
+            Some((_, questions)) => questions.push(question),
+            None => methods.push((method, vec![question])),
+        }
+    }
+    let several = methods.len() > 1;
+    let method = |(method, questions): (&str, Vec<String>)| {
+        let of = match several {
+            true => format!("questions {}: ", questions.join(", ")),
+            false => String::new(),
+        };
+        ("method".to_owned(), format!("{of}{method}"))
     };
-    let estimates = "The estimate of each level; bars are 95 % intervals between runs.";
-    let errors = "Half of the 95 % interval of each level: about two standard errors.";
-    Some([
-        chart(figure, estimates, both),
-        chart(&format!("error of {figure}"), errors, widths),
-    ])
-}
-
-/// The head or the tail of a distribution.
-#[expect(clippy::cast_precision_loss, reason = "display only")]
-fn picture(ids: &mut Ids, of: &StudyPicture, id: &str) -> Block {
-    let mut points: Vec<Point> = of
-        .bins
-        .iter()
-        .map(|bin| Point::at(bin.from_ns as f64 / 1e3, bin.count as f64))
-        .collect();
-    points.extend(
-        of.bins
-            .last()
-            .map(|bin| Point::at(bin.to_ns as f64 / 1e3, 0.0)),
-    );
-    let inside: u64 = of.bins.iter().map(|bin| bin.count).sum();
-    let title = format!("{} of {}", of.part, of.cell);
-    let count = format!("{inside} of {}", counted(of.samples, "sample"));
-    let mut table = Table::new(
-        format!("{title}: {count}"),
-        &["From µs", "..To µs", "Samples"],
-    );
-    let micros = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
-    let bins = of.bins.iter();
-    let row = |bin: &StudyBin| {
-        vec![
-            micros(bin.from_ns),
-            micros(bin.to_ns),
-            bin.count.to_string(),
-        ]
-    };
-    table.rows = bins.map(row).collect();
-    let places: Vec<f64> = points.iter().map(|point| point.x).collect();
-    let chart = Chart {
-        id: ids.make(&format!("{id}-{}-{}", of.cell, of.part)),
-        title: title.clone(),
-        note: format!("{count}."),
-        x: Axis::fitting("Latency in µs", places.into_iter()),
-        y: Axis::linear("Samples in a bin"),
-        series: vec![Series {
-            name: of.part.clone(),
-            counted: counted(inside, "sample"),
-            shape: Shape::Step,
-            points,
-            validity: Validity::Valid,
-            shown: true,
-            look: None,
-        }],
-        marks: Vec::new(),
-    };
-    Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))
-}
-
-/// What the authors did, and what is done differently.
-fn how(facts: &StudyFacts) -> Vec<Block> {
-    vec![Block::Fold(
-        "What the authors did, and what is done differently here".to_owned(),
-        steps(facts),
-    )]
+    if !methods.is_empty() {
+        let mut items: Vec<(String, String)> = methods.into_iter().map(method).collect();
+        items.push(("tables".to_owned(), tables::MARKS.to_owned()));
+        blocks.push(Block::items(items));
+    }
+    blocks.extend(steps(&result.study));
+    blocks
 }
 
 fn steps(facts: &StudyFacts) -> Vec<Block> {
@@ -335,9 +315,12 @@ impl Document {
             ("Study", &study.title),
             ("Work", &study.citation),
             ("Machine", &study.machine),
+            ("Asked", &study.asked),
+            ("Found", &study.found),
         ];
         let facts = facts.map(|(name, said)| (name.to_owned(), said.clone()));
         let mut blocks = vec![Block::Facts(facts.into())];
+        blocks.extend(paper_rows(study).map(Block::Table));
         blocks.extend(published(study).map(Block::Table));
         blocks.extend(steps(study));
         Self::of(&study.name, blocks)
@@ -370,8 +353,6 @@ fn facts_of(part: &StudyPart) -> Vec<(&'static str, String)> {
         let kernels: Vec<String> = part.kernels.iter().map(kernel).collect();
         facts.push(("Kernels", kernels.join("; ")));
     }
-    let skipped = part.skipped.iter();
-    facts.extend(skipped.map(|left| ("Skipped", format!("{}: {}", left.what, left.reason))));
     facts
 }
 
@@ -391,7 +372,11 @@ fn kernel(kernel: &StudyKernel) -> String {
 fn finding(found: &StudyFinding) -> String {
     format!(
         "{}, {} of {} runs of {}: {}",
-        found.id, found.runs, found.of, found.cell, found.detail
+        found.id.replace('-', " "),
+        found.runs,
+        found.of,
+        found.cell.replace('=', " "),
+        found.detail
     )
 }
 
@@ -403,7 +388,7 @@ fn all_alike(joint: &StudyJoint) -> String {
     };
     format!(
         "{}: p {} that all {} are alike, dealt anew inside blocks: {says}",
-        joint.figure,
+        figure_words(&joint.figure),
         p_value(joint.p),
         joint.cells
     )

@@ -5,6 +5,7 @@
 
 use punctual_model::{
     ComparisonScale, ComparisonVerdict, PublishedTable, StudyAnswer, StudyDirection, StudyRow,
+    figure_heading,
 };
 use punctual_verdict::claims::{at_most, class};
 use punctual_verdict::words::{self, obstacle};
@@ -14,7 +15,7 @@ use crate::document::{Column, Table};
 use crate::text::{Missing, compared_unit as unit, difference, digits, range, tiny};
 
 /// What the marks in a table of a comparison mean.
-const MARKS: &str = "(+n): so many more blocks would decide; + or - before a number in place of a ratio: a difference";
+pub(super) const MARKS: &str = "(+n) after a verdict: n more blocks would decide. A number with its sign in place of a ratio: a difference.";
 
 /// A published table, as printed.
 pub(super) fn published(published: &PublishedTable) -> Table {
@@ -53,13 +54,7 @@ pub(super) fn of_answer(answer: &StudyAnswer) -> Vec<Table> {
             false => estimates(&rows),
         }
     };
-    let mut tables: Vec<Table> = figures.into_iter().filter_map(table).collect();
-    if answer.rows.iter().any(|row| row.more_runs.is_some())
-        && let Some(last) = tables.last_mut()
-    {
-        last.notes.push(MARKS.to_owned());
-    }
-    tables
+    figures.into_iter().filter_map(table).collect()
 }
 
 /// What the names of all cells begin with, and is in the heading of their column instead.
@@ -102,9 +97,11 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
             let [runs, estimate, interval] = measured(&mut missing, row);
             line.extend(several.then_some(runs));
             line.extend([estimate, interval]);
+            line.extend(spread(row, scale));
             line.extend(effect_of(&mut missing, row, scale, directed));
             if published {
                 line.push(row.published.map(plain).unwrap_or_default());
+                line.push(row.published_error.map(plain).unwrap_or_default());
             }
             if ratios {
                 line.push(row.published_ratio.map(digits).unwrap_or_default());
@@ -115,13 +112,12 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
     let first_column = format!("<{}", factor.unwrap_or("Cell"));
     let mut columns = vec![first_column.as_str()];
     columns.extend(several.then_some("??Runs"));
-    columns.extend(["Here", "?<interval", "Ratio", "<interval", "p", "<Verdict"]);
-    columns.extend(published.then_some("Published"));
+    columns.extend(["Here", "?<interval", "??Std error", "??Deviation"]);
+    columns.extend(["Ratio", "<interval", "p", "<Verdict"]);
+    if published {
+        columns.extend(["Published", "??std error"]);
+    }
     columns.extend(ratios.then_some("ratio"));
-    let in_unit = match shown {
-        "" => String::new(),
-        shown => format!(" in {shown}"),
-    };
     let runs = match several {
         true => String::new(),
         false => format!(", {} runs a cell", first.runs),
@@ -129,11 +125,21 @@ fn comparison(rows: &[&StudyRow]) -> Option<Table> {
     let of_work = rows.iter().find_map(|row| row.published_unit.clone());
     let of_work = of_work.map(|unit| format!("; published in {unit}"));
     let title = format!(
-        "{}{in_unit}{runs}, with 95 % intervals{}",
-        first.figure,
+        "{}{runs}, with 95 % intervals{}",
+        figure_heading(&first.figure, shown),
         of_work.unwrap_or_default()
     );
-    Some(filled(&title, &columns, lines, &missing))
+    Some(filled(&title, &columns, lines, &missing).without_empty_columns())
+}
+
+/// The standard error, and the deviation as a share of the mean: the columns of published tables.
+fn spread(row: &StudyRow, scale: f64) -> [String; 2] {
+    [
+        row.standard_error.map(|x| digits(x / scale)),
+        row.relative_deviation
+            .map(|x| format!("{:.2} %", x * 100.0)),
+    ]
+    .map(Option::unwrap_or_default)
 }
 
 /// The effect of a row with its interval, p-value and verdict.
@@ -194,8 +200,8 @@ fn estimates(rows: &[&StudyRow]) -> Option<Table> {
     let lines = rows.iter().map(line).collect();
     let columns = ["<Cell", "Runs", "Value", "<95 % interval"];
     let (shown, _) = unit(&first.unit);
-    let title = format!("{} {shown}", first.figure);
-    Some(filled(title.trim_end(), &columns, lines, &missing))
+    let title = figure_heading(&first.figure, shown);
+    Some(filled(&title, &columns, lines, &missing))
 }
 
 fn classes(rows: &[StudyRow]) -> Table {

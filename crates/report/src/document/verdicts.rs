@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use punctual_model::{
     ComparedFigure, Comparison, ComparisonScale, ComparisonVerdict, Effect, GroupFigure,
-    IntervalLevel,
+    IntervalLevel, figure_heading, figure_words,
 };
 use punctual_stats::PValue;
 use punctual_verdict::words::{self, obstacle};
@@ -73,7 +73,7 @@ fn test(comparison: &Comparison) -> String {
 /// A figure with its unit.
 pub(super) fn name(result: &ComparedFigure, times: Times) -> String {
     let (unit, _) = times.unit(&result.unit);
-    format!("{} {unit}", result.figure).trim_end().to_owned()
+    figure_heading(&result.figure, &unit)
 }
 
 pub(crate) fn p_value(p: f64) -> String {
@@ -199,7 +199,11 @@ fn foot(results: &[&ComparedFigure], comparison: &Comparison, of: Of) -> Vec<Str
         let least = result
             .smallest_detectable
             .filter(|_| result.withheld.is_none())?;
-        Some(format!("{} {}", result.figure, times_as_much(least)))
+        Some(format!(
+            "{} {}",
+            figure_words(&result.figure),
+            times_as_much(least)
+        ))
     };
     let noticed: Vec<String> = results.iter().filter_map(|result| least(&result)).collect();
     match (of, noticed.is_empty()) {
@@ -251,14 +255,14 @@ fn times_as_much(share: f64) -> String {
 
 /// What the hierarchical interval of each figure was drawn from.
 fn levels(results: &[&ComparedFigure], comparison: &Comparison) -> Option<String> {
-    let of = |level: Option<IntervalLevel>| -> Vec<&str> {
+    let of = |level: Option<IntervalLevel>| -> Vec<String> {
         let with = |result: &&&ComparedFigure| {
             result.interval_method.is_some() && result.interval_level == level
         };
         results
             .iter()
             .filter(with)
-            .map(|result| result.figure.as_str())
+            .map(|result| figure_words(&result.figure))
             .collect()
     };
     let parts = [
@@ -388,7 +392,11 @@ pub(super) fn groups(comparison: &Comparison) -> Table {
             0..=2 => String::new(),
             _ => format!("{}: ", result.candidate.group),
         };
-        Some(format!("{of}{} {:.0} %", result.figure, part * 100.0))
+        Some(format!(
+            "{of}{} {:.0} %",
+            figure_words(&result.figure),
+            part * 100.0
+        ))
     };
     let inside: Vec<String> = comparison.results.iter().filter_map(inside).collect();
     if !inside.is_empty() {

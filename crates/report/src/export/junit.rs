@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! JUnit's XML, as CI systems read it: a suite a kernel and model, a case a load and figure.
+//! JUnit's XML, as CI systems read it: a suite for what belongs together, a case for each thing that was judged.
 //!
-//! A figure that is worse is a failure, one that supports no claim an error. There are no times of
-//! the host in it: the same result gives the same bytes.
+//! There are no times of the host in it: the same result gives the same bytes.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,27 +12,34 @@ use punctual_model::{BandVerdict, LatencyCell, LatencyTest};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-/// Writes `test` as JUnit's XML.
+use super::cases::{Case, Outcome};
+
+/// Writes `test` as JUnit's XML: a suite a kernel and model, a case a load and figure. A figure that is worse is a
+/// failure, one that supports no claim an error.
 ///
 /// # Errors
 ///
 /// Fails as `out` does.
-pub fn junit(test: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {
-    let cases: Vec<Case> = test
-        .cells
-        .iter()
-        .flat_map(|cell| cases(test, cell))
-        .collect();
+pub fn junit_of_latency_test(test: &LatencyTest, out: &mut dyn Write) -> io::Result<()> {
+    let cells = test.cells.iter();
+    let cases: Vec<Case> = cells.flat_map(|cell| of_cell(test, cell)).collect();
+    junit("punctual kernel latency-test", &cases, out)
+}
+
+/// Writes cases as JUnit's XML.
+///
+/// # Errors
+///
+/// Fails as `out` does.
+pub fn junit(name: &str, cases: &[Case], out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Writer::new_with_indent(&mut *out, b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     xml.create_element("testsuites")
-        .with_attribute(("name", "punctual kernel latency-test"))
-        .with_attributes(counts(&cases))
+        .with_attribute(("name", name))
+        .with_attributes(counts(cases))
         .write_inner_content(|xml| {
-            let suites = cases.chunk_by(|a, b| a.suite == b.suite);
-            suites
-                .into_iter()
-                .try_for_each(|suite| write_suite(suite, xml))
+            let mut suites = cases.chunk_by(|a, b| a.suite == b.suite);
+            suites.try_for_each(|suite| write_suite(suite, xml))
         })?;
     writeln!(out)
 }
@@ -45,45 +51,37 @@ fn write_suite<W: Write>(suite: &[Case], xml: &mut Writer<W>) -> io::Result<()> 
     xml.create_element("testsuite")
         .with_attribute(("name", &*name))
         .with_attributes(counts(suite))
-        .write_inner_content(|xml| suite.iter().try_for_each(|case| case.write(xml)))?;
+        .write_inner_content(|xml| suite.iter().try_for_each(|case| write_case(case, xml)))?;
     Ok(())
 }
 
-struct Case {
-    suite: String,
-    name: String,
-    verdict: BandVerdict,
-    detail: String,
+fn write_case<W: Write>(case: &Case, xml: &mut Writer<W>) -> io::Result<()> {
+    let [suite, name, detail] = [&case.suite, &case.name, &case.detail].map(|s| sayable(s));
+    xml.create_element("testcase")
+        .with_attribute(("classname", &*suite))
+        .with_attribute(("name", &*name))
+        .write_inner_content(|xml| {
+            let detail = &*detail;
+            let with_message = |xml: &mut Writer<W>, kind| {
+                xml.create_element(kind)
+                    .with_attribute(("message", detail))
+                    .write_empty()
+                    .map(drop)
+            };
+            match case.outcome {
+                Outcome::Failed => with_message(xml, "failure"),
+                Outcome::Error => with_message(xml, "error"),
+                Outcome::Skipped => with_message(xml, "skipped"),
+                Outcome::Passed => xml
+                    .create_element("system-out")
+                    .write_text_content(BytesText::new(detail))
+                    .map(drop),
+            }
+        })?;
+    Ok(())
 }
 
-impl Case {
-    fn write<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<()> {
-        let [suite, name, detail] = [&self.suite, &self.name, &self.detail].map(|s| sayable(s));
-        xml.create_element("testcase")
-            .with_attribute(("classname", &*suite))
-            .with_attribute(("name", &*name))
-            .write_inner_content(|xml| {
-                let detail = &*detail;
-                let with_message = |xml: &mut Writer<W>, kind| {
-                    xml.create_element(kind)
-                        .with_attribute(("message", detail))
-                        .write_empty()
-                        .map(drop)
-                };
-                match self.verdict {
-                    BandVerdict::Worse => with_message(xml, "failure"),
-                    BandVerdict::Invalid => with_message(xml, "error"),
-                    BandVerdict::Better | BandVerdict::NoDifference => xml
-                        .create_element("system-out")
-                        .write_text_content(BytesText::new(detail))
-                        .map(drop),
-                }
-            })?;
-        Ok(())
-    }
-}
-
-fn cases(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
+fn of_cell(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
     let suite = format!("{} {}", cell.kernel, cell.model);
     let of_cell = test
         .comparisons
@@ -93,7 +91,11 @@ fn cases(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
         .map(|of| Case {
             suite: suite.clone(),
             name: format!("{} {}", cell.load, of.figure),
-            verdict: of.verdict,
+            outcome: match of.verdict {
+                BandVerdict::Worse => Outcome::Failed,
+                BandVerdict::Invalid => Outcome::Error,
+                BandVerdict::Better | BandVerdict::NoDifference => Outcome::Passed,
+            },
             detail: format!(
                 "{} than {} {} in virtual time (instruction counts)",
                 of.verdict, of.baseline, of.baseline_model
@@ -107,9 +109,9 @@ fn cases(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
         cases.push(Case {
             suite,
             name: cell.load.clone(),
-            verdict: match valid {
-                true => BandVerdict::NoDifference,
-                false => BandVerdict::Invalid,
+            outcome: match valid {
+                true => Outcome::Passed,
+                false => Outcome::Error,
             },
             detail: match valid {
                 true => "measured in virtual time (instruction counts)".to_owned(),
@@ -120,13 +122,18 @@ fn cases(test: &LatencyTest, cell: &LatencyCell) -> Vec<Case> {
     cases
 }
 
-fn counts(cases: &[Case]) -> [(&'static str, Cow<'static, str>); 3] {
-    let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count();
-    [
+fn counts(cases: &[Case]) -> Vec<(&'static str, Cow<'static, str>)> {
+    let of = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
+    let mut counts: Vec<(&'static str, Cow<'static, str>)> = vec![
         ("tests", cases.len().to_string().into()),
-        ("failures", of(BandVerdict::Worse).to_string().into()),
-        ("errors", of(BandVerdict::Invalid).to_string().into()),
-    ]
+        ("failures", of(Outcome::Failed).to_string().into()),
+        ("errors", of(Outcome::Error).to_string().into()),
+    ];
+    let skipped = of(Outcome::Skipped);
+    if skipped > 0 {
+        counts.push(("skipped", skipped.to_string().into()));
+    }
+    counts
 }
 
 /// Replaces what XML has no way to say.
@@ -183,7 +190,7 @@ mod tests {
 
     fn written(test: &LatencyTest) -> String {
         let mut out = Vec::new();
-        junit(test, &mut out).unwrap();
+        junit_of_latency_test(test, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

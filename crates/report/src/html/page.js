@@ -5,7 +5,7 @@
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const NS = 'http://www.w3.org/2000/svg';
 const DASH = ['', '6 3', '2 3', '8 3 2 3'];
-const MARK = {valid: '', virtual: 'VIRTUAL TIME', invalid: 'INVALID', imported: 'not checked'};
+const MARK = {valid: '', virtual: 'VIRTUAL TIME', invalid: 'INVALID', imported: 'not checked', published: ''};
 const VIEWS = {histogram: ['Histogram', 'Samples in the bin', 'log', 'log'], head: ['Head', 'Share of the samples per µs', 'lin', 'lin'],
   tail: ['Tail', 'Samples in the bin', 'log', 'log'], cdf: ['CDF', 'Share at or below', 'log', 'lin'],
   ccdf: ['CCDF', 'Share above', 'log', 'log'], pdf: ['PDF', 'Share of the samples per µs', 'log', 'log']};
@@ -187,7 +187,7 @@ class Plot {
         for (const i of of) this.on[i] = on && this.eligible(i);
         this.draw(); this.press();
       }}, key, name + ' ');
-      if (first.v !== 'valid') b.append(el('em', {}, MARK[first.v]), ' ');
+      if (MARK[first.v]) b.append(el('em', {}, MARK[first.v]), ' ');
       b.append(el('span', {class: 'n'}, many ? grouped(of.filter(i => this.all[i].w === 1).reduce((n, i) => n + this.all[i].n, 0)) + ' samples' : first.counted));
       const light = state => () => { for (const i of of) this.drawn[i]?.classList.toggle('hi', state); };
       b.addEventListener('pointerenter', light(true)); b.addEventListener('pointerleave', light(false));
@@ -480,7 +480,7 @@ class Plot {
     });
   }
   rows() {
-    const valid = s => MARK[s.v] || 'valid';
+    const valid = s => MARK[s.v] || s.v;
     if (this.dist) return [['run', 'kernel', 'part', 'validity', 'samples', 'clamped', 'from_ns', 'below_ns', 'count'], ...this.all.flatMap(s => s.bins.map(b => [s.r, s.kn || '', s.p, valid(s), s.n, s.c, ...b]))];
     const name = (axis, value) => axis.s === 'names' ? axis.names[Math.round(value)] ?? '' : value;
     return [['series', 'validity', this.data.x.l || 'x', this.data.y.l || 'of', 'low', 'high', 'count', 'label'],

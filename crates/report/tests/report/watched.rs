@@ -49,6 +49,8 @@ fn cycle(release_ns: u64, cpus: u32) -> WorstCycle {
             piece(1, 40_000, "running", "its own work"),
             piece(40_000, 100_000, "preempted", HOSTILE),
         ],
+        left_out: 7,
+        left_out_ns: 700,
         cpus: (0..cpus).map(lane).collect(),
     }
 }
@@ -179,7 +181,7 @@ fn a_timeline_of_many_cpus_says_what_it_leaves_out() {
     let drawn: usize = chart.series.iter().map(|s| s.points.len()).sum();
     assert_eq!(drawn, 600);
     // 16 CPUs of 120 stretches and three pieces; one a CPU is not in the record.
-    let hidden = "Not drawn: 1339 parts, 56 less busy CPUs.";
+    let hidden = "Not drawn: 1346 parts, 56 less busy CPUs.";
     assert!(chart.note.ends_with(hidden), "{}", chart.note);
     // What is short is left out, what is long never.
     assert!(ends(chart, 0).contains(&(0.001, 40.0)));

@@ -22,6 +22,7 @@ mod counting;
 mod guards;
 #[path = "../../tests/calibration/others.rs"]
 mod others;
+mod series;
 #[path = "../../tests/calibration/simulate.rs"]
 mod simulate;
 #[path = "../../tests/calibration/advice.rs"]
@@ -51,7 +52,7 @@ const METHODS: [IntervalMethod; 3] = [
 type Section = fn(u32, &mut Bounds);
 
 /// What is counted, each by the name by which it can be asked for alone.
-const SECTIONS: [(&str, Section); 15] = [
+const SECTIONS: [(&str, Section); 16] = [
     ("verdicts", wrong_verdicts),
     ("intervals", coverage),
     ("inside", inside),
@@ -66,6 +67,7 @@ const SECTIONS: [(&str, Section); 15] = [
     ("outliers", compared::clean_outliers),
     ("correlation", correlation::table),
     ("advice", advice::table),
+    ("series", series::tables),
     ("others", |experiments, bounds| {
         beside_others((experiments / 5).max(100), bounds);
     }),

@@ -14,6 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Dir, kind, opening};
+use crate::PathError;
 
 /// As many links as the kernel follows in a path.
 const MOST_LINKS: u32 = 40;
@@ -40,15 +41,8 @@ pub enum TrustError {
         reason: String,
     },
     /// The operating system refused something.
-    #[error("{action} {}", path.display())]
-    Io {
-        /// What was tried, one verb.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The refusal.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Path(#[from] PathError),
 }
 
 /// Goes from the root directory to the end of an absolute path, and looks at each step.
@@ -181,11 +175,7 @@ fn user(number: u32) -> String {
 }
 
 pub(super) fn failed(action: &'static str, path: &Path, err: impl Into<io::Error>) -> TrustError {
-    TrustError::Io {
-        action,
-        path: path.to_owned(),
-        source: err.into(),
-    }
+    PathError::new(action, path, err.into()).into()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, CWD};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::time::Timespec;
 
 /// How often, and how long apart, an instance is tried to be removed: the kernel keeps it while files of a program that is
@@ -29,18 +30,25 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts it over `paths`, of which `detached` holds the file system where it is mounted nowhere.
-    pub(super) fn over(paths: &[std::path::PathBuf], detached: Option<RawFd>) -> io::Result<Self> {
-        let paths: Vec<CString> = paths
-            .iter()
-            .map(|path| CString::new(path.as_os_str().as_encoded_bytes()))
-            .collect::<Result<_, _>>()?;
+    /// Starts it over `paths`, and over an event that goes when a text is written to a file. `detached` holds the file
+    /// system where it is mounted nowhere.
+    pub(super) fn over(
+        paths: &[PathBuf],
+        event: Option<(PathBuf, String)>,
+        detached: Option<RawFd>,
+    ) -> io::Result<Self> {
+        let named = |path: &PathBuf| CString::new(path.as_os_str().as_encoded_bytes());
+        let paths: Vec<CString> = paths.iter().map(named).collect::<Result<_, _>>()?;
+        let event = match event {
+            Some((path, text)) => Some((named(&path)?, text)),
+            None => None,
+        };
         let (ended, alive) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // SAFETY: the child has one thread, calls nothing but the kernel, and ends without running any of our code.
         let process = unsafe { libc::fork() };
         match process {
             -1 => Err(io::Error::last_os_error()),
-            0 => watch_over(&paths, &ended, detached),
+            0 => watch_over(&paths, event.as_ref(), &ended, detached),
             _ => Ok(Self {
                 process,
                 alive: Some(alive),
@@ -60,7 +68,12 @@ impl Drop for Guard {
 }
 
 /// What the child does. It allocates nothing: another thread may have held the heap's lock when it was made.
-fn watch_over(paths: &[CString], ended: &OwnedFd, detached: Option<RawFd>) -> ! {
+fn watch_over(
+    paths: &[CString],
+    event: Option<&(CString, String)>,
+    ended: &OwnedFd,
+    detached: Option<RawFd>,
+) -> ! {
     // Neither a terminal's Ctrl-C nor the end of its session is for it.
     let _ = rustix::process::setsid();
     // Files of the instances, the other end of the pipe: as long as any of them is open here too, nothing ends.
@@ -80,6 +93,13 @@ fn watch_over(paths: &[CString], ended: &OwnedFd, detached: Option<RawFd>) -> ! 
                 break;
             }
             let _ = rustix::thread::nanosleep(&PAUSE);
+        }
+    }
+    if let Some((path, text)) = event {
+        // The last: as long as an instance records it, it is in use.
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::openat(CWD, path.as_c_str(), flags, Mode::empty()) {
+            let _ = rustix::io::write(&file, text.as_bytes());
         }
     }
     // SAFETY: ends the process, and runs nothing of what this program has to be run at its end.
@@ -105,12 +125,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("instance");
         std::fs::create_dir(&path).unwrap();
-        let guard = Guard::over(std::slice::from_ref(&path), None).unwrap();
+        let guard = Guard::over(std::slice::from_ref(&path), None, None).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert!(path.exists());
         drop(guard);
         assert!(!path.exists());
         // Nothing is left to wait for.
-        drop(Guard::over(&[path], None).unwrap());
+        let file = dir.path().join("events");
+        std::fs::write(&file, "p:x\n").unwrap();
+        drop(Guard::over(&[path], Some((file.clone(), "-:x".to_owned())), None).unwrap());
+        assert_eq!(std::fs::read(file).unwrap(), b"p:x\n-:x");
     }
 }

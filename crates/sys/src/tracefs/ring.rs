@@ -133,6 +133,11 @@ impl<'a> Records<'a> {
         self.missed
     }
 
+    /// Returns the number of bytes that the records which were not read yet take, with their times.
+    pub const fn bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     fn word(&mut self) -> Option<u32> {
         let (word, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;

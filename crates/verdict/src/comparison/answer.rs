@@ -5,7 +5,7 @@
 
 use punctual_model::{
     ComparedFigure, ComparedGroup, Comparison, ComparisonAnswer, ComparisonScale,
-    ComparisonVerdict, Effect,
+    ComparisonVerdict, Effect, figure_words,
 };
 
 use crate::number::{digits, percent, unit};
@@ -163,7 +163,7 @@ fn sentences(
             said.push(format!("{lead} in {}.", listed(&of, changed)));
         }
     }
-    let plain = |result: &ComparedFigure| result.figure.clone();
+    let plain = |result: &ComparedFigure| figure_words(&result.figure);
     for (verdict, lead) in [
         (
             V::Equivalent,
@@ -201,7 +201,8 @@ fn sentences(
         if let Some(withheld) = &result.withheld {
             said.push(format!(
                 "No verdict on {}: {}.",
-                result.figure, withheld.detail
+                figure_words(&result.figure),
+                withheld.detail
             ));
         }
     }
@@ -248,7 +249,7 @@ fn changed(result: &ComparedFigure) -> String {
         (_, Some(ratio), _) => effect(ratio, "x", 1.0, ""),
         _ => String::new(),
     };
-    format!("{}{said}", result.figure)
+    format!("{}{said}", figure_words(&result.figure))
 }
 
 /// `max (4 more a side)`.
@@ -258,7 +259,7 @@ fn missing(result: &ComparedFigure) -> String {
         None => "a side",
     };
     match result.more_runs {
-        Some(more) => format!("{} ({more} more {of})", result.figure),
-        None => result.figure.clone(),
+        Some(more) => format!("{} ({more} more {of})", figure_words(&result.figure)),
+        None => figure_words(&result.figure),
     }
 }

@@ -53,7 +53,7 @@ fn withheld(reason: WithheldReason, detail: String) -> Option<Withheld> {
 }
 
 /// How a figure depends on the number of samples.
-fn reach(metric: &Metric) -> Reach {
+pub(crate) fn reach(metric: &Metric) -> Reach {
     match metric {
         Metric::Quantile(q) => Reach::Quantile(*q),
         // A few far samples carry a deviation, and more samples have more of them.
@@ -71,7 +71,7 @@ fn reach(metric: &Metric) -> Reach {
 }
 
 /// Wake-ups that a run was to sample; of an instrument without samples its time in ns.
-fn length(run: &RunInput) -> Option<u64> {
+pub(crate) fn length(run: &RunInput) -> Option<u64> {
     let total = &run.record.total;
     match total.count {
         0 => run.record.duration_ns.map(|ns| ns.get()),

@@ -69,7 +69,7 @@ pub(super) fn one_unit(groups: &[GroupInput], table: &Table) -> Result<(), Compa
 /// # Errors
 ///
 /// [`CompareError::Twice`] where the other one is in another group.
-pub(super) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
+pub(crate) fn once(groups: &mut [GroupInput]) -> Result<(), CompareError> {
     let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
     for group in groups {
         let mut kept = Vec::new();

@@ -3,12 +3,14 @@
 
 //! What a reader of a comparison should know and no p-value says.
 
-mod facts;
+pub(crate) mod facts;
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_model::{ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding};
+use punctual_model::{
+    ComparedFigure, Comparison, ComparisonMethod, ComparisonVerdict, Finding, figure_words,
+};
 use punctual_stats::PValue;
 use punctual_stats::runs::{Scale, Trend, drift};
 
@@ -84,7 +86,7 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
         let detail = format!(
             "{} of {}: {} is not enough yet. Part of the level of {} is reserved for a second look \
              with more runs: add runs and compare again",
-            result.figure,
+            figure_words(&result.figure),
             result.candidate.group,
             PValue(alone),
             percent(method.alpha)
@@ -95,7 +97,7 @@ fn corrected(result: &ComparedFigure, method: &ComparisonMethod) -> Option<Findi
         "{} of {} would differ if it were the only figure ({}), but among {} figures it does not \
          ({}): the more figures, the more differ by chance. Make new runs and compare this figure \
          alone",
-        result.figure,
+        figure_words(&result.figure),
         result.candidate.group,
         PValue(alone),
         method.tests,
@@ -133,7 +135,7 @@ fn outliers(groups: &[GroupInput], table: &Table, results: &[ComparedFigure]) ->
         .map(|(figure, outlying)| {
             let of = compared.iter().filter(|((_, name), _)| *name == figure);
             let of: u64 = of.map(|(_, runs)| runs).sum();
-            format!("{figure} {outlying} of {of}")
+            format!("{} {outlying} of {of}", figure_words(figure))
         })
         .collect();
     let first: Vec<&str> = figures.keys().take(BY_NAME).copied().collect();
@@ -179,7 +181,8 @@ fn outlier(
                 .to_owned()
         };
         Some(format!(
-            "{name} {}, group median {}",
+            "{} {}, group median {}",
+            figure_words(&name),
             shown(value),
             shown(median)
         ))
@@ -309,8 +312,9 @@ fn drifts(groups: &[GroupInput], table: &Table) -> Vec<Finding> {
             Finding::observed(
                 "drift",
                 format!(
-                    "{metric} drifts in the order of the runs, {size} from the first to the last of \
+                    "{} drifts in the order of the runs, {size} from the first to the last of \
                      {} (Kendall's tau {:.2}, {})",
+                    figure_words(&metric.to_string()),
                     trend.runs,
                     trend.tau,
                     PValue(trend.p)
@@ -335,7 +339,7 @@ fn missing(groups: &[GroupInput], table: &Table) -> Option<Finding> {
                         .count()
                 })
                 .sum();
-            (without > 0).then(|| format!("{metric} ({without})"))
+            (without > 0).then(|| format!("{} ({without})", figure_words(&metric.to_string())))
         })
         .collect();
     (!parts.is_empty()).then(|| {

@@ -76,7 +76,7 @@ impl RunSource {
     }
 }
 
-/// Finds the runs that a selector means: an id, a name, a pattern, a tag, a path.
+/// Finds the runs that a selector means: an id, a name, a pattern, a tag, a host, a path.
 ///
 /// # Errors
 /// [`SelectError`] if it means none, or one that cannot be read.
@@ -99,6 +99,18 @@ pub fn resolve(store: &Store, selector: &str) -> Result<Vec<RunSource>, SelectEr
             ..Filter::default()
         };
         return listed(store, selector, &filter, |_| true);
+    }
+    if let Some(host) = selector.strip_prefix("host:") {
+        let runs = listed(store, selector, &Filter::default(), |_| true)?;
+        let of_host = |run: &RunSource| run.record().machine() == Some(host);
+        let runs: Vec<RunSource> = runs.into_iter().filter(of_host).collect();
+        return match runs.is_empty() {
+            true => Err(SelectError::NoRuns {
+                selector: selector.to_owned(),
+                home: store.home().to_owned(),
+            }),
+            false => Ok(runs),
+        };
     }
     if selector.contains(['*', '?']) {
         return listed(store, selector, &Filter::default(), |name| {

@@ -4,6 +4,8 @@
 //! What a record has besides its figures, as figures: shape, P-square, the kinds of a run with several, the
 //! work of loads.
 
+use std::collections::BTreeMap;
+
 use punctual_model::{Better, Figure, Interval, RunRecord, Series};
 
 /// Returns as figures what a record has elsewhere:
@@ -12,6 +14,7 @@ use punctual_model::{Better, Figure, Interval, RunRecord, Series};
 /// - `psquare[q=p95]`: the estimates of P-square, in ns;
 /// - `handler_p90`: the quantiles of each kind of sample, where a run has several, with their intervals;
 /// - `copy_both_ways`: twice the rate of copying memory;
+/// - `copy_both_ways_largest`, `random_update_rate_smallest` and the other two: the extremes over pairs of nodes;
 /// - `load_work[load=cpu:1]`: the work of a load each second, in its unit.
 pub fn derived(record: &RunRecord) -> Vec<Figure> {
     let total = &record.total;
@@ -48,8 +51,36 @@ pub fn derived(record: &RunRecord) -> Vec<Figure> {
             );
         }
     }
-    figures.extend(record.figures.iter().filter_map(both_ways));
+    let both: Vec<Figure> = record.figures.iter().filter_map(both_ways).collect();
+    let random = record
+        .figures
+        .iter()
+        .filter(|f| f.name == "random_update_rate");
+    for of in [both.iter().collect(), random.collect::<Vec<&Figure>>()] {
+        figures.extend(extremes(&of));
+    }
+    figures.extend(both);
     figures
+}
+
+/// The largest and the smallest average over pairs of nodes.
+fn extremes(of: &[&Figure]) -> Vec<Figure> {
+    let value = |figure: &&Figure| figure.value.filter(|value| value.is_finite());
+    let known = || of.iter().copied().filter(|figure| value(figure).is_some());
+    let order = |a: &&Figure, b: &&Figure| {
+        let (a, b) = (a.value.unwrap_or(0.0), b.value.unwrap_or(0.0));
+        a.total_cmp(&b)
+    };
+    let named = |figure: &Figure, what: &str| Figure {
+        name: format!("{}_{what}", figure.name),
+        labels: BTreeMap::new(),
+        ..figure.clone()
+    };
+    let largest = known().max_by(order).map(|figure| named(figure, "largest"));
+    let smallest = known()
+        .min_by(order)
+        .map(|figure| named(figure, "smallest"));
+    largest.into_iter().chain(smallest).collect()
 }
 
 /// `copy` counts each byte once, numademo's `memcpy` what is read and what is written.
@@ -105,6 +136,23 @@ mod tests {
         assert_eq!((both.value, both.min), (Some(510.0), Some(502.0)));
         assert_eq!(both.interval.map(|i| (i.low, i.high)), Some((500.0, 520.0)));
         assert_eq!(both.labels["cpu_node"], "0");
+        let pair = |node: u32, value: f64| {
+            let figure = Figure::single("random_update_rate", "MB/s", Better::Higher, value);
+            figure.at("cpu_node", 0).at("memory_node", node)
+        };
+        let (near, far) = (pair(0, 180.0), pair(1, 120.0));
+        let summary = extremes(&[&near, &far]);
+        let named: Vec<(&str, Option<f64>)> =
+            summary.iter().map(|f| (f.name.as_str(), f.value)).collect();
+        assert_eq!(
+            named,
+            [
+                ("random_update_rate_largest", Some(180.0)),
+                ("random_update_rate_smallest", Some(120.0))
+            ]
+        );
+        assert!(summary.iter().all(|f| f.labels.is_empty()));
+        assert!(extremes(&[]).is_empty());
         assert!(both_ways(&both).is_none());
     }
 }

@@ -56,7 +56,8 @@ pub(super) const RULES: &[Entry] = &[
         why: "A throttled core runs at a fraction of its frequency, and the kernel cannot prevent it.",
         fix: "improve the cooling, or limit the frequency",
         by: &[Fixer::Firmware],
-        source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle)",
+        source: "Linux Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle); sysfs-class-thermal; \
+                 Raspberry Pi documentation, vcgencmd get_throttled",
         check: thermal_throttling,
     },
     Entry {
@@ -166,6 +167,69 @@ pub(super) fn x86(case: &Case<'_>) -> Result<bool, NotKnown> {
         .any(|line| line.starts_with("vendor_id")))
 }
 
+/// What the firmware of a Raspberry Pi says of its supply and its heat, in bits: now, and since it started.
+const PI: &str = "/sys/devices/platform/soc/soc:firmware/get_throttled";
+
+/// Bits of [`PI`], and what they say.
+const PI_BITS: [(u32, &str); 8] = [
+    (0, "the supply's voltage is too low"),
+    (1, "the frequency is capped"),
+    (2, "it is throttled"),
+    (3, "it is near its limit of temperature"),
+    (16, "the supply's voltage was too low"),
+    (17, "the frequency was capped"),
+    (18, "it was throttled"),
+    (19, "it was near its limit of temperature"),
+];
+
+/// Boards have no count of throttling: their firmware has flags, or the kernel cools CPUs by their frequency.
+fn board_throttling(case: &Case<'_>) -> Answer {
+    if let Some(flags) = case.text_if(PI)? {
+        let flags = case.parsed(&flags, |text| {
+            u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+        })?;
+        let set: Vec<&str> = PI_BITS
+            .iter()
+            .filter(|(bit, _)| flags.value & (1 << bit) != 0)
+            .map(|(_, says)| *says)
+            .collect();
+        return match set.is_empty() {
+            true => fine(
+                "the firmware saw no throttling since it started",
+                vec![flags.evidence()],
+            ),
+            false => found(
+                format!("the firmware says: {}", set.join(", ")),
+                vec![flags.evidence()],
+            ),
+        };
+    }
+    let mut cooled = Vec::new();
+    let mut looked_at = Vec::new();
+    for kind in case.files("/sys/class/thermal/", "/type")? {
+        // `thermal-cpufreq-0` before 5.14, `cpufreq-cpu0` since.
+        if !kind.value.contains("cpufreq") {
+            continue;
+        }
+        let Some(state) = case.number_if(&kind.path.replace("/type", "/cur_state"))? else {
+            continue;
+        };
+        looked_at.push(state.evidence());
+        if state.value > 0 {
+            cooled.push(state.evidence());
+        }
+    }
+    if looked_at.is_empty() {
+        return not_applicable("nothing here counts throttling");
+    }
+    found_if(
+        cooled,
+        "the kernel cools CPUs by a lower frequency now",
+        "no CPU is cooled by a lower frequency now",
+        looked_at,
+    )
+}
+
 /// More than this share of a CPU's time since boot is worth a word, in parts of a million.
 const STEAL_PPM: u64 = 100;
 
@@ -234,7 +298,7 @@ fn smi(case: &Case<'_>) -> Answer {
 fn thermal_throttling(case: &Case<'_>) -> Answer {
     let files = case.each_cpu("thermal_throttle/core_throttle_count")?;
     if files.is_empty() {
-        return not_applicable("the processor does not count throttling");
+        return board_throttling(case);
     }
     let mut throttled = Vec::new();
     let mut looked_at = Vec::new();

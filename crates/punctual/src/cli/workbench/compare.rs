@@ -34,6 +34,10 @@ Requirements: 'p99.99 <= 50us', 'no sample > 100us', 'no sample > 100us in 10000
 No verdict: runs of unequal length, few runs that vary far more than the others, values in steps
 that hide what matters, a group with only zeros. In JSON this is too_few_runs with the reason.
 
+Machines: --by host says which machines are not like the others, what machines differ by and what
+runs of one machine differ by, and which recorded facts an outlier has alone. --fail-on different
+exits 3 for any outlier, --fail-on worse for one that is worse than the others.
+
 Exit status: 3 if --fail-on or --require fails; 6 if --fail-on is given and a figure
 has no verdict or too few runs; 1 if nothing can be compared; else 0, whatever the verdicts.";
 
@@ -54,6 +58,11 @@ pub struct CompareArgs {
         help_heading = "Groups"
     )]
     pub named: Vec<String>,
+
+    /// Compare machines with each other: all runs that are named, by their machine
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Groups",
+          conflicts_with_all = ["named", "table", "equivalence", "not_worse", "difference", "require", "unpaired", "interval", "effect", "power"])]
+    pub by: Option<By>,
 
     /// Also compare runs that failed a check
     #[arg(long, help_heading = "Groups")]
@@ -178,9 +187,25 @@ pub struct CompareArgs {
     )]
     pub better: Option<Direction>,
 
+    /// With --by, also write a page with charts
+    #[arg(long, short = 'o', value_name = "FILE", requires = "by",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub output: Option<PathBuf>,
+
+    /// Overwrite the page
+    #[arg(long, requires = "output")]
+    pub force: bool,
+
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What is compared in place of groups
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum By {
+    /// The machines, by their hostnames, inside groups of one hardware and kernel
+    Host,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
+use punctual_kernel::boot::Architecture;
 use punctual_kernel::guest::{Fault, Model};
 use punctual_measure::loads::LoadList;
 use punctual_model::{Bytes, Nanos};
@@ -99,7 +100,7 @@ pub struct GuestOptions {
 /// Options of `kernel boot`
 #[derive(Args, Debug)]
 pub struct KernelBootArgs {
-    /// Image of the kernel: bzImage, vmlinuz
+    /// Image of the kernel for x86-64 (bzImage, vmlinuz) or arm64 (Image, vmlinuz)
     #[arg(value_name = "KERNEL", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub kernel: PathBuf,
 
@@ -136,7 +137,7 @@ Better or worse means that the bands over all seeds do not overlap.";
 #[derive(Args, Debug)]
 #[command(after_help = LATENCY_TEST)]
 pub struct LatencyTestArgs {
-    /// Images of the kernels, bzImage or vmlinuz, as [NAME=]PATH[,append=ARGS][,model=MODEL][,config=FRAGMENT]:
+    /// Images of the kernels (bzImage, Image, vmlinuz; all for one architecture), as [NAME=]PATH[,append=ARGS][,model=MODEL][,config=FRAGMENT]:
     /// its own arguments and models, and what its configuration must have
     #[arg(required = true, value_name = "KERNEL")]
     pub kernels: Vec<String>,
@@ -226,6 +227,10 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// Reads what goes wrong on purpose.
+fn architecture(text: &str) -> Result<Architecture, String> {
+    Architecture::of_machine(text).ok_or_else(|| "must be x86_64 or aarch64".to_owned())
+}
+
 fn fault(text: &str) -> Result<Fault, String> {
     match text {
         "panic" => Ok(Fault::Panic),
@@ -251,6 +256,10 @@ pub struct InitramfsArgs {
     /// Use the whole program as /init, not only the measuring agent: needed for a job with a disk
     #[arg(long)]
     pub whole: bool,
+
+    /// For guests of another architecture: x86_64, aarch64
+    #[arg(long, value_name = "ARCH", conflicts_with = "whole", value_parser = architecture)]
+    pub arch: Option<Architecture>,
 
     /// Do not compress it
     #[arg(long)]

@@ -16,11 +16,11 @@ pub struct ReportArgs {
     /// Runs: an id (or at least 4 characters of its beginning or end), a name, a pattern such as 'before-*',
     /// tag:KEY=VALUE,
     /// `last`, a directory of runs; the name of an experiment; a file with the --json output of measure, compare,
-    /// experiment results, study report, assess or doctor
+    /// history, experiment results, study report, assess, doctor or fleet
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,
 
-    /// File to write, which must not exist; `-` is standard output [default for md: standard output]
+    /// File to write, which must not exist; `-` is standard output [default but for html: standard output]
     #[arg(long, short = 'o', value_name = "FILE",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub output: Option<PathBuf>,
@@ -65,4 +65,8 @@ pub enum ReportFormat {
     Html,
     /// Markdown with tables, for mail and pull requests
     Md,
+    /// JUnit XML for CI systems: a case for each check, requirement, comparison, rule and host
+    Junit,
+    /// The same cases as TAP version 13, as kselftest prints them
+    Tap,
 }

@@ -34,7 +34,7 @@ pub enum StudyAction {
 }
 
 /// Options of `study run`
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct StudyRunArgs {
     /// The study, or `all`
     pub name: String,
@@ -120,6 +120,10 @@ pub struct StudyReportArgs {
     /// Overwrite it
     #[arg(long, requires = "output")]
     pub force: bool,
+
+    /// Print every table and the method too
+    #[arg(long, short = 'a', conflicts_with_all = ["json", "output"])]
+    pub all: bool,
 
     /// Print as JSON
     #[arg(long)]

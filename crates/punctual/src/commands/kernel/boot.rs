@@ -24,14 +24,14 @@ use crate::signals::StopRequest;
 /// Boots the kernel, and says what it found.
 pub(super) fn run(home: Option<&Path>, args: &KernelBootArgs) -> Result<Exit, CliError> {
     let target = target(&kernel_store::image(home, &args.kernel), &args.guest)?;
-    guests::must_boot(&target.kernel)?;
+    let architecture = guests::architecture(&target.kernel)?;
     let stop = StopRequest::on_signals()?;
-    let host = Host::here()?;
+    let host = Host::of(architecture)?;
     let machine = guests::machine(&host, &target, &stop.flag()).unwrap_or_else(|why| {
         remark(&format!("Without KVM: {why}."));
         Machine::Tcg
     });
-    let design = target.design(machine);
+    let design = host.design(&target, machine);
     let mut job = Job::of(Vec::new());
     job.fault = args.fault;
     let visit = host.visit(&target, &design, &job, &stop.flag())?;

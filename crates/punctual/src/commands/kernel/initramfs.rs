@@ -17,9 +17,10 @@ use crate::output::print;
 /// Writes the initial RAM file system of guests to the file that `args` name.
 pub(super) fn write(args: &InitramfsArgs) -> Result<Exit, CliError> {
     let cannot = || CliError::failed_to("make the initial RAM file system");
-    let agent = match args.whole {
-        true => Agent::whole()?,
-        false => Agent::here()?,
+    let agent = match (args.whole, &args.arch) {
+        (true, _) => Agent::whole()?,
+        (false, Some(machine)) => Agent::of(*machine)?,
+        (false, None) => Agent::here()?,
     };
     let compression = match args.uncompressed {
         true => Compression::None,

@@ -178,7 +178,7 @@ pub(crate) fn configuration(stock: &KernelStore, word: &str) -> Result<Values, C
     let path = Path::new(word);
     if path.is_file() {
         return config::read_file(path).map_err(|err| {
-            let is_none = matches!(&err, ConfigError::File { source, .. } if source.kind() == io::ErrorKind::InvalidData);
+            let is_none = matches!(&err, ConfigError::File(file) if file.source.kind() == io::ErrorKind::InvalidData);
             let error = failed(&what, err);
             match is_none {
                 true => error.hint(

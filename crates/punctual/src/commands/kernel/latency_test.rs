@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use punctual_kernel::boot::SHIFT;
+use punctual_kernel::boot::{Architecture, SHIFT};
 use punctual_kernel::guest::Model;
 use punctual_kernel::latency_test::{Baseline, Common, Kernel, PlanError, Row, rows};
 use punctual_lab::engine::Ending;
@@ -60,7 +60,7 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
     // Before the boots: minutes of work must not end at a file that cannot be written.
     let outputs = Outputs::open(args)?;
     let stop = StopRequest::on_signals()?;
-    let host = Host::here()?;
+    let host = Host::of(architecture(&rows)?)?;
     let qemu = host.version()?;
     let store = Store::open(home::find(home)?)?;
     let resumed = args.resume.as_deref();
@@ -100,6 +100,22 @@ pub(super) fn run(home: Option<&Path>, args: &LatencyTestArgs) -> Result<Exit, C
         print(&output::written(&Document::of_latency_test(&result)))?;
     }
     Ok(exit(args, &result))
+}
+
+/// Returns the processors that all kernels are for: instructions of two kinds are no measure for each other.
+fn architecture(rows: &[Row]) -> Result<Architecture, CliError> {
+    let first = rows.first().map(|row| row.architecture).unwrap_or_default();
+    match rows.iter().find(|row| row.architecture != first) {
+        None => Ok(first),
+        Some(other) => {
+            let why = format!(
+                "{} is for {}, the first kernel for {first}: instruction counts of two architectures cannot be compared",
+                other.image.display(),
+                other.architecture
+            );
+            Err(CliError::usage(why).hint("test them with one command each"))
+        }
+    }
 }
 
 /// Writes the test as an experiment's file: a level a row, a measurement a load, a block a seed.
@@ -337,7 +353,7 @@ impl Outputs {
         for (path, mut file, format) in self.0 {
             match format {
                 Format::Json => json(result, &mut file),
-                Format::Junit => export::junit(result, &mut file),
+                Format::Junit => export::junit_of_latency_test(result, &mut file),
             }
             .map_err(|err| cannot_write(&path, err))?;
         }

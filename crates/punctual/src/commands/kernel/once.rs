@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use punctual_host::one_shot::{
     self, Initrd, MARK, OneShotError, OneShotUndone, Watchdog, Wish, confirm as confirm_boot,
 };
-use punctual_kernel::boot::Image;
+use punctual_kernel::boot::{Architecture, Image};
 use punctual_kernel::package;
 use punctual_model::{OneShotPlan, OneShotStatus};
 use punctual_report::document::Document;
@@ -132,6 +132,13 @@ fn wish(args: &InstallOnceArgs, place: &Place, found: &Found) -> Result<Wish, Cl
             .because(err)
             .hint("name arch/x86/boot/bzImage of the build, or /boot/vmlinuz-...")
     })?;
+    if Architecture::here() != Some(image.architecture) {
+        return Err(CliError::usage(format!(
+            "{}: a kernel for {}, which does not run on this machine",
+            found.image.display(),
+            image.architecture
+        )));
+    }
     let no_image = || {
         CliError::usage(format!(
             "{}: not a bzImage, so its version is unknown",

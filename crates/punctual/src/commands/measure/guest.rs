@@ -44,6 +44,9 @@ pub(super) fn run(
     target: &GuestTarget,
     instrument: &Instrument,
 ) -> Result<Exit, CliError> {
+    if instrument.watches() {
+        return Err(watches_here());
+    }
     let target = &GuestTarget {
         kernel: kernel_store::image(home, &target.kernel),
         ..target.clone()
@@ -52,11 +55,11 @@ pub(super) fn run(
     let (json, quiet) = (has(&given, &["--json"]), has(&given, &["--quiet", "-q"]));
     let arguments = for_guest(&given)?;
     let stop = StopRequest::on_signals()?;
-    let host = Host::here()?;
+    let host = Host::of(guests::architecture(&target.kernel)?)?;
     let machine = guests::machine(&host, target, &stop.flag()).map_err(no_clock)?;
     let store = Store::open(home::find(home)?)?;
     let id = recording::run_id()?;
-    let design = target.design(machine);
+    let design = host.design(target, machine);
     // In virtual time every byte of the job moves the figures: the same options and seed are the same run.
     let inside = match machine {
         Machine::Virtual => UNVARIED_ID.to_owned(),
@@ -84,6 +87,14 @@ pub(super) fn run(
     let stored = guests::keep(&store, id, &visit, answer, &record);
     let recorded = Recorded::elsewhere(record, stored);
     finish(&recorded, json, quiet)
+}
+
+/// What runs in guests has neither `watch` nor what it watches.
+fn watches_here() -> CliError {
+    let error = CliError::usage(
+        "--target: `watch` and --explain watch threads of this machine, not of a guest",
+    );
+    error.hint("leave out --target to watch here, or leave out --explain to measure in the guest")
 }
 
 /// Without KVM there is no clock that latencies could be measured with.

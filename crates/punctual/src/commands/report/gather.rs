@@ -7,7 +7,7 @@ use std::path::Path;
 
 use punctual_model::{
     ASSESSMENT_FORMAT, COMPARISON_FORMAT, DIAGNOSIS_FORMAT, EXPERIMENT_RESULTS_FORMAT,
-    STUDY_REPORT_FORMAT, StudyReport,
+    FLEET_FORMAT, HISTORY_FORMAT, MACHINES_FORMAT, STUDY_REPORT_FORMAT, StudyReport,
 };
 use punctual_report::document::Material;
 use punctual_store::{Store, decode};
@@ -163,14 +163,17 @@ fn json(what: &str, material: &mut Material) -> Result<bool, CliError> {
     decode::parts(text.as_bytes()).map_err(|what| failed().because(what))?;
     let head: Head = serde_json::from_str(&text).map_err(|err| {
         failed().because(err).hint(
-            "a file is the JSON that measure, compare, experiment results, study report, assess or doctor print with \
-             --json; import the output of other tools first with `punctual runs import`",
+            "a file is the JSON that measure, compare, history, experiment results, study report, assess, doctor or fleet print \
+             with --json; import the output of other tools first with `punctual runs import`",
         )
     })?;
     match head.format.as_deref() {
         Some(COMPARISON_FORMAT) => material.comparisons.push(parsed(&text, what)?),
+        Some(MACHINES_FORMAT) => material.machines.push(parsed(&text, what)?),
+        Some(HISTORY_FORMAT) => material.histories.push(parsed(&text, what)?),
         Some(EXPERIMENT_RESULTS_FORMAT) => material.experiments.push(parsed(&text, what)?),
         Some(ASSESSMENT_FORMAT) => material.assessments.push(parsed(&text, what)?),
+        Some(FLEET_FORMAT) => material.fleets.push(parsed(&text, what)?),
         Some(DIAGNOSIS_FORMAT) => material.diagnoses.push(parsed(&text, what)?),
         Some(STUDY_REPORT_FORMAT) => {
             let report: StudyReport = parsed(&text, what)?;

@@ -3,27 +3,31 @@
 
 //! `punctual runs import`.
 
+mod dates;
+
 use std::error::Error as StdError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::iter::successors;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use punctual_model::{IMPORT_LIST_FORMAT, ImportList, ImportListEntry, Sample};
+use punctual_model::{DateOrigin, IMPORT_LIST_FORMAT, ImportList, ImportListEntry, Sample};
 use punctual_peers::{
     DETECT_BYTES, Format, ImportError, Imported, Labels, SampleSink, Unit, detect,
 };
 use punctual_stats::{TaggedHistogram, write_hlog};
-use punctual_store::{Raw, RunWriter, Store};
+use punctual_store::{Raw, RunWriter, Store, archive};
+use punctual_sys::dir::Dir;
+use punctual_verdict::select::{RunSource, at_path};
 use punctual_verdict::words::clean;
 use uuid::Uuid;
 
 use crate::cli::ImportArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, print};
+use crate::output::{self, print, remark};
 use crate::recording::{BUCKET_TABLE, HISTOGRAM_LOG, SPIKE_TABLE};
 
 /// Imports each file into a run of its own. One that fails imports nothing and stops no other.
@@ -31,28 +35,62 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
     let store = Store::open(home)?;
     let mut entries = Vec::new();
     let mut failed = false;
-    for file in &args.files {
+    let mut dates: Vec<(DateOrigin, usize)> = Vec::new();
+    for (file, is_named) in expanded(&args.files)? {
         let mut entry = ImportListEntry {
             file: file.display().to_string(),
             id: None,
             source_format: args.format.map(|format| format.name().to_owned()),
             failed: None,
+            started: None,
+            started_from: None,
         };
-        match one(&store, file, args) {
-            Ok((id, format)) => {
-                if !args.json {
-                    print(&format!("{id}  {}  {format}\n", clean(&entry.file)))?;
+        match taken(&store, &file, args) {
+            Ok(runs) => {
+                for run in runs {
+                    if !args.json {
+                        print(&format!(
+                            "{}  {}  {}\n",
+                            run.id,
+                            clean(&entry.file),
+                            run.format
+                        ))?;
+                    }
+                    if let Some(from) = run.started_from {
+                        match dates.iter_mut().find(|(known, _)| *known == from) {
+                            Some((_, count)) => *count += 1,
+                            None => dates.push((from, 1)),
+                        }
+                    }
+                    entries.push(ImportListEntry {
+                        id: Some(run.id),
+                        source_format: Some(run.format.to_owned()),
+                        started: run.started,
+                        started_from: run.started_from,
+                        ..entry.clone()
+                    });
                 }
-                entry.id = Some(id.to_string());
-                entry.source_format = Some(format.name().to_owned());
+            }
+            Err(err) if !is_named && err.is_unknown_format() => {
+                // A directory of results has a README in it, too.
+                let reason = err.reason();
+                remark(&format!("Skipped {}: {reason}", clean(&entry.file)));
+                entry.failed = Some(reason);
+                entries.push(entry);
             }
             Err(err) => {
                 failed = true;
                 err.print();
-                entry.failed = Some(err.reason());
+                entries.push(ImportListEntry {
+                    failed: Some(err.reason()),
+                    ..entry
+                });
             }
         }
-        entries.push(entry);
+    }
+    let none = entries.iter().all(|entry| entry.id.is_none());
+    if !args.date_from.is_empty() || dates.len() > 1 {
+        say_dates(&entries, &dates);
     }
     if args.json {
         let list = ImportList {
@@ -61,10 +99,143 @@ pub(super) fn run(home: &Path, args: &ImportArgs) -> Result<Exit, CliError> {
         };
         output::json(&list)?;
     }
-    Ok(if failed { Exit::Failed } else { Exit::Fine })
+    Ok(if failed || none {
+        Exit::Failed
+    } else {
+        Exit::Fine
+    })
 }
 
-fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), CliError> {
+/// The format of a run of our own, whole.
+const WHOLE: &str = "punctual-run";
+
+/// Takes what a file or directory has, with the ids and formats of its runs.
+fn taken(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, CliError> {
+    if args.format.is_none() && file != Path::new("-") {
+        let failed = || CliError::failed_to(format!("import {}", file.display()));
+        if file.is_dir() {
+            return adopted(store, file, args).map_err(|err| failed().because(err));
+        }
+        if begins_an_archive(file) {
+            return unpacked(store, file, args).map_err(|err| failed().because(err));
+        }
+    }
+    Ok(vec![one(store, file, args)?])
+}
+
+fn begins_an_archive(file: &Path) -> bool {
+    let is_file = std::fs::metadata(file).is_ok_and(|meta| meta.is_file());
+    let mut head = Vec::new();
+    let read = || File::open(file)?.take(512).read_to_end(&mut head);
+    is_file && { read }().is_ok() && archive::is_archive(&head)
+}
+
+type Reason = Box<dyn StdError + Send + Sync>;
+
+/// Unpacks an archive of whole runs next to the store, which has the room, and takes them.
+fn unpacked(store: &Store, file: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
+    let place = tempfile::Builder::new()
+        .prefix(".unpacked-")
+        .tempdir_in(store.home())?;
+    let input = BufReader::with_capacity(256 << 10, File::open(file)?);
+    archive::unpack(input, &Dir::open(place.path())?)?;
+    adopted(store, place.path(), args)
+}
+
+/// Takes the whole runs in a directory: one, a directory of those, or a store.
+fn adopted(store: &Store, dir: &Path, args: &ImportArgs) -> Result<Vec<Kept>, Reason> {
+    if args.name.is_some() || args.note.is_some() || args.unit.is_some() {
+        return Err("a whole run keeps its name, note and units; --tag adds to it".into());
+    }
+    let is_store = dir.join("store.json").is_file();
+    let inside = dir.join("runs");
+    let tags = crate::cli::tags(&args.tag);
+    let mut ids = Vec::new();
+    for source in at_path(if is_store { &inside } else { dir })? {
+        if let RunSource::Stored(run) = source {
+            store.adopt(&run, &tags)?;
+            ids.push(Kept {
+                id: run.record().id.clone(),
+                format: WHOLE,
+                started: None,
+                started_from: None,
+            });
+        }
+    }
+    Ok(ids)
+}
+
+/// Where the dates of the runs are from.
+fn say_dates(entries: &[ImportListEntry], dates: &[(DateOrigin, usize)]) {
+    let imported = entries.iter().filter(|entry| entry.id.is_some()).count();
+    let dated: usize = dates.iter().map(|(_, count)| count).sum();
+    let mut parts: Vec<String> = dates
+        .iter()
+        .map(|(from, count)| {
+            let from = match from {
+                DateOrigin::Content => "from the file",
+                DateOrigin::ContentAsUtc => "from the file, without a time zone, taken as UTC",
+                DateOrigin::Name => "from the name",
+                DateOrigin::Mtime => "from the modification time, which copying may have changed",
+            };
+            format!("{count} {from}")
+        })
+        .collect();
+    if dated < imported {
+        parts.push(format!("{} have none", imported - dated));
+    }
+    remark(&format!("Dates of {imported} runs: {}.", parts.join("; ")));
+}
+
+/// The files that were named, and those in directories that were: each with whether it was named itself.
+fn expanded(named: &[PathBuf]) -> Result<Vec<(PathBuf, bool)>, CliError> {
+    /// Deeper than results are kept, and an end where a directory is in itself.
+    const DEEPEST: usize = 32;
+    fn inside(dir: &Path, depth: usize, into: &mut Vec<(PathBuf, bool)>) -> io::Result<()> {
+        let entries = dir.read_dir()?.collect::<io::Result<Vec<_>>>()?;
+        let mut paths: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+        paths.sort_unstable();
+        for path in paths {
+            match path.is_dir() {
+                true if depth < DEEPEST => inside(&path, depth + 1, into)?,
+                true => return Err(io::Error::other("directories are nested too deeply")),
+                false => into.push((path, false)),
+            }
+        }
+        Ok(())
+    }
+    let mut files = Vec::new();
+    for path in named {
+        if path.is_dir() && !holds_runs(path) {
+            inside(path, 0, &mut files).map_err(|err| {
+                CliError::failed_to(format!("read directory {}", path.display())).because(err)
+            })?;
+        } else {
+            files.push((path.clone(), true));
+        }
+    }
+    Ok(files)
+}
+
+/// Whether a directory is a run of our own, has such runs, or is a store.
+fn holds_runs(dir: &Path) -> bool {
+    let is_run = |dir: &Path| dir.join("run.json").is_file();
+    let has_runs = || {
+        let entries = dir.read_dir().into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| is_run(&path))
+    };
+    dir.join("store.json").is_file() || is_run(dir) || has_runs()
+}
+
+/// What became of a file.
+struct Kept {
+    id: String,
+    format: &'static str,
+    started: Option<String>,
+    started_from: Option<DateOrigin>,
+}
+
+fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<Kept, CliError> {
     let failed = |err: ImportError| {
         let hint = err.hint();
         let error = CliError::failed_to(format!("import {}", file.display()));
@@ -106,7 +277,8 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
         _ => Raw::Drop,
     };
     let mut keeper = SampleStore(store.begin(id, raw)?);
-    let imported = read_all(whole, format, args.unit, &mut keeper).map_err(failed)?;
+    let mut imported = read_all(whole, format, args.unit, &mut keeper).map_err(failed)?;
+    let started_from = dates::date(&mut imported, file, &args.date_from);
     let record = imported
         .record(Labels {
             id: id.to_string(),
@@ -115,6 +287,7 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
             name: args.name.clone(),
             note: args.note.clone(),
             tags: crate::cli::tags(&args.tag),
+            started_from,
         })
         .map_err(failed)?;
     let mut writer = keeper.0;
@@ -126,7 +299,12 @@ fn one(store: &Store, file: &Path, args: &ImportArgs) -> Result<(Uuid, Format), 
         writer.artifact(SPIKE_TABLE, table.as_bytes())?;
     }
     writer.finish(&record)?;
-    Ok((id, imported.format))
+    Ok(Kept {
+        id: id.to_string(),
+        format: imported.format.name(),
+        started: record.started,
+        started_from,
+    })
 }
 
 fn read_all(
@@ -174,6 +352,12 @@ impl SampleSink for SampleStore {
 }
 
 impl CliError {
+    /// Whether the file is of no format that is read.
+    fn is_unknown_format(&self) -> bool {
+        let cause = self.cause().and_then(|cause| cause.downcast_ref());
+        matches!(cause, Some(ImportError::UnknownFormat))
+    }
+
     /// Returns the error and its causes in one line.
     fn reason(&self) -> String {
         let mut parts = vec![self.what().to_owned()];

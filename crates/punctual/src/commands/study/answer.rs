@@ -8,17 +8,20 @@ use std::collections::BTreeMap;
 use punctual_lab::plan::Plan;
 use punctual_lab::state::Snapshot;
 use punctual_lab::study::{AnswerKind, Claim, Need, Question, Study};
-use punctual_model::{Figure, Nanos, StudyAnswer};
+use punctual_model::{Nanos, StudyAnswer};
 use punctual_store::Store;
 use punctual_verdict::comparison::{CompareError, GroupInput, Metric};
-use punctual_verdict::select::{self, Chosen, RunSource};
-use punctual_verdict::study::{self as statistics, Cells, Published};
+use punctual_verdict::select::{self, Chosen};
+use punctual_verdict::study::{self as statistics, Across, Cells, Published};
 use toml::Table;
 
 use super::moving;
 use super::note::PartNote;
 use crate::error::CliError;
 use crate::experiments::results::gather;
+
+/// A hundredth of a microsecond.
+const STEP_NS: f64 = 10.0;
 
 /// Answers a question by the experiment of its part.
 pub(super) fn of(
@@ -48,10 +51,8 @@ pub(super) fn of(
         },
     };
     let metrics = metrics(question)?;
-    let further = |run: &RunSource| further(question, run);
     let chosen = Chosen {
         metrics: &metrics,
-        further: Some(&further),
         ..Chosen::default()
     };
     let mut measured = gather(store, plan, &snapshot.attempts, &chosen)?;
@@ -61,18 +62,23 @@ pub(super) fn of(
         Ok(cells) => cells,
         Err(why) => return Ok(skipped(question, why)),
     };
-    answer(question, cells, &metrics)
-}
-
-/// Moving statistics, where they are asked for.
-fn further(question: &Question, source: &RunSource) -> Vec<Figure> {
-    let moving = |name: &String| name.starts_with("moving_");
-    if let RunSource::Stored(run) = source
-        && question.figures.iter().any(moving)
-    {
-        return moving::of(run);
+    if question.kind == AnswerKind::Moving {
+        let curves = moving::curves(store, &cells.groups, &question.figures);
+        if curves.is_empty() {
+            return Ok(skipped(
+                question,
+                "the runs keep no moving figures".to_owned(),
+            ));
+        }
+        return Ok(StudyAnswer {
+            question: question.text.clone(),
+            paper: question.paper.clone(),
+            conclusion: moving::said(&curves),
+            curves,
+            ..StudyAnswer::default()
+        });
     }
-    Vec::new()
+    answer(question, cells, &metrics)
 }
 
 fn skipped(question: &Question, why: String) -> StudyAnswer {
@@ -85,7 +91,10 @@ fn skipped(question: &Question, why: String) -> StudyAnswer {
 }
 
 fn metrics(question: &Question) -> Result<Vec<Metric>, CliError> {
-    if matches!(question.kind, AnswerKind::Findings | AnswerKind::Classes) {
+    if matches!(
+        question.kind,
+        AnswerKind::Findings | AnswerKind::Classes | AnswerKind::Moving
+    ) {
         return Ok(Vec::new());
     }
     let parse = |name: &String| {
@@ -121,7 +130,9 @@ fn cells(
     let vary = question.vary.as_ref();
     let wanted = |cell: &[String]| {
         let mut base = base.iter();
+        let mut among = question.among.iter();
         base.all(|(factor, level)| vary == Some(factor) || has(cell, factor, level))
+            && among.all(|(factor, levels)| levels.iter().any(|level| has(cell, factor, level)))
     };
     let mut chosen: Vec<(bool, String, GroupInput)> = Vec::new();
     for (cell, mut group) in plan.cells.iter().zip(groups) {
@@ -171,15 +182,33 @@ fn answer(question: &Question, cells: Cells, metrics: &[Metric]) -> Result<Study
             let deadlines: Vec<Nanos> = deadlines.filter_map(Result::ok).collect();
             Ok(statistics::classes(&cells, &deadlines))
         }
+        AnswerKind::Precision => {
+            let step = question.matters.unwrap_or(STEP_NS);
+            Ok(statistics::precision(&cells, step))
+        }
+        // It needs the events of the runs.
+        AnswerKind::Moving => Ok(StudyAnswer::default()),
     };
-    let answered = match answered {
+    let mut answered = match answered {
         Ok(answered) => answered,
         Err(err @ CompareError::NoFigure { .. }) => return Ok(skipped(question, err.to_string())),
         Err(err) => return Err(CliError::failed_to("answer a question").because(err)),
     };
+    if let Some(name) = &question.curve {
+        let across = Across {
+            name: name.clone(),
+            axis: question.axis.clone().unwrap_or_else(|| name.clone()),
+            published: question.published_curves.clone(),
+        };
+        answered.curves = statistics::against(&answered.rows, &across);
+    }
+    if !question.distribution {
+        answered.pictures.clear();
+    }
     Ok(StudyAnswer {
         question: question.text.clone(),
         paper: question.paper.clone(),
+        across: question.axis.clone(),
         virtual_time,
         ..answered
     })
@@ -190,6 +219,7 @@ fn published(question: &Question) -> Published {
         values: question.published.clone(),
         ratios: question.published_ratio.clone(),
         unit: question.published_unit.clone(),
+        errors: question.published_errors.clone(),
         claim: match question.claim {
             Claim::Values => statistics::Claim::Values,
             Claim::Lower => statistics::Claim::Lower,
@@ -214,10 +244,8 @@ pub(super) fn of_recorded(
             continue;
         };
         let metrics = metrics(question)?;
-        let further = |run: &RunSource| further(question, run);
         let chosen = Chosen {
             metrics: &metrics,
-            further: Some(&further),
             ..Chosen::default()
         };
         let mut groups = select::read(store, &select::groups(recorded, &[])?, &chosen)?;

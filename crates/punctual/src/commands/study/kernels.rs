@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_kernel::boot::Image;
+use punctual_kernel::boot::{Architecture, Image};
 use punctual_kernel::guest::Model;
 use punctual_kernel::source::KernelStore;
 
@@ -35,6 +35,7 @@ pub(super) struct Pair {
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Found {
     path: PathBuf,
+    architecture: Architecture,
     release: String,
     rt: bool,
 }
@@ -61,9 +62,6 @@ pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Result<Pair, String
         }
         None => vec![PathBuf::from(OF_THE_SOURCES), PathBuf::from(INSTALLED)],
     };
-    if let Some(why) = guests::lack_of_qemu() {
-        return Ok(Err(why));
-    }
     let mut images: Vec<Found> = places
         .iter()
         .flat_map(|place| in_directory(place))
@@ -71,7 +69,13 @@ pub(super) fn of(args: &StudyRunArgs, home: &Path) -> Result<Result<Pair, String
     if args.kernels.is_none() {
         images.extend(in_stock(home));
     }
-    Ok(pair(&images).ok_or_else(|| lack(&images, &places)))
+    Ok(match pair(&images) {
+        None => {
+            let no_qemu = guests::lack_of_qemu(Architecture::here().unwrap_or_default());
+            Err(no_qemu.unwrap_or_else(|| lack(&images, &places)))
+        }
+        Some((architecture, pair)) => guests::lack_of_qemu(architecture).map_or(Ok(pair), Err),
+    })
 }
 
 fn lack(images: &[Found], places: &[PathBuf]) -> String {
@@ -120,6 +124,7 @@ fn read(path: &Path) -> Option<Found> {
     Some(Found {
         release: image.release.clone()?,
         rt: image.models() == [Model::Rt],
+        architecture: image.architecture,
         path,
     })
 }
@@ -129,8 +134,8 @@ fn version(release: &str) -> &str {
     release.split(['-', '+']).next().unwrap_or(release)
 }
 
-/// The newest version that there are both kernels of.
-fn pair(images: &[Found]) -> Option<Pair> {
+/// The newest version that there are both kernels of, for the same processors.
+fn pair(images: &[Found]) -> Option<(Architecture, Pair)> {
     let numbers = |image: &Found| -> Vec<u64> {
         let parts = image.release.split(|c: char| !c.is_ascii_digit());
         parts.filter_map(|part| part.parse().ok()).collect()
@@ -139,15 +144,20 @@ fn pair(images: &[Found]) -> Option<Pair> {
     let mut rt: Vec<&Found> = images.iter().filter(|image| image.rt).collect();
     rt.sort_by_key(|image| numbers(image));
     rt.iter().rev().find_map(|rt| {
-        let same = |image: &&Found| !image.rt && version(&image.release) == version(&rt.release);
+        let same = |image: &&Found| {
+            !image.rt
+                && image.architecture == rt.architecture
+                && version(&image.release) == version(&rt.release)
+        };
         let stock = images
             .iter()
             .filter(same)
             .max_by_key(|image| numbers(image))?;
-        Some(Pair {
+        let pair = Pair {
             stock: target(stock),
             rt: target(rt),
-        })
+        };
+        Some((rt.architecture, pair))
     })
 }
 
@@ -158,6 +168,10 @@ mod tests {
     fn found(release: &str, rt: bool) -> Found {
         Found {
             path: PathBuf::from(format!("/k/{release}")),
+            architecture: match release.ends_with("-arm64") {
+                true => Architecture::Arm64,
+                false => Architecture::X86_64,
+            },
             release: release.to_owned(),
             rt,
         }
@@ -171,8 +185,10 @@ mod tests {
             found("6.1.0-56-rt-amd64", true),
             found("5.10.0-3-rt-amd64", true),
             found("6.12.1-amd64", false),
+            found("6.1.0-57-arm64", false),
         ];
-        let pair = pair(&images).unwrap();
+        let (architecture, pair) = pair(&images).unwrap();
+        assert_eq!(architecture, Architecture::X86_64);
         assert_eq!(pair.stock, "guest:/k/6.1.0-56-amd64,virtual-time");
         assert_eq!(pair.rt, "guest:/k/6.1.0-56-rt-amd64,virtual-time");
     }

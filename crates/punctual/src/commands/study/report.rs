@@ -13,6 +13,7 @@ use punctual_model::{
 };
 use punctual_report::document::{Document, Material};
 use punctual_report::html;
+use punctual_report::text::Detail;
 use punctual_store::{Store, StoredRun};
 
 use super::note::{Note, PartNote};
@@ -64,7 +65,11 @@ pub(super) fn show(home: Option<&Path>, args: &StudyReportArgs) -> Result<Exit, 
     if let (Some(target), Some(path)) = (target, &args.output) {
         put(target, path, &page(&report))?;
     } else {
-        output::show(&report, args.json, document)?;
+        let detail = match args.all {
+            true => Detail::Full,
+            false => Detail::Summary,
+        };
+        output::show_in(detail, &report, args.json, document)?;
     }
     Ok(Exit::Fine)
 }

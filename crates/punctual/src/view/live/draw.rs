@@ -3,7 +3,7 @@
 
 //! A frame of the screen.
 
-use punctual_model::{Ended, Figure, LoadProgress, Nanos, Progress};
+use punctual_model::{Ended, Figure, LoadProgress, Nanos, Progress, figure_words, label_words};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -215,15 +215,11 @@ fn table(state: &State, theme: Theme, rest: u16, width: u16) -> Vec<Line<'static
 
 fn figure_line(figure: &Figure) -> Line<'static> {
     let labels = figure.labels.iter();
-    let labels: Vec<String> = labels
-        .map(|(key, value)| format!("{key}={value}"))
+    let labels: String = labels
+        .map(|(label, value)| format!(", {}", label_words(label, value)))
         .collect();
-    let labels = match labels.is_empty() {
-        true => String::new(),
-        false => format!("[{}]", labels.join(",")),
-    };
     let value = figure.value.map_or_else(|| "-".to_owned(), amount);
-    let (name, unit, count) = (&figure.name, &figure.unit, figure.count);
+    let (name, unit, count) = (figure_words(&figure.name), &figure.unit, figure.count);
     Line::raw(format!("  {name}{labels}: {value} {unit} (n = {count})"))
 }
 

@@ -27,7 +27,7 @@ fn a_latency_test_shows_its_boots_and_what_they_gave() {
     };
     pty.shows("kernel latency-test");
     pty.shows("0 of 4 runs done; now block 0  kernel=a:");
-    let screen = pty.shows("largest latency[kernel=a:");
+    let screen = pty.shows("largest latency");
     assert!(screen.contains("µs of virtual time (n = 1)"), "{screen}");
     assert!(screen.contains("1 of 4  block 0  kernel=a:"), "{screen}");
     pty.press("q");

@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{Home, Running, machine};
+use crate::common::{Home, Running, finish, machine};
 
 /// The kernel's tracing files, mounted for a test.
 struct Tracing(tempfile::TempDir);
@@ -49,6 +49,19 @@ fn nobody_to_watch_is_an_error_that_says_so() {
         .error(2, &["--deadline 0s"]);
     home.run(["watch", "--cycle-at", "sleeping", "--", "true"])
         .error(2, &["--cycle-at sleeping", "no such system call"]);
+    if machine::root() {
+        for (at, why) in [
+            (
+                "uprobe:nothing_of_this_name",
+                "no function `nothing_of_this_name`",
+            ),
+            ("uprobe:/nowhere:main", "/nowhere"),
+            ("uprobe:/proc/version:main", "no program"),
+        ] {
+            home.run(["watch", "--cycle-at", at, "--", "sleep", "0"])
+                .error(2, &["--cycle-at", why]);
+        }
+    }
     home.run(["watch", "--priority", "f:80", "--", "true"])
         .error(2, &["--priority", "sets its own"])
         .hinted();
@@ -67,6 +80,85 @@ fn nobody_to_watch_is_an_error_that_says_so() {
 }
 
 #[test]
+fn guests_are_not_watched_and_watch_ends_with_its_experiment() {
+    let home = Home::new();
+    let target = "--target guest:/nowhere/vmlinuz,virtual-time";
+    for verb in ["watch", "measure watch", "measure wakeup --explain"] {
+        let program = match verb.contains("watch") {
+            true => " -- true",
+            false => "",
+        };
+        let (first, rest) = verb.split_once(' ').unwrap_or((verb, ""));
+        let line = format!("{first} {target} {rest}{program}");
+        home.run(line.split_whitespace())
+            .error(2, &["--target", "not of a guest"])
+            .hinted();
+    }
+    // An experiment says whom its measurements must not outlive.
+    for verb in ["watch", "measure watch"] {
+        let mut command = home.command(verb.split(' ').chain(["--", "true"]));
+        command.env("PUNCTUAL_PARENT", "nobody");
+        finish(command).error(2, &["PUNCTUAL_PARENT", "process number"]);
+    }
+}
+
+#[test]
+fn a_program_whose_status_the_kernel_does_not_keep_has_ended_all_the_same() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    // Who ignores the end of its children does not hear how they ended.
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""])
+        .arg(crate::common::program())
+        .args(["watch", "--quiet", "--json", "--", "sleep", "0.2"])
+        .env("PUNCTUAL_HOME", home.dir());
+    let answer = finish(command);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let findings = answer.json()["findings"].clone();
+    let findings = findings.as_array().unwrap().iter();
+    let said = findings.filter(|finding| finding["id"] == "program-end");
+    assert_eq!(said.count(), 1, "{answer:#?}");
+}
+
+#[test]
+fn what_would_have_held_lost_records_is_said_and_holds_them() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::alone();
+    home.run("watch --buffer 8 -- true".split(' '))
+        .error(2, &["--buffer", "64"]);
+    // 300,000 system calls as fast as they go, each an event at its begin and at its end.
+    let flood = "dd if=/dev/zero of=/dev/null bs=1 count=150000";
+    let watch = |kib: &str| {
+        let line = format!("watch --quiet --json --buffer {kib} -- {flood}");
+        let record = home.run(line.split(' ')).json();
+        let checks = record["checks"].as_array().unwrap().clone();
+        let check = checks.into_iter().find(|c| c["id"] == "lost-events");
+        let check = check.unwrap();
+        let lost = record["total"]["lost"].clone();
+        (
+            check["status"] == "pass",
+            check["detail"].as_str().unwrap().to_owned(),
+            lost,
+        )
+    };
+    let (passed, detail, lost) = watch("64");
+    assert!(!passed, "{detail}");
+    assert!(
+        lost.is_null(),
+        "how many cycles were in them nobody knows: {lost}"
+    );
+    let (_, wanted) = detail.split_once("--buffer ").unwrap();
+    let (wanted, _) = wanted.split_once(' ').unwrap();
+    let (passed, detail, lost) = watch(wanted);
+    assert!(passed && lost == 0, "with {wanted} KiB: {detail}");
+}
+
+#[test]
 fn a_program_that_ends_at_once_is_an_invalid_run_and_its_status_is_passed_on() {
     if !machine::root() {
         return machine::skip("watch", "tracing needs root");
@@ -77,6 +169,94 @@ fn a_program_that_ends_at_once_is_an_invalid_run_and_its_status_is_passed_on() {
     let record = answer.json();
     assert_eq!(record["valid"], false);
     assert_eq!(home.run(["watch", "--quiet", "--", "true"]).code(), 1);
+}
+
+#[test]
+fn a_process_that_has_ended_is_not_waited_for() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    // Nobody asks for its status before the test ends.
+    let mut ended = Command::new("true").spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = ended.id().to_string();
+    let answer = home.run(["watch", "--quiet", "--pid", &pid]);
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    assert!(
+        answer
+            .stdout
+            .contains("no watched thread had a whole cycle")
+    );
+    ended.wait().unwrap();
+}
+
+#[test]
+fn more_threads_than_are_watched_are_counted() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::new();
+    let script = "import threading, time\n\
+                  def f():\n  for _ in range(20): time.sleep(0.05)\n\
+                  all = [threading.Thread(target=f) for _ in range(500)]\n\
+                  [t.start() for t in all]; [t.join() for t in all]";
+    if !machine::has_tool("python3") {
+        return machine::skip("500 threads", "no python3");
+    }
+    let answer = home.run(["watch", "--quiet", "--json", "--", "python3", "-c", script]);
+    let record = answer.record();
+    let watched = &record["watched"];
+    // Where python3 is a script there are more.
+    assert!(watched["unwatched_threads"].as_u64().unwrap() >= 501 - 256);
+    let threads = watched["threads"].as_array().unwrap();
+    assert!((100..=256).contains(&threads.len()), "{}", threads.len());
+    let whole = |t: &serde_json::Value| t["worst"].as_array().unwrap().len() == 1;
+    assert!(threads.iter().all(whole));
+}
+
+#[test]
+fn another_tracer_changes_nothing_and_is_left_alone() {
+    if !machine::root() {
+        return machine::skip("watch", "tracing needs root");
+    }
+    let home = Home::alone();
+    let tracing = Tracing::mount();
+    let other = tracing.0.path().join("instances/somebody-else");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("events/sched/enable"), "1").unwrap();
+    let pause = "for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done";
+    let answer = home.run(["watch", "--quiet", "--json", "--", "sh", "-c", pause]);
+    let enabled = machine::read(&other.join("events/sched/enable")).unwrap();
+    fs::write(other.join("events/enable"), "0").unwrap();
+    fs::remove_dir(&other).unwrap();
+    assert_eq!(answer.json()["valid"], true, "{}", answer.stdout);
+    assert_eq!(enabled.trim(), "1");
+}
+
+#[test]
+fn without_the_privilege_it_says_what_is_missing() {
+    if !machine::root() {
+        return machine::skip("watch", "this asks for the privilege to be taken away");
+    }
+    let home = Home::new();
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", "65534", "--clear-groups"])
+        .arg(crate::common::program())
+        .args([
+            "--home",
+            "/tmp/punctual-nobody",
+            "watch",
+            "--quiet",
+            "--",
+            "true",
+        ])
+        .env_remove("PUNCTUAL_HOME");
+    let answer = finish(command);
+    fs::remove_dir_all("/tmp/punctual-nobody").ok();
+    answer.error(5, &["root"]).hinted();
+    assert_eq!(home.list().len(), 0);
 }
 
 #[test]
@@ -118,19 +298,24 @@ fn killed_it_leaves_no_instance_and_ended_it_ends_the_program() {
     let home = Home::alone();
     let tracing = Tracing::mount();
     let before = tracing.instances();
-    let mut running = Running::start(home.command(["watch", "--quiet", "--", "sleep", "60"]));
+    let probes = || machine::read(&tracing.0.path().join("uprobe_events")).unwrap_or_default();
+    let probes_before = probes();
+    let at = format!("uprobe:{}:clock_nanosleep", super::truth::libc());
+    let watch = ["watch", "--quiet", "--cycle-at", &at, "--", "sleep", "60"];
+    let mut running = Running::start(home.command(watch));
     std::thread::sleep(Duration::from_millis(700));
     assert!(running.is_alive());
     running.signal("INT");
     let answer = running.wait();
     assert_eq!(answer.code(), 1, "sleep has no whole cycle: {answer:#?}");
     assert_eq!(tracing.instances(), before);
-    let running = Running::start(home.command(["watch", "--quiet", "--", "sleep", "60"]));
+    assert_eq!(probes(), probes_before);
+    let running = Running::start(home.command(watch));
     std::thread::sleep(Duration::from_millis(700));
     running.signal("KILL");
     running.wait();
     // Nobody needs to come back for what was left.
-    let is_gone = || tracing.instances() == before;
+    let is_gone = || tracing.instances() == before && probes() == probes_before;
     assert!(
         crate::common::wait_until(is_gone),
         "{:?}",

@@ -46,39 +46,60 @@ fn cycles(home: &Home, record: &Value, name: &str) -> Vec<Row> {
         .collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Compares what was seen with what a program says itself, cycle for cycle: half are within 4 µs, one for the whole
-/// microseconds that programs write, and nine in ten within 10. What comes between the kernel's event and the program's own
-/// reading of the clock on a busy machine is in the rest.
-fn assert_alike(ours: &[f64], theirs: &[f64]) {
-    let off: Vec<f64> = ours
+/// Compares what was seen with what a program says itself, cycle for cycle. It reads its clock after it got the CPU and
+/// before it asks to wait, on any machine: each of its figures lies between `low` and `high` (but for a whole microsecond that
+/// programs cut off, and the nanoseconds of ours). How near it lies to `near` depends on what comes between the kernel's event
+/// and the reading, 2 to 3 µs on an idle machine; where a quarter of the cycles is within 10, nothing is off by more in all of them.
+fn assert_alike(ours: &[Row], theirs: &[f64], near: fn(&Row) -> f64) {
+    const CUT_OFF: f64 = 1.5;
+    assert_eq!(ours.len(), theirs.len());
+    for (at, (row, theirs)) in ours.iter().zip(theirs).enumerate() {
+        let between = row.latency_us - CUT_OFF..=row.response_us + CUT_OFF;
+        assert!(
+            between.contains(theirs),
+            "cycle {at}: {theirs} is not within {between:?}"
+        );
+    }
+    let off = ours
         .iter()
         .zip(theirs)
-        .map(|(a, b)| (a - b).abs())
-        .collect();
-    let near = off.iter().filter(|off| **off <= 10.0).count();
-    assert!(
-        10 * near >= 9 * off.len(),
-        "{near} of {} within 10 µs",
-        off.len()
+        .map(|(row, b)| (near(row) - b).abs());
+    let mut off: Vec<f64> = off.collect();
+    off.sort_by(f64::total_cmp);
+    assert!(off[off.len() / 4] <= 10.0, "{} µs", off[off.len() / 4]);
+}
+
+/// The library of C, as this process has it.
+pub(super) fn libc() -> String {
+    let maps = machine::read(std::path::Path::new("/proc/self/maps")).unwrap();
+    let mut paths = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5));
+    paths
+        .find(|path| path.contains("/libc.so"))
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn a_cycle_ends_at_the_function_that_was_named() {
+    if !machine::root() || !machine::has_tool("cyclictest") {
+        return machine::skip("cyclictest", "not installed, or no root");
+    }
+    let home = Home::alone();
+    let at = format!("uprobe:{}:clock_nanosleep", libc());
+    let mut command = home.command(["watch", "--quiet", "--json", "--cycle-at", &at, "--"]);
+    command.args("cyclictest -q -t1 -p80 -i2000 -l300 -m".split(' '));
+    let record = finish(command).record();
+    let threads = record["watched"]["threads"].as_array().unwrap();
+    let thread = threads.iter().find(|t| t["cycle_at"] == at.as_str());
+    let thread = thread.unwrap_or_else(|| panic!("{threads:#?}"));
+    assert_eq!(thread["period_ns"], 2_000_000);
+    assert_eq!(
+        thread["cycles"], 299,
+        "the last wake-up has no wait after it"
     );
-    assert!(median(off) <= 4.0);
-    // The latest wake-ups are the same ones: those of the largest hundredth of the one are large in the other.
-    let nth = |values: &[f64], share: usize| {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() - 1 - sorted.len() / share]
-    };
-    let (late, usual) = (nth(ours, 100), nth(theirs, 2));
-    let pairs = ours.iter().zip(theirs).filter(|(a, _)| **a > late);
-    let (all, large) = pairs.fold((0, 0), |(all, large), (_, b)| {
-        (all + 1, large + u32::from(*b >= usual))
-    });
-    assert!(2 * large >= all, "{large} of the {all} latest");
+    assert_eq!(thread["timed_releases"], 299);
 }
 
 #[test]
@@ -108,24 +129,39 @@ fn rt_app_says_the_same_of_its_cycles() {
                 .collect()
         })
         .collect();
-    // It logs a cycle when it has waited for the next one: what it says of its last wait is of a cycle that had no end.
+    // It logs a cycle when it has waited for the next one: what it says of its last wait is of a cycle that had no end. One
+    // that begins late, with no wait before it (its latency is 0), is one with the cycle before it to the kernel, and takes
+    // a period more.
+    let mut latency = Vec::new();
+    let mut response = Vec::new();
+    let mut periods = 1.0;
+    for line in &log {
+        if line[10] == 0.0 {
+            periods += 1.0;
+            continue;
+        }
+        // The time that it had left when it went to sleep: of the period all but the response.
+        response.push(2_000.0 * periods - line[7]);
+        latency.push(line[10]);
+        periods = 1.0;
+    }
     assert!(
-        log.len().abs_diff(ours.len()) <= 1,
+        latency.len().abs_diff(ours.len()) <= 1,
         "{} {}",
-        log.len(),
+        latency.len(),
         ours.len()
     );
-    let latency: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
-    let theirs: Vec<f64> = log
-        .iter()
-        .map(|line| line[10])
-        .take(latency.len())
-        .collect();
-    assert_alike(&latency, &theirs);
-    // The time that it had left when it went to sleep: of the period all but the response. The first line is of the cycle before ours.
-    let response: Vec<f64> = ours.iter().map(|row| row.response_us).collect();
-    let theirs: Vec<f64> = log.iter().skip(1).map(|line| 2_000.0 - line[7]).collect();
-    assert_alike(&response, &theirs);
+    let both = latency.len().min(ours.len());
+    assert_alike(&ours[..both], &latency[..both], |row| row.latency_us);
+    // The first line is of the cycle before ours.
+    let response = &response[1..];
+    // Where it wakes up later than a period, it counts from there and not from the release.
+    let (ours, response): (Vec<Row>, Vec<f64>) = ours
+        .into_iter()
+        .zip(response)
+        .filter(|(row, _)| row.latency_us < 2_000.0)
+        .unzip();
+    assert_alike(&ours, &response, |row| row.response_us);
     let thread = &record["watched"]["threads"]
         .as_array()
         .unwrap()
@@ -157,7 +193,5 @@ fn cyclictest_says_the_same_of_its_wake_ups() {
         .collect();
     assert_eq!(theirs.len(), 1_000);
     assert_eq!(ours.len(), 999, "the last wake-up has no wait after it");
-    let latency: Vec<f64> = ours.iter().map(|row| row.latency_us).collect();
-    let theirs = &theirs[..latency.len()];
-    assert_alike(&latency, theirs);
+    assert_alike(&ours, &theirs[..ours.len()], |row| row.latency_us);
 }

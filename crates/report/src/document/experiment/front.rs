@@ -3,7 +3,7 @@
 
 //! The best trade-offs of an experiment (its Pareto front).
 
-use punctual_model::{Better, ExperimentResults, ParetoCell};
+use punctual_model::{Better, ExperimentResults, ParetoCell, figure_heading};
 
 use super::super::named::counted;
 use super::super::{Block, Ids, Table};
@@ -23,11 +23,9 @@ pub(super) fn front(ids: &mut Ids, results: &ExperimentResults) -> Option<Block>
         .map(|v| {
             let (unit, _) = times.unit(&v.unit);
             match results.measurements.len() {
-                1 => format!("{} {unit}", v.figure),
-                _ => format!("{} {} {unit}", v.measurement, v.figure),
+                1 => figure_heading(&v.figure, &unit),
+                _ => format!("{}: {}", v.measurement, figure_heading(&v.figure, &unit)),
             }
-            .trim_end()
-            .to_owned()
         })
         .collect();
     let mut columns: Vec<&str> = vec!["<Cell", "<Best"];

@@ -203,6 +203,7 @@ impl Of<'_> {
             }));
         }
         let mut missing: u64 = lanes.iter().map(|lane| lane.left_out).sum();
+        missing += cycle.left_out;
         if stretches.len() > STRETCHES {
             stretches.sort_by_key(|s| Reverse(s.to_ns - s.from_ns));
             missing += (stretches.len() - STRETCHES) as u64;

@@ -40,8 +40,8 @@ fn nothing_is_made_where_nothing_is_to_be_made() {
     assert!(!dir.path().join("a").exists());
     fs::write(dir.path().join("a"), "").unwrap();
     let err = Dir::trusted(&home, Missing::Make).unwrap_err();
-    assert!(matches!(err, TrustError::Io { source, .. }
-        if source.kind() == io::ErrorKind::NotADirectory));
+    assert!(matches!(err, TrustError::Path(err)
+        if err.source.kind() == io::ErrorKind::NotADirectory));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn links_of_ones_own_are_followed_and_their_way_is_looked_at_too() {
         assert_eq!(found.unwrap().real_path().unwrap(), real, "{name}");
     }
     let around = Dir::trusted(&dir.path().join("loop"), Missing::Leave);
-    assert!(matches!(around, Err(TrustError::Io { .. })));
+    assert!(matches!(around, Err(TrustError::Path(_))));
     mode(&place, 0o777);
     assert!(matches!(
         Dir::trusted(&dir.path().join("whole"), Missing::Leave),

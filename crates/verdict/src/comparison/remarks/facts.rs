@@ -21,9 +21,18 @@ const LONGEST: usize = 48;
 type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
 
 /// Facts that change latency, the strongest first.
-const LATENCY: [Fact; 32] = [
+const LATENCY: [Fact; 34] = [
     ("machine", |run| run.host.hostname.clone()),
     ("CPU model", |run| run.host.cpu_model.clone()),
+    ("board", |run| run.host.board.clone()),
+    ("capacity of the measured CPUs", |run| {
+        let spec = run.spec.as_ref().map(|spec| &spec.cpus);
+        let cpus = spec.or_else(|| run.setup.as_ref().map(|setup| &setup.cpus))?;
+        let kinds = run.host.cpu_capacities.iter();
+        let used = kinds.filter(|kind| !kind.cpus.common(cpus).is_empty());
+        let used: Vec<String> = used.map(|kind| kind.capacity.to_string()).collect();
+        (!used.is_empty()).then(|| used.join(", "))
+    }),
     ("hypervisor", |run| {
         let known = run.host.cpu_model.is_some();
         known.then(|| run.host.hypervisor.clone().unwrap_or_default())
@@ -161,6 +170,88 @@ const OTHER: [Fact; 12] = [
     ("architecture", |run| run.host.architecture.clone()),
 ];
 
+/// Facts in which the runs of one series agree: the machine, and how it was measured. What else is
+/// recorded may change from run to run, and is what a change may have come from.
+const OF_ONE_SERIES: [&str; 24] = [
+    "machine",
+    "CPU model",
+    "hypervisor",
+    "architecture",
+    "NUMA nodes",
+    "guest",
+    "instrument",
+    "dma_latency",
+    "policy",
+    "priority spread",
+    "CPUs",
+    "pinning",
+    "threads",
+    "interval",
+    "distance",
+    "timer",
+    "clock",
+    "loads",
+    "mlock",
+    "warm-up",
+    "duration",
+    "samples asked for",
+    "file format",
+    COMMAND_LINE,
+];
+
+const COMMAND_LINE: &str = "tool's command line";
+
+/// Options of other tools that name files and change no latency.
+const OF_FILES: [&str; 5] = ["--json", "--histfile", "--output", "--fifo", "--logfile"];
+
+/// The facts that keep a run apart from those of other series, by their names.
+pub(crate) fn of_one_series(run: &RunRecord) -> Vec<(String, String)> {
+    let known = LATENCY.iter().chain(&OTHER);
+    let known = known.filter(|(name, _)| OF_ONE_SERIES.contains(name));
+    let mut facts: Vec<(String, String)> = Vec::new();
+    for (name, fact) in known {
+        let value = fact(run).unwrap_or_default();
+        let value = match *name {
+            COMMAND_LINE => without_files(&value),
+            _ => value,
+        };
+        facts.push(((*name).to_owned(), value));
+    }
+    if let Some(setup) = &run.setup {
+        let options = setup.options.iter();
+        facts.extend(options.map(|(key, value)| (format!("option {key}"), value.clone())));
+    }
+    facts
+}
+
+/// All recorded facts of a run, by their names. What is not recorded is left out.
+pub(crate) fn each(run: &RunRecord) -> Vec<(String, String)> {
+    let known = LATENCY.iter().chain(&OTHER);
+    let known = known.filter_map(|(name, fact)| Some(((*name).to_owned(), fact(run)?)));
+    let options = run.setup.iter().flat_map(|setup| &setup.options);
+    let options = options.map(|(key, value)| (format!("option {key}"), value.clone()));
+    known.chain(options).collect()
+}
+
+/// A value of which no more is shown than there is room for.
+pub(crate) fn shortened(value: &str) -> String {
+    short(value, &BTreeSet::new())
+}
+
+/// The names of these facts.
+pub fn names_of_one_series() -> impl Iterator<Item = &'static str> {
+    OF_ONE_SERIES.into_iter()
+}
+
+fn without_files(command: &str) -> String {
+    let names_file = |word: &&str| {
+        let option = word.split('=').next().unwrap_or(word);
+        !OF_FILES.contains(&option)
+    };
+    let words = command.split_whitespace().filter(names_file);
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn yes_no(fact: Option<bool>) -> Option<String> {
     fact.map(|yes| if yes { "yes" } else { "no" }.to_owned())
 }
@@ -170,8 +261,21 @@ fn cpus(run: &RunRecord, list: String) -> Option<String> {
     (!run.host.cpus_online.is_empty()).then_some(list)
 }
 
+/// Records by the name of their group.
+pub(crate) type Sides<'a> = [(&'a str, Vec<&'a RunRecord>)];
+
 /// A line for each fact that differs and changes latency; the others are named in one.
 pub(super) fn differences(groups: &[GroupInput]) -> Vec<Finding> {
+    let mut sides: Vec<(&str, Vec<&RunRecord>)> = Vec::new();
+    for group in groups {
+        let records = group.runs.iter().map(|run| &run.record);
+        sides.push((&group.name, records.collect()));
+    }
+    of_records(&sides)
+}
+
+/// The same of records.
+pub(crate) fn of_records(groups: &Sides<'_>) -> Vec<Finding> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut rest: Vec<String> = Vec::new();
     for (name, fact) in LATENCY {
@@ -209,24 +313,24 @@ pub(super) fn differences(groups: &[GroupInput]) -> Vec<Finding> {
     findings
 }
 
-fn options(groups: &[GroupInput]) -> BTreeSet<String> {
-    let runs = groups.iter().flat_map(|group| &group.runs);
-    let setups = runs.filter_map(|run| run.record.setup.as_ref());
+fn options(groups: &Sides<'_>) -> BTreeSet<String> {
+    let runs = groups.iter().flat_map(|(_, runs)| runs);
+    let setups = runs.filter_map(|run| run.setup.as_ref());
     setups
         .flat_map(|setup| setup.options.keys().cloned())
         .collect()
 }
 
 /// What a fact is in each group, where it is not the same in all runs that have it.
-fn sides(groups: &[GroupInput], fact: impl Fn(&RunRecord) -> Option<String>) -> Option<String> {
+fn sides(groups: &Sides<'_>, fact: impl Fn(&RunRecord) -> Option<String>) -> Option<String> {
     let all: Vec<(&str, BTreeMap<String, usize>)> = groups
         .iter()
-        .map(|group| {
+        .map(|(name, runs)| {
             let mut values: BTreeMap<String, usize> = BTreeMap::new();
-            for value in group.runs.iter().filter_map(|run| fact(&run.record)) {
+            for value in runs.iter().filter_map(|run| fact(run)) {
                 *values.entry(value).or_default() += 1;
             }
-            (group.name.as_str(), values)
+            (*name, values)
         })
         .collect();
     let mut together: BTreeSet<&String> = BTreeSet::new();

@@ -187,7 +187,10 @@ fn work_without_samples_says_what_it_does() {
         screen[0].ends_with("50 %  n = 4000, round 3 of 5"),
         "{screen:#?}"
     );
-    assert!(has(&screen, "gflops: 150 GFLOPS (n = 3)"), "{screen:#?}");
+    assert!(
+        has(&screen, "LINPACK speed: 150 GFLOPS (n = 3)"),
+        "{screen:#?}"
+    );
 }
 
 #[test]

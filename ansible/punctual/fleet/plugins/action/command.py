@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+
+"""Runs one command of Punctual on a host and fetches what it made: see the module of the same name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.punctual.fleet.plugins.plugin_utils.host import (
+    MARK, Fail, Host, looks_full, lost, one_line, quote)
+
+# Verbs that another measurement on the same machine would spoil.
+ALONE = ("assess", "experiment", "measure", "tune", "watch")
+
+# The largest answer in JSON.
+ANSWER_LIMIT = 16 << 20
+
+# A hangup is what the end of the connection is to the host: the command is asked to end, and everything is removed.
+# `wait` returns early when a signal is handled, so it is asked until the command is gone.
+COMMAND = """
+umask 077
+cd %(work)s || exit 1
+if [ -n %(alone)s ]; then
+  for c in /proc/[0-9]*/comm; do
+    name=
+    { read -r name <"$c"; } 2>/dev/null
+    [ "$name" = punctual ] || continue
+    at=${c%%/comm}
+    line=" $(tr '\\0' ' ' <"$at/cmdline" 2>/dev/null)"
+    case $line in
+    *" measure "*|*" assess "*|*" watch "*|*" experiment "*|*" study "*|*" cyclictest "*|*" tune run "*|*" tune trial "*)
+      echo "%(mark)sbusy=${at#/proc/}"; exit 1;;
+    esac
+  done
+fi
+gone=
+trap 'gone=1; kill -TERM "$p" 2>/dev/null' HUP INT TERM
+%(store)s %(command)s </dev/null >stdout 2>stderr &
+p=$!
+t=
+if [ %(timeout)d -gt 0 ]; then
+  ( trap 'kill "$s"' TERM; sleep %(timeout)d & s=$!; wait "$s" && { : >late; kill -TERM "$p"; } ) </dev/null >/dev/null 2>&1 &
+  t=$!
+fi
+while :; do
+  wait "$p"; status=$?
+  kill -0 "$p" 2>/dev/null || break
+done
+[ -z "$t" ] || kill "$t" 2>/dev/null
+[ ! -f late ] || echo "%(mark)slate=1"
+if [ -n "$gone" ]; then cd /; rm -rf -- %(places)s; exit 1; fi
+echo "%(mark)sexit=$status"
+tail -c 4096 stderr | sed 's/^/%(mark)serror=/'
+if [ -n %(answer)s ]; then echo "%(mark)sanswer=$(wc -c <stdout)"; fi
+if [ -d store/runs ] && [ -n "$(ls store/runs)" ]; then
+  if %(program)s --home "$PWD/store" runs pack -o runs.tar >packed 2>&1; then
+    echo "%(mark)sarchive=$(wc -c <runs.tar)"
+  else
+    tail -c 1024 packed | sed 's/^/%(mark)sunpacked=/'
+  fi
+fi
+if [ -n %(give)s ]; then
+  for f in runs.tar stdout; do [ ! -f "$f" ] || chown %(give)s "$f"; done
+  chmod 711 .
+fi
+"""
+
+
+class ActionModule(ActionBase):
+    """The action."""
+
+    _requires_connection = True
+    _supports_check_mode = True
+
+    def run(self, tmp=None, task_vars=None):
+        """Does it."""
+        result = super().run(tmp, task_vars)
+        place = self._task.args.get("place") or {}
+        self._known = {key: place[key] for key in ("machine", "uid", "version", "places") if key in place}
+        if self._task.check_mode:
+            result.update(changed=False, skipped=True, punctual_fleet=dict(self._known, state="checked"))
+            return result
+        name = (task_vars or {}).get("inventory_hostname", "host")
+        began = time.monotonic()
+        try:
+            result.update(self._command(Host(self), place, name, began))
+        except Fail as err:
+            self._known["seconds"] = round(time.monotonic() - began, 3)
+            result.update(err.result(**self._known))
+        except AnsibleConnectionFailure as err:
+            self._known["seconds"] = round(time.monotonic() - began, 3)
+            result.update(lost(err).result(**self._known))
+        return result
+
+    def _command(self, host, place, name, began):
+        args = self._task.args
+        verb = args["verb"]
+        answer = bool(args.get("answer"))
+        fetch = args.get("fetch") or ""
+        limit = int(args.get("limit") or (256 << 20))
+        timeout = int(args.get("timeout") or 0)
+        work, upload = place["work"], place["upload"]
+        self._files(host, args.get("uploads") or [], work, upload)
+        # Tuning is undone by a journal that stays on the host, so it is not that of a store that is removed.
+        store = [] if verb == "tune" else ["--home", work + "/store"]
+        words = [place["program"]] + store + [verb] + [str(word) for word in args.get("arguments") or []]
+        said = host.run(COMMAND % {
+            "mark": MARK,
+            "work": quote(work),
+            "timeout": timeout,
+            "alone": quote("yes" if verb in ALONE else ""),
+            "store": "PUNCTUAL_VIEW=",
+            "command": " ".join(quote(word) for word in words),
+            "program": quote(place["program"]),
+            "answer": quote("yes" if answer else ""),
+            "places": " ".join(quote(path) for path in place["places"]),
+            "give": quote(place["login_uid"] if host.becomes else ""),
+        })
+        known = self._known
+        known["seconds"] = round(time.monotonic() - began, 3)
+        if said.get("busy"):
+            raise Fail("busy", "another measurement is in progress: process %s" % said.get("busy")[:20])
+        status = said.number("exit")
+        if status is None:
+            raise Fail("lost", "the command ended with no exit status: %s" % said.why())
+        known["exit"] = status
+        errors = [value for key, value in said.marked if key == "error"]
+        known["stderr"] = "\n".join(errors)
+        changed = False
+        if answer and said.number("answer"):
+            text = self._fetch(host, work + "/stdout", fetch, name, ".json", said.number("answer"), ANSWER_LIMIT)
+            known["answer"] = text
+            changed = changes(verb, text)
+        if said.number("archive"):
+            known["archive"] = self._fetch(
+                host, work + "/runs.tar", fetch, name, ".tar", said.number("archive"), limit)
+        unpacked = [value for key, value in said.marked if key == "unpacked"]
+        if unpacked:
+            raise Fail("disk_full" if looks_full(" ".join(unpacked)) else "failed",
+                       "pack the runs: %s" % " ".join(unpacked))
+        if said.get("late"):
+            raise Fail("failed", "took longer than %d s, and was ended" % timeout)
+        if status in (0, 3):
+            return {"changed": changed, "punctual_fleet": dict(known, state="done")}
+        raise Fail(*reason(status, known["stderr"]), changed=changed)
+
+    @staticmethod
+    def _files(host, files, work, upload):
+        """Copies further files, such as that of an experiment, next to where the command runs."""
+        for local in files:
+            name = os.path.basename(local)
+            try:
+                host.put(local, "%s/%s" % (upload, name))
+            except AnsibleConnectionFailure:
+                raise
+            except AnsibleError as err:
+                raise Fail("failed", "copy %s: %s" % (name, one_line(err))) from err
+            if work != upload:
+                source, target = quote("%s/%s" % (upload, name)), quote("%s/%s" % (work, name))
+                host.run("chmod 644 %s; echo '%sdone=1'" % (source, MARK), login=True)
+                said = host.run("umask 077; cat %s >%s && echo '%sdone=1'" % (source, target, MARK))
+                if not said.get("done"):
+                    raise Fail("failed", "copy %s: %s" % (name, said.why()))
+
+    @staticmethod
+    def _fetch(host, remote, directory, name, ending, size, limit):
+        """Fetches a file under a name that the host does not choose."""
+        if size > limit:
+            raise Fail("failed", "made %d bytes, more than the limit of %d" % (size, limit))
+        if not directory:
+            return ""
+        local = os.path.join(directory, hashlib.sha256(name.encode()).hexdigest()[:32] + ending)
+        try:
+            host.fetch(remote, local, limit)
+        except AnsibleConnectionFailure:
+            raise
+        except AnsibleError as err:
+            raise Fail("failed", "fetch what it made: %s" % one_line(err)) from err
+        return local
+
+
+def reason(status, stderr):
+    """Returns a word and a sentence for an exit status of Punctual."""
+    errors = [line for line in stderr.splitlines() if line.strip()]
+    first = [at for at, line in enumerate(errors) if line.startswith("Error: ")]
+    said = errors[first[0]:first[0] + 3] if first else errors[-1:]
+    said = [line for line in said if not line.startswith("Hint: ")]
+    said = [line.strip().removeprefix("Error: ").removeprefix("caused by: ") for line in said]
+    text = ": ".join(said) or "exit status %d" % status
+    if looks_full(stderr):
+        return "disk_full", text
+    if status == 5:
+        words = ("root", "privilege", "permission", "cap_sys", "not permitted")
+        lacks = any(word in stderr.lower() for word in words)
+        return "no_privilege" if lacks else "unsupported", text
+    if status == 6:
+        return "unjudged", text
+    if status == 4:
+        return "not_restored", text
+    if status in (126, 127):
+        return "failed", "the program does not start: %s" % text
+    if status > 128:
+        return "failed", "ended by signal %d" % (status - 128)
+    return "failed", text
+
+
+def changes(verb, path):
+    """Whether an answer says that the machine was changed."""
+    if verb != "tune" or not path:
+        return False
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+    except (OSError, ValueError):
+        return False
+    if not isinstance(report, dict):
+        return False
+    return report.get("action") in ("apply", "revert") and bool(report.get("steps"))

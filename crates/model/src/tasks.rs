@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Sets of periodic tasks, and what analysis shows of their deadlines.
+
+mod check;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::check::{
+    Admission, AppliedTest, Interference, Partition, PartitionMethod, PartitionedCpu, SetVerdict,
+    TASKS_CHECK_FORMAT, TaskBound, TaskVerdict, TasksCheck,
+};
+use crate::cpu::CpuSet;
+use crate::units::Nanos;
+
+/// The name and major version of the format of a task set.
+pub const TASKS_FORMAT: &str = "punctual.tasks/1";
+
+/// A set of tasks, checked: names are unique, resources exist, critical sections fit.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskSet {
+    /// Its name.
+    pub name: String,
+    /// How priorities were given to tasks that name none.
+    pub order: PriorityOrder,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// What they share.
+    pub resources: Vec<Resource>,
+    /// What the system takes for itself.
+    pub overheads: Overheads,
+}
+
+/// A task: it is released again and again, and each release is a job.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Shortest time between two releases.
+    pub period_ns: Nanos,
+    /// Time from a release until the job must be done.
+    pub deadline_ns: Nanos,
+    /// Longest execution time of a job, critical sections included.
+    pub execution_ns: Nanos,
+    /// The run in which that time was the longest observed. Null: the file claims it to be the longest.
+    pub observed_in: Option<String>,
+    /// Time of the first release.
+    pub offset_ns: Nanos,
+    /// How much later than its time a release may come.
+    pub jitter_ns: Nanos,
+    /// How it is scheduled.
+    pub policy: TaskPolicy,
+    /// The CPUs that it may run on; empty: any.
+    pub cpus: CpuSet,
+    /// Its critical sections, one after the other in each job.
+    pub sections: Vec<CriticalSection>,
+}
+
+/// How a task is scheduled.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "class")]
+pub enum TaskPolicy {
+    /// `SCHED_FIFO`.
+    Fifo {
+        /// From 1 to 99. Null: not enough priorities were left.
+        priority: Option<u8>,
+    },
+    /// `SCHED_RR`.
+    Rr {
+        /// From 1 to 99.
+        priority: Option<u8>,
+    },
+    /// `SCHED_DEADLINE`.
+    Deadline {
+        /// Time that the kernel guarantees in each period.
+        runtime_ns: Nanos,
+    },
+    /// `SCHED_OTHER`: nothing is promised.
+    Other,
+}
+
+impl TaskPolicy {
+    /// Returns its fixed priority.
+    pub const fn priority(self) -> Option<u8> {
+        match self {
+            Self::Fifo { priority } | Self::Rr { priority } => priority,
+            Self::Deadline { .. } | Self::Other => None,
+        }
+    }
+
+    /// Whether it has a fixed priority.
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Fifo { .. } | Self::Rr { .. })
+    }
+}
+
+/// A critical section, and those inside it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CriticalSection {
+    /// The resource that it holds.
+    pub resource: String,
+    /// Its length, those inside it included.
+    pub length_ns: Nanos,
+    /// Sections inside it.
+    pub sections: Vec<Self>,
+}
+
+/// Something that one task at a time may hold.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Resource {
+    /// Its name.
+    pub name: String,
+    /// What is done against priority inversion.
+    pub protocol: Protocol,
+}
+
+/// What is done against priority inversion.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Nothing.
+    None,
+    /// Who holds it gets the priority of who waits.
+    #[default]
+    Inheritance,
+    /// Who holds it has the highest priority of all who may take it.
+    Ceiling,
+}
+
+impl Protocol {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Inheritance => "inheritance",
+            Self::Ceiling => "ceiling",
+        }
+    }
+}
+
+/// How priorities are given to tasks that name none.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PriorityOrder {
+    /// The shorter the period, the higher.
+    #[default]
+    RateMonotonic,
+    /// The shorter the deadline, the higher.
+    DeadlineMonotonic,
+    /// As Audsley's algorithm finds it.
+    Optimal,
+}
+
+impl PriorityOrder {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RateMonotonic => "rate-monotonic",
+            Self::DeadlineMonotonic => "deadline-monotonic",
+            Self::Optimal => "optimal",
+        }
+    }
+}
+
+/// What the system takes for itself.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Overheads {
+    /// Longest time from the release to the moment at which the job could run: jitter of each task.
+    pub wake_up_ns: Nanos,
+    /// Longest switch between threads; a job costs two.
+    pub switch_ns: Nanos,
+    /// Interrupts of each CPU: how long, and how often at most.
+    pub interrupts: Vec<InterruptLoad>,
+    /// The run in which they were observed.
+    pub observed_in: Option<String>,
+}
+
+/// Interrupts that come at most so often.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterruptLoad {
+    /// How long one takes.
+    pub takes_ns: Nanos,
+    /// Shortest time between two.
+    pub every_ns: Nanos,
+}

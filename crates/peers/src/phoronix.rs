@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `composite.xml` of the Phoronix Test Suite: results, each with the values of its runs.
+//!
+//! A file has systems and results; a result has an entry a system, with a mean and, as `RawString`, the values that it is
+//! of. Each entry becomes a figure: the name of the test, and as labels the system and what the test was told. The
+//! interval is ours, Student's of the values; the suite writes none.
+
+use std::io::BufRead;
+
+use punctual_model::{Better, Figure, Interval};
+use punctual_stats::{Moments, mean_interval};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use crate::error::{ImportError, Place};
+use crate::format::Format;
+use crate::imported::{Imported, cut};
+use crate::json;
+
+/// Elements inside each other; the suite has 6.
+const DEEPEST: usize = 32;
+
+/// The most entries of a file.
+const MOST: usize = 20_000;
+
+/// The most values of an entry: the suite runs a test up to some dozens of times.
+const MOST_VALUES: usize = 10_000;
+
+const CONFIDENCE: f64 = 0.95;
+
+/// One result so far.
+#[derive(Debug, Default)]
+struct Test {
+    identifier: String,
+    title: String,
+    description: String,
+    scale: String,
+    proportion: String,
+    entries: Vec<Entry>,
+}
+
+/// What one system reached.
+#[derive(Debug, Default)]
+struct Entry {
+    system: String,
+    value: String,
+    raw: String,
+}
+
+pub(crate) fn read(input: impl BufRead) -> Result<Imported, ImportError> {
+    let bytes = json::bytes(input)?;
+    let mut reader = Reader::from_reader(bytes.as_slice());
+    reader.config_mut().check_end_names = true;
+    let mut imported = Imported::new(Format::Phoronix, "phoronix");
+    let mut path: Vec<String> = Vec::new();
+    let (mut test, mut text) = (Test::default(), String::new());
+    let mut closed = false;
+    loop {
+        let at = Place::Byte(reader.buffer_position());
+        let wrong = |reason: String| ImportError::content(at, reason);
+        let event = reader.read_event();
+        match event.map_err(|err| wrong(err.to_string()))? {
+            Event::Start(tag) => {
+                let name = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
+                if closed {
+                    return Err(wrong("data follow the end of the results".to_owned()));
+                }
+                if path.is_empty() && name != "PhoronixTestSuite" {
+                    return Err(wrong("not a result of the Phoronix Test Suite".to_owned()));
+                }
+                if path.len() >= DEEPEST {
+                    return Err(wrong("elements are nested too deeply".to_owned()));
+                }
+                match name.as_str() {
+                    "Result" => test = Test::default(),
+                    "Entry" => test.entries.push(Entry::default()),
+                    _ => {}
+                }
+                text.clear();
+                path.push(name);
+            }
+            Event::Text(part) => {
+                let part = part.decode().map_err(|err| wrong(err.to_string()))?;
+                text.push_str(&part);
+            }
+            Event::CData(part) => {
+                let part = part.decode().map_err(|err| wrong(err.to_string()))?;
+                text.push_str(&part);
+            }
+            Event::GeneralRef(part) => {
+                let part = part.decode().map_err(|err| wrong(err.to_string()))?;
+                text.push_str(entity(&part));
+            }
+            Event::End(_) => {
+                let name = path.pop().unwrap_or_default();
+                let parent = path.last().map(String::as_str).unwrap_or_default();
+                let said = std::mem::take(&mut text).trim().to_owned();
+                test.take(parent, &name, said);
+                if name == "Result" {
+                    let made = std::mem::take(&mut test).figures(at)?;
+                    imported.figures.extend(made);
+                    if imported.figures.len() > MOST {
+                        return Err(wrong(format!("more than {MOST} entries")));
+                    }
+                }
+                closed = path.is_empty();
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    if !closed {
+        return Err(ImportError::content(
+            Place::Byte(reader.buffer_position()),
+            "the file ends before `</PhoronixTestSuite>`",
+        )
+        .hinted("import the whole file"));
+    }
+    if imported.figures.is_empty() {
+        return Err(ImportError::file("it has no result with a number"));
+    }
+    imported.state("each figure is the mean of the values that the suite kept of its own runs");
+    Ok(imported)
+}
+
+/// What an entity stands for; others than those of XML itself are left out.
+fn entity(name: &str) -> &'static str {
+    match name {
+        "amp" => "&",
+        "lt" => "<",
+        "gt" => ">",
+        "quot" => "\"",
+        "apos" => "'",
+        _ => "",
+    }
+}
+
+impl Test {
+    fn take(&mut self, parent: &str, name: &str, text: String) {
+        let into = match (parent, name) {
+            ("Result", "Identifier") => Some(&mut self.identifier),
+            ("Result", "Title") => Some(&mut self.title),
+            ("Result", "Description") => Some(&mut self.description),
+            ("Result", "Scale") => Some(&mut self.scale),
+            ("Result", "Proportion") => Some(&mut self.proportion),
+            ("Entry", of) => self.entries.last_mut().and_then(|entry| match of {
+                "Identifier" => Some(&mut entry.system),
+                "Value" => Some(&mut entry.value),
+                "RawString" => Some(&mut entry.raw),
+                _ => None,
+            }),
+            _ => None,
+        };
+        if let Some(into) = into {
+            *into = match (parent, name) {
+                // Values are read, and not kept as a text.
+                ("Entry", "RawString") => text,
+                _ => cut(text),
+            };
+        }
+    }
+
+    fn figures(self, at: Place) -> Result<Vec<Figure>, ImportError> {
+        let name = name_of(&self.identifier, &self.title);
+        let better = match self.proportion.as_str() {
+            "HIB" => Better::Higher,
+            "LIB" => Better::Lower,
+            _ => Better::Neither,
+        };
+        let mut figures = Vec::new();
+        for entry in &self.entries {
+            // A test that failed has no value.
+            if entry.value.is_empty() {
+                continue;
+            }
+            let stated = number(&entry.value, at)?;
+            let raw = entry.raw.split(':').map(str::trim);
+            let raw: Vec<f64> = raw
+                .filter(|value| !value.is_empty())
+                .take(MOST_VALUES + 1)
+                .map(|value| number(value, at))
+                .collect::<Result<_, _>>()?;
+            if raw.len() > MOST_VALUES {
+                let reason = format!("an entry has more than {MOST_VALUES} values");
+                return Err(ImportError::content(at, reason));
+            }
+            let mut figure = of_values(stated, &raw);
+            figure.name.clone_from(&name);
+            figure.unit.clone_from(&self.scale);
+            figure.better = better;
+            for (label, value) in [("test", &self.description), ("system", &entry.system)] {
+                if !value.is_empty() {
+                    // A comma or a bracket would end the label where figures are named.
+                    let value = value.replace([',', '[', ']', '='], " ");
+                    figure.labels.insert(label.to_owned(), value);
+                }
+            }
+            figures.push(figure);
+        }
+        Ok(figures)
+    }
+}
+
+/// The name of a test without its publisher and version: `aio_stress` of `pts/aio-stress-1.1.2`.
+fn name_of(identifier: &str, title: &str) -> String {
+    let test = identifier.rsplit('/').next().unwrap_or_default();
+    let version = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+    let test = match test.rsplit_once('-') {
+        Some((name, end)) if version(end) => name,
+        _ => test,
+    };
+    let test = if test.is_empty() { title } else { test };
+    let name: String = test
+        .chars()
+        .map(|c| match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => c,
+            _ => '_',
+        })
+        .collect();
+    match name.is_empty() {
+        true => "result".to_owned(),
+        false => name,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful")]
+fn of_values(stated: f64, raw: &[f64]) -> Figure {
+    let mut moments = Moments::new();
+    moments.extend_from_slice(raw);
+    let interval = mean_interval(&moments, raw.len() as f64, CONFIDENCE);
+    Figure {
+        value: Some(stated),
+        count: (raw.len() as u64).max(1),
+        interval: interval.map(|ends| Interval {
+            low: ends.low,
+            high: ends.high,
+            confidence: CONFIDENCE,
+        }),
+        stddev: moments.std_dev(),
+        min: moments.min(),
+        max: moments.max(),
+        ..Figure::default()
+    }
+}
+
+fn number(text: &str, at: Place) -> Result<f64, ImportError> {
+    let value = text.trim().parse::<f64>().ok();
+    value.filter(|value| value.is_finite()).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        ImportError::content(at, format!("`{shown}` is not a number"))
+    })
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Results of the Phoronix Test Suite: what the files say becomes figures, and what is none is refused.
+
+use punctual_model::Better;
+use punctual_peers::{Format, ImportError, Imported, Labels, NoSamples, detect, import};
+
+const FILE: &str = r#"<?xml version="1.0"?>
+<PhoronixTestSuite>
+  <Generated><Title>sweep</Title></Generated>
+  <System><Identifier>rt 950000</Identifier><Hardware>Processor: x</Hardware></System>
+  <Result>
+    <Identifier>pts/aio-stress-1.1.2</Identifier>
+    <Title>AIO-Stress</Title>
+    <AppVersion>0.21</AppVersion>
+    <Description>Test: Random Write &amp; more</Description>
+    <Scale>MB/s</Scale>
+    <Proportion>HIB</Proportion>
+    <DisplayFormat>BAR_GRAPH</DisplayFormat>
+    <Data>
+      <Entry>
+        <Identifier>rt 950000</Identifier>
+        <Value>93.71</Value>
+        <RawString>89.48:97.94:93.71</RawString>
+        <JSON>{"compiler-options":{"x":1}}</JSON>
+      </Entry>
+      <Entry>
+        <Identifier>failed</Identifier>
+        <Value></Value>
+        <RawString></RawString>
+      </Entry>
+    </Data>
+  </Result>
+</PhoronixTestSuite>
+"#;
+
+fn read(text: &str) -> Result<Imported, ImportError> {
+    import(text.as_bytes(), Format::Phoronix, None, &mut NoSamples)
+}
+
+#[test]
+fn each_entry_is_a_figure_with_the_values_behind_it() {
+    assert_eq!(detect(FILE.as_bytes()), Some(Format::Phoronix));
+    let imported = read(FILE).unwrap();
+    let record = imported.record(Labels::default()).unwrap();
+    assert_eq!(record.instrument, "phoronix");
+    let [figure] = record.figures.as_slice() else {
+        panic!("{:#?}", record.figures)
+    };
+    assert_eq!(
+        (figure.name.as_str(), figure.unit.as_str()),
+        ("aio_stress", "MB/s")
+    );
+    assert_eq!((figure.value, figure.count), (Some(93.71), 3));
+    assert_eq!(figure.better, Better::Higher);
+    assert_eq!(figure.labels["test"], "Test: Random Write & more");
+    assert_eq!(figure.labels["system"], "rt 950000");
+    // 4.23 of three values: 93.71 ± 4.3027 x 4.23 / sqrt(3), from the tables.
+    let ends = figure.interval.unwrap();
+    assert!((figure.stddev.unwrap() - 4.23).abs() < 1e-9);
+    assert!(
+        (ends.low - 83.202).abs() < 1e-2 && (ends.high - 104.218).abs() < 1e-2,
+        "{ends:?}"
+    );
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_place() {
+    for (from, to, said) in [
+        ("93.71</Value>", "fast</Value>", "`fast` is not a number"),
+        ("89.48:", "89.48:nan:", "`nan` is not a number"),
+        ("</PhoronixTestSuite>", "", "ends before"),
+        ("<PhoronixTestSuite>", "<Other>", ""),
+        ("<Value>93.71</Value>", "<Value></Value>", "no result"),
+    ] {
+        let err = read(&FILE.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(err.contains(said), "{to}: {err}");
+    }
+    for end in (0..FILE.len() - 3).filter(|end| FILE.is_char_boundary(*end)) {
+        assert!(read(&FILE[..end]).is_err(), "{end}");
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Options of `fleet`.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use punctual_model::{Bytes, Nanos};
+
+const FLEET_HELP: &str = "\
+Ansible does it: install ansible-core (2.14 or newer) and write an inventory. Each host gets the program for
+its architecture, runs the command, and is left as it was. Its runs come into the store here with the tag
+host=NAME: compare them with `punctual compare tag:host=a tag:host=b`.
+
+  punctual fleet measure --inventory hosts.ini --become -- wakeup --duration 60s
+  punctual fleet doctor --inventory hosts.ini --hosts 'rack1:!spare' -- --fail-on severe
+  punctual fleet experiment -i hosts.ini --become --file plan.toml -- run plan.toml
+
+Every host is a line of the result, also one that cannot be reached or stops answering.
+
+Exit status: 0 if the command succeeded on every host. Otherwise the first that applies: 4 a host was not
+restored, 3 a requirement was not met, 1 a host failed or was not reached, 5 not supported, 6 not judged.
+5 also if Ansible is missing.";
+
+/// What to do on the hosts
+#[derive(Debug, Subcommand)]
+pub enum FleetAction {
+    /// Measure on each host; the runs come into the store here
+    Measure(FleetArgs),
+    /// Assess each host; the runs come into the store here
+    Assess(FleetArgs),
+    /// Find what hurts determinism on each host
+    Doctor(FleetArgs),
+    /// Apply, show or revert tuning on each host; the undo record stays there
+    Tune(FleetArgs),
+    /// Carry an experiment out on each host; the runs come into the store here
+    Experiment(FleetArgs),
+    /// Write out the Ansible collection that all this is made of, for playbooks of your own
+    Collection {
+        /// Directory to write to, such as ~/.ansible/collections; what is there of the collection is replaced
+        #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+        dir: PathBuf,
+    },
+}
+
+/// Options of a verb of `fleet`
+#[derive(Args, Debug)]
+#[command(after_long_help = FLEET_HELP)]
+pub struct FleetArgs {
+    /// Inventory of Ansible. It is code, as a playbook is: as root, only a file that belongs to root or to you
+    #[arg(long, short = 'i', value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub inventory: PathBuf,
+
+    /// Hosts and groups of the inventory, as a pattern of Ansible [default: all]
+    #[arg(long, value_name = "PATTERN")]
+    pub hosts: Option<String>,
+
+    /// Run the command as root on the hosts, by sudo or what the inventory says
+    #[arg(long, short = 'b')]
+    pub r#become: bool,
+
+    /// Let one host run the command at a time [default: all at once, as many as --forks]
+    #[arg(long)]
+    pub serial: bool,
+
+    /// Hosts that are served at the same time
+    #[arg(long, value_name = "N", default_value_t = 25,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub forks: u32,
+
+    /// Look at the hosts and run nothing: architecture, room, privilege
+    #[arg(long)]
+    pub check: bool,
+
+    /// Program to copy to hosts of its architecture [default: this program, for its own] (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Program",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub program: Vec<PathBuf>,
+
+    /// Use the Punctual installed on each host, which must have this version
+    #[arg(long, help_heading = "Program", conflicts_with_all = ["program", "keep"])]
+    pub installed: bool,
+
+    /// Keep the program on each host in this directory, so that it is copied only when it differs
+    #[arg(long, value_name = "DIR", help_heading = "Program")]
+    pub keep: Option<String>,
+
+    /// Directory on the hosts for what is removed afterwards; it must allow programs [default: /tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Program")]
+    pub base: Option<String>,
+
+    /// File that the command reads, copied to where it runs, such as that of an experiment (can be repeated)
+    #[arg(long, value_name = "FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub file: Vec<PathBuf>,
+
+    /// Give a host up when its command takes longer than this [default: never]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    pub timeout: Option<Nanos>,
+
+    /// The most that a host may send
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "256M",
+        help_heading = "Limits"
+    )]
+    pub limit: Bytes,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show no progress, only the result
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+
+    /// What follows the verb on each host
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub arguments: Vec<String>,
+}

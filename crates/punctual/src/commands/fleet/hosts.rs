@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What became of each host: made of the lines that Ansible prints, so that no host is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+
+use punctual_model::{
+    Assessment, Diagnosis, FleetHost, FleetState, Nanos, Plan, RuleOutcome, Severity, TuningReport,
+};
+use punctual_report::document::{Document, Material};
+use punctual_store::archive::unpack;
+use punctual_store::{Adopted, Store, StoredRun};
+use punctual_sys::dir::Dir;
+use punctual_verdict::words::{clean, plural};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::playbook::{Said, Task};
+
+/// The largest answer of a host, as the collection has it too.
+const ANSWER_LIMIT: u64 = 16 << 20;
+
+/// The longest sentence of a host.
+const DETAIL_LIMIT: usize = 400;
+
+/// The hosts, in the order of the inventory.
+pub(super) struct Hosts<'a> {
+    store: &'a Store,
+    fetched: &'a Path,
+    known: Vec<Known>,
+    places: BTreeMap<String, usize>,
+}
+
+struct Known {
+    host: FleetHost,
+    places: Vec<String>,
+    is_clean: bool,
+}
+
+impl<'a> Hosts<'a> {
+    pub(super) fn new(store: &'a Store, fetched: &'a Path) -> Self {
+        Self {
+            store,
+            fetched,
+            known: Vec::new(),
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Notes the hosts that were asked for. Nothing is known of them yet.
+    pub(super) fn expect(&mut self, names: Vec<String>) {
+        for name in names {
+            if self.places.contains_key(&name) {
+                continue;
+            }
+            self.places.insert(name.clone(), self.known.len());
+            self.known.push(Known {
+                host: FleetHost {
+                    host: name,
+                    state: FleetState::NotReached,
+                    detail: Some("nothing was done".to_owned()),
+                    exit: None,
+                    architecture: None,
+                    uid: None,
+                    version: None,
+                    duration_ns: None,
+                    changed: false,
+                    runs: Vec::new(),
+                    answer: None,
+                    left: Vec::new(),
+                },
+                places: Vec::new(),
+                is_clean: false,
+            });
+        }
+    }
+
+    /// Notes what a task did on its host. Returns a line to show of it.
+    pub(super) fn note(&mut self, task: Task) -> Option<String> {
+        let at = self.places.get(&task.host)?;
+        let known = self.known.get_mut(*at)?;
+        let host = &mut known.host;
+        let name = clean(&task.host).into_owned();
+        let said = task.said;
+        host.architecture = said.machine.clone().or_else(|| host.architecture.take());
+        host.uid = said.uid.or(host.uid);
+        host.version = said.version.clone().or_else(|| host.version.take());
+        if !said.places.is_empty() {
+            known.places.clone_from(&said.places);
+        }
+        if task.step == "cleanup" {
+            known.is_clean = task.status == "ok";
+            host.left = said.left;
+            return None;
+        }
+        if task.status == "unreachable" {
+            host.state = match host.state {
+                FleetState::NotReached => FleetState::Unreachable,
+                _ => FleetState::Lost,
+            };
+            host.detail = Some(short(task.message.trim_start_matches("Task failed: ")));
+            return Some(format!("{name}: {}", host.state.words()));
+        }
+        host.changed |= task.changed;
+        let Some(state) = said.state.clone() else {
+            // A task that says nothing of ours failed before it could.
+            if task.status == "failed" && !is_worse(host.state) {
+                host.state = FleetState::Failed;
+                host.detail = Some(short(&task.message));
+            }
+            return None;
+        };
+        host.exit = said.exit.or(host.exit);
+        host.duration_ns = said.seconds.and_then(span).or(host.duration_ns);
+        if state == "ready" {
+            host.state = FleetState::NotReached;
+            host.detail = Some("the command was not started".to_owned());
+            return Some(format!("{name}: ready"));
+        }
+        host.state = match (state.as_str(), said.exit) {
+            ("done", Some(3)) => FleetState::Verdict,
+            (state, _) => FleetState::deserialize(Value::from(state)).unwrap_or(FleetState::Failed),
+        };
+        host.detail = said.detail.as_deref().map(short);
+        Self::take(self.store, self.fetched, host, &said);
+        Some(format!("{name}: {}", host.state.words()))
+    }
+
+    /// Takes what came back of a host: its answer, and its runs into the store.
+    fn take(store: &Store, fetched: &Path, host: &mut FleetHost, said: &Said) {
+        if let Some(path) = said
+            .answer
+            .as_deref()
+            .filter(|path| !path.as_os_str().is_empty())
+        {
+            match answer(fetched, path) {
+                Ok(value) => {
+                    if let Some(sentence) = sentence(&value) {
+                        host.detail.get_or_insert(sentence);
+                    }
+                    host.answer = Some(value);
+                }
+                Err(why) => not_taken(host, &format!("its answer: {why}")),
+            }
+        }
+        if let Some(path) = said
+            .archive
+            .as_deref()
+            .filter(|path| !path.as_os_str().is_empty())
+        {
+            match runs(store, fetched, path, &host.host) {
+                Ok(taken) => {
+                    host.runs = taken.ids;
+                    // Nothing else failed: an invalid run is what status 1 says then.
+                    if host.state == FleetState::Failed && !taken.invalid.is_empty() {
+                        let checks = taken.invalid.into_iter().collect::<Vec<_>>().join(", ");
+                        host.detail = Some(short(&format!("invalid run, checks failed: {checks}")));
+                    }
+                }
+                Err(why) => not_taken(host, &format!("its runs: {why}")),
+            }
+        }
+    }
+
+    /// Returns the hosts on which something was put that was not removed.
+    pub(super) fn unclean(&self) -> BTreeMap<String, Vec<String>> {
+        let unclean = self.known.iter().filter(|known| !known.is_clean);
+        unclean
+            .filter(|known| !known.places.is_empty())
+            .map(|known| (known.host.host.clone(), known.places.clone()))
+            .collect()
+    }
+
+    /// Returns what became of each host.
+    pub(super) fn finish(self) -> Vec<FleetHost> {
+        let known = self.known.into_iter().map(|mut known| {
+            if !known.is_clean && known.host.left.is_empty() {
+                known.host.left = known.places;
+            }
+            known.host
+        });
+        known.collect()
+    }
+}
+
+/// Whether a host has already ended badly, so that what follows is only a consequence.
+const fn is_worse(state: FleetState) -> bool {
+    !matches!(
+        state,
+        FleetState::NotReached | FleetState::Done | FleetState::Checked
+    )
+}
+
+fn not_taken(host: &mut FleetHost, why: &str) {
+    host.state = FleetState::NotImported;
+    host.detail = Some(short(why));
+}
+
+/// Text of a host as one line that commands no terminal.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = clean(&line).into_owned();
+    match line.char_indices().nth(DETAIL_LIMIT) {
+        None => line,
+        Some((at, _)) => format!("{}...", line.get(..at).unwrap_or_default()),
+    }
+}
+
+fn span(seconds: f64) -> Option<Nanos> {
+    let span = std::time::Duration::try_from_secs_f64(seconds).ok()?;
+    u64::try_from(span.as_nanos()).ok().map(Nanos::new)
+}
+
+/// Opens a file that was fetched: it lies in our own directory, whoever says otherwise.
+fn opened(fetched: &Path, path: &Path) -> Result<File, String> {
+    let name = path.file_name().ok_or("it has no name")?;
+    let dir = Dir::open(fetched).map_err(|err| err.to_string())?;
+    dir.file(name).map_err(|err| err.to_string())
+}
+
+fn answer(fetched: &Path, path: &Path) -> Result<Value, String> {
+    let file = opened(fetched, path)?;
+    let mut bytes = Vec::new();
+    let limited = &mut std::io::Read::take(file, ANSWER_LIMIT + 1);
+    std::io::Read::read_to_end(limited, &mut bytes).map_err(|err| err.to_string())?;
+    if bytes.len() as u64 > ANSWER_LIMIT {
+        return Err(format!("more than {ANSWER_LIMIT} bytes"));
+    }
+    punctual_store::decode::parts(&bytes)?;
+    serde_json::from_slice(&bytes).map_err(|err| format!("not JSON: {err}"))
+}
+
+/// The runs of a host that are in the store now.
+#[derive(Default)]
+struct Taken {
+    ids: Vec<String>,
+    /// Checks that did not pass.
+    invalid: BTreeSet<String>,
+}
+
+/// Unpacks an archive of runs and takes them into the store, each with the name of its host.
+fn runs(store: &Store, fetched: &Path, path: &Path, host: &str) -> Result<Taken, String> {
+    let file = opened(fetched, path)?;
+    let unpacked = tempfile::tempdir_in(fetched).map_err(|err| err.to_string())?;
+    let into = Dir::open(unpacked.path()).map_err(|err| err.to_string())?;
+    let all = unpack(std::io::BufReader::new(file), &into).map_err(|err| reasons(&err))?;
+    let tags = BTreeMap::from([("host".to_owned(), tag(host))]);
+    let mut taken = Taken::default();
+    for path in all {
+        let run = StoredRun::open(&path).map_err(|err| reasons(&err))?;
+        match store.adopt(&run, &tags).map_err(|err| reasons(&err))? {
+            Adopted::New(_) | Adopted::AlreadyThere(_) => taken.ids.push(run.record().id.clone()),
+        }
+        let failed = run.record().checks.iter().filter(|check| !check.passed());
+        taken.invalid.extend(failed.map(|check| check.id.clone()));
+    }
+    // It has done its work, and a thousand hosts send as many.
+    drop(std::fs::remove_file(
+        fetched.join(path.file_name().unwrap_or_default()),
+    ));
+    Ok(taken)
+}
+
+/// A host's name as the value of a tag: one line, and not longer than tags are.
+fn tag(host: &str) -> String {
+    clean(host).chars().take(200).collect()
+}
+
+/// An error with its causes, in one line.
+fn reasons(err: &dyn std::error::Error) -> String {
+    let mut parts = vec![err.to_string()];
+    let mut source = err.source();
+    while let Some(cause) = source {
+        parts.push(cause.to_string());
+        source = cause.source();
+    }
+    parts.dedup();
+    parts.join(": ")
+}
+
+/// What an answer says, in a sentence.
+fn sentence(value: &Value) -> Option<String> {
+    let format = value.get("format")?.as_str()?.split('/').next()?;
+    let first = |document: Document| {
+        let answer = document.answers.into_iter().next()?;
+        Some(short(&format!("{} {}", answer.word, answer.sentence)))
+    };
+    match format {
+        "punctual.diagnosis" => findings(&Diagnosis::deserialize(value).ok()?),
+        "punctual.assessment" => first(Document::new(&Material {
+            assessments: vec![Assessment::deserialize(value).ok()?],
+            ..Material::default()
+        })),
+        "punctual.tuning" => first(Document::of_tuning(&TuningReport::deserialize(value).ok()?)),
+        "punctual.plan" => first(Document::of_plan(&Plan::deserialize(value).ok()?)),
+        _ => None,
+    }
+}
+
+/// How many findings of each severity a diagnosis has.
+fn findings(diagnosis: &Diagnosis) -> Option<String> {
+    let of = |outcome, severity: Option<Severity>| {
+        let verdicts = diagnosis.verdicts.iter();
+        let wanted = verdicts.filter(|verdict| {
+            verdict.outcome == outcome && severity.is_none_or(|of| verdict.rule.severity == of)
+        });
+        wanted.count()
+    };
+    let all = of(RuleOutcome::Found, None);
+    let by_severity = Severity::ALL.iter().filter_map(|severity| {
+        let count = of(RuleOutcome::Found, Some(*severity));
+        (count > 0).then(|| format!("{count} {}", severity.name()))
+    });
+    let by_severity: Vec<String> = by_severity.collect();
+    let unknown = match of(RuleOutcome::Unknown, None) {
+        0 => String::new(),
+        n => format!(", {n} not judged"),
+    };
+    Some(match all {
+        0 => format!("nothing found{unknown}"),
+        n => format!(
+            "{n} finding{}: {}{unknown}",
+            plural(n),
+            by_severity.join(", ")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(host: &str, step: &str, status: &str, said: Value) -> Task {
+        Task::deserialize(serde_json::json!({
+            "host": host, "step": step, "status": status, "changed": false, "said": said,
+            "message": "no route\nto host\u{1b}[31m",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn every_host_is_a_line_of_the_result_whatever_happens() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("store")).unwrap();
+        let fetched = dir.path().join("fetched");
+        std::fs::create_dir(&fetched).unwrap();
+        let mut hosts = Hosts::new(&store, &fetched);
+        let names = ["silent", "away", "half", "old", "good", "met"];
+        hosts.expect(names.map(ToOwned::to_owned).to_vec());
+        hosts.expect(vec!["good".to_owned()]);
+        let ready =
+            serde_json::json!({"state": "ready", "places": ["/tmp/punctual-fleet.abcdefgh"]});
+        let mut note = |host: &str, step: &str, status: &str, said: Value| {
+            hosts.note(task(host, step, status, said));
+        };
+        note("away", "program", "unreachable", serde_json::json!({}));
+        for host in ["half", "good", "met"] {
+            note(host, "program", "ok", ready.clone());
+        }
+        note(
+            "half",
+            "command",
+            "failed",
+            serde_json::json!({"state": "lost", "detail": "gone"}),
+        );
+        note(
+            "half",
+            "cleanup",
+            "failed",
+            serde_json::json!({"state": "lost", "left": ["/tmp/punctual-fleet.abcdefgh"]}),
+        );
+        note(
+            "old",
+            "program",
+            "failed",
+            serde_json::json!({"state": "other_version"}),
+        );
+        note(
+            "good",
+            "command",
+            "ok",
+            serde_json::json!({"state": "done", "exit": 0, "seconds": 1.5}),
+        );
+        note("good", "cleanup", "ok", serde_json::json!({"left": []}));
+        note(
+            "met",
+            "command",
+            "ok",
+            serde_json::json!({"state": "done", "exit": 3}),
+        );
+        // A host that nobody asked for is not one of the result.
+        note(
+            "stranger",
+            "command",
+            "ok",
+            serde_json::json!({"state": "done"}),
+        );
+        assert_eq!(hosts.unclean().len(), 2);
+        let all = hosts.finish();
+        let states: Vec<FleetState> = all.iter().map(|host| host.state).collect();
+        assert_eq!(
+            states,
+            [
+                FleetState::NotReached,
+                FleetState::Unreachable,
+                FleetState::Lost,
+                FleetState::OtherVersion,
+                FleetState::Done,
+                FleetState::Verdict,
+            ]
+        );
+        assert_eq!(
+            all[1].detail.as_deref(),
+            Some("no route to host\u{fffd}[31m")
+        );
+        assert_eq!(all[2].left, ["/tmp/punctual-fleet.abcdefgh"]);
+        assert_eq!(all[4].duration_ns, Some(Nanos::from_millis(1_500)));
+        assert!(all[4].left.is_empty());
+        assert_eq!(all[5].left, ["/tmp/punctual-fleet.abcdefgh"]);
+    }
+
+    #[test]
+    fn what_a_host_sends_leads_to_no_file_but_what_was_fetched() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("store")).unwrap();
+        let fetched = dir.path().join("fetched");
+        std::fs::create_dir(&fetched).unwrap();
+        std::fs::write(dir.path().join("secret"), "{\"format\": \"punctual.x/1\"}").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("secret"), fetched.join("link.json")).unwrap();
+        let taken = |said: Value| {
+            let mut hosts = Hosts::new(&store, &fetched);
+            hosts.expect(vec!["a".to_owned()]);
+            hosts.note(task("a", "command", "ok", said));
+            hosts.finish().remove(0)
+        };
+        for path in ["../secret", "link.json", "..", "missing"] {
+            let path = fetched.join(path);
+            for key in ["answer", "archive"] {
+                let host = taken(serde_json::json!({"state": "done", "exit": 0, key: path}));
+                assert_eq!(host.state, FleetState::NotImported, "{path:?}");
+                assert_eq!(host.answer, None);
+            }
+        }
+        std::fs::write(fetched.join("noise.tar"), [7; 2048]).unwrap();
+        let host = taken(serde_json::json!({"state": "done", "exit": 0, "archive": "noise.tar"}));
+        assert_eq!(host.state, FleetState::NotImported);
+        assert_eq!(
+            store
+                .index()
+                .unwrap()
+                .list(&punctual_store::Filter::default())
+                .unwrap()
+                .len(),
+            0
+        );
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual history`.
+
+use std::path::Path;
+
+use punctual_model::{History, HistoryDirection, HistoryVerdict};
+use punctual_report::document::{Document, Material};
+use punctual_report::html;
+use punctual_stats::history::Options;
+use punctual_store::Store;
+use punctual_verdict::history::{HistoryRequest, history};
+use punctual_verdict::select::{Chosen, all_of, find, of_sources};
+
+use crate::cli::{HistoryArgs, HistoryFailOn};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::home;
+use crate::output::{self, Destination};
+use crate::pages::{made_now, put};
+
+/// Looks for changes as `args` say.
+pub(crate) fn run(home: Option<&Path>, args: &HistoryArgs) -> Result<Exit, CliError> {
+    // What exists is refused before minutes of reading.
+    let target = args.output.as_ref();
+    let target = target
+        .map(|path| Destination::open(path, args.force))
+        .transpose()?;
+    let history = of_runs(home, args).map_err(|err| match args.fail_on.is_empty() {
+        true => err,
+        // A gate that could not look is not passed.
+        false => err.exiting(Exit::Unjudged),
+    })?;
+    let material = Material {
+        histories: vec![history.clone()],
+        ..made_now()
+    };
+    if let (Some(target), Some(path)) = (target, &args.output) {
+        put(target, path, &html::page(&Document::new(&material)))?;
+    }
+    output::show(&history, args.json, |_| Document::new(&material))?;
+    Ok(exit(&history, &args.fail_on))
+}
+
+fn of_runs(home: Option<&Path>, args: &HistoryArgs) -> Result<History, CliError> {
+    let metrics: Vec<_> = args.metric.iter().flat_map(|list| list.0.clone()).collect();
+    let wanted = all_of(&args.what);
+    let store = Store::open_existing(home::find(home)?)?;
+    let chosen = Chosen {
+        metrics: &metrics,
+        allow_invalid: args.allow_invalid,
+        ..Chosen::default()
+    };
+    let mut groups = of_sources(find(&store, &[wanted])?, &chosen)?;
+    let Some(runs) = groups.pop() else {
+        return Err(CliError::usage("history: no runs"));
+    };
+    let asked = HistoryRequest {
+        metrics,
+        by: args.by,
+        ignored: args.ignore.clone(),
+        options: Options {
+            level: args.level.0,
+            confidence: 1.0 - args.level.0,
+            seed: args.seed,
+            ..Options::default()
+        },
+    };
+    let history = history(runs, &asked)?;
+    if let (true, Some(first)) = (history.lines.is_empty(), history.refused.first()) {
+        let n = history.refused.len();
+        return Err(CliError::failed_to(format!("make a series of {n} runs"))
+            .because(format!("run {}: {}", first.id, first.reason)));
+    }
+    Ok(history)
+}
+
+fn exit(history: &History, fail_on: &[HistoryFailOn]) -> Exit {
+    if fail_on.is_empty() {
+        return Exit::Fine;
+    }
+    let series = || history.lines.iter().flat_map(|line| &line.series);
+    let new = || {
+        series()
+            .flat_map(|series| &series.changes)
+            .filter(|change| change.new)
+    };
+    let failed = fail_on.iter().any(|fail_on| match fail_on {
+        HistoryFailOn::NewChange => new().next().is_some(),
+        HistoryFailOn::NewWorse => new().any(|change| change.direction != HistoryDirection::Better),
+    });
+    let judged = series().all(|series| series.verdict != HistoryVerdict::TooFewRuns);
+    Exit::of_gate(failed, judged && series().next().is_some())
+}

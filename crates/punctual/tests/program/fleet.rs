@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Many machines: namespaces with sshd each, reached by the real Ansible.
+//!
+//! They share this machine's kernel, but neither files, processes, names nor network: scripts/fleet-hosts.sh.
+
+mod bad_input;
+mod tune;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::machine;
+use crate::common::{Answer, Home, Running, finish, program, wait_until};
+use crate::schema::{assert_valid, schema};
+
+/// What is measured on the hosts: one ordinary thread, for a moment.
+const QUICK: [&str; 8] = [
+    "--",
+    "wakeup",
+    "--priority=o",
+    "--dma-latency=off",
+    "--threads=1",
+    "--samples=20",
+    "--name=quick",
+    "--note=it's; $(here)",
+];
+
+/// Hosts, and a store that their runs come into.
+pub(super) struct Fleet {
+    pub(super) home: Home,
+    dir: PathBuf,
+    hosts: Vec<String>,
+}
+
+impl Fleet {
+    /// Starts hosts: names, with a kind behind a colon where one is not as the others.
+    pub(super) fn new(home: Home, hosts: &[&str]) -> Option<Self> {
+        if !machine::root() || !has_ansible() {
+            return None;
+        }
+        let dir = home.dir().join("hosts");
+        let fleet = Self {
+            dir,
+            home,
+            hosts: hosts
+                .iter()
+                .filter_map(|host| host.split(':').next())
+                .map(ToOwned::to_owned)
+                .collect(),
+        };
+        fleet.script("up", hosts);
+        Some(fleet)
+    }
+
+    pub(super) fn script(&self, action: &str, args: &[&str]) -> String {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/fleet-hosts.sh");
+        let mut command = Command::new(script);
+        command.arg(action).arg(&self.dir).args(args);
+        finish(command).fine().stdout.clone()
+    }
+
+    pub(super) fn inventory(&self) -> PathBuf {
+        self.dir.join("hosts.ini")
+    }
+
+    /// Adds lines to the inventory.
+    fn add(&self, lines: &str) {
+        let text = machine::read(&self.inventory()).unwrap();
+        fs::write(self.inventory(), format!("{text}{lines}\n")).unwrap();
+    }
+
+    /// A command that runs in the network of the hosts.
+    pub(super) fn enter<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/fleet-hosts.sh");
+        let mut command = Command::new(script);
+        command
+            .arg("enter")
+            .arg(&self.dir)
+            .args(args)
+            .env("PUNCTUAL_HOME", self.home.store())
+            .env("PATH", path())
+            .env("ANSIBLE_TIMEOUT", "3");
+        command
+    }
+
+    pub(super) fn command(&self, verb: &str, args: &[&str]) -> Command {
+        let mut command = self.enter([program()]);
+        command.args(["fleet", verb, "--json", "--inventory"]);
+        command.arg(self.inventory()).args(args);
+        command
+    }
+
+    pub(super) fn run(&self, verb: &str, args: &[&str]) -> Answer {
+        finish(self.command(verb, args))
+    }
+
+    /// Requires that nothing is on a host that was not there at first.
+    pub(super) fn nothing_left(&self) {
+        for host in &self.hosts {
+            let left = self.script("left", &[host]);
+            assert_eq!(left, "", "left on {host}");
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        if self.dir.exists() {
+            self.script("down", &[]);
+        }
+    }
+}
+
+/// Where programs are looked for: also next to the Python of the tests, where Ansible is.
+fn path() -> OsString {
+    let python = std::env::var_os("PUNCTUAL_PYTHON").map(PathBuf::from);
+    let own = python.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
+fn has_ansible() -> bool {
+    let path = path();
+    let has = |name: &str| std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
+    let there = has("ansible-playbook") && (has("sshd") || Path::new("/usr/sbin/sshd").is_file());
+    if !there {
+        machine::skip("ansible", "no ansible-playbook, or no sshd");
+    }
+    there
+}
+
+/// The hosts of a result by their names. Every result is as its schema says.
+pub(super) fn hosts(answer: &Answer) -> BTreeMap<String, Value> {
+    let report = answer.json();
+    assert_valid(&schema("fleet.schema.json"), &report);
+    let hosts = report["hosts"].as_array().unwrap().iter();
+    hosts
+        .map(|host| (host["host"].as_str().unwrap().to_owned(), host.clone()))
+        .collect()
+}
+
+/// Whether a host did its work. That others disturb its run is no fault of the fleet.
+fn is_done(host: &Value) -> bool {
+    let detail = host["detail"].as_str().unwrap_or_default();
+    host["state"] == "done" || host["state"] == "failed" && detail.starts_with("invalid run")
+}
+
+#[test]
+fn hosts_measure_and_their_runs_are_told_apart_and_nothing_stays_there() {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+        return;
+    };
+    for round in 1..=2_usize {
+        let answer = fleet.run("measure", &QUICK);
+        let hosts = hosts(&answer);
+        assert_eq!(hosts.len(), 2);
+        for host in hosts.values() {
+            assert!(is_done(host), "{answer:#?}");
+            assert_eq!(host["changed"], false);
+            assert_eq!(host["runs"].as_array().unwrap().len(), 1);
+        }
+        fleet.nothing_left();
+        let runs = fleet.home.list();
+        assert_eq!(runs.len(), 2 * round);
+    }
+    // A run knows its host twice: by its own name, and by that of the inventory.
+    let run = fleet
+        .home
+        .run(["runs", "list", "--tag", "host=a", "--names"]);
+    let id = run.fine().stdout.lines().nth(2).unwrap().to_owned();
+    let record = fleet.home.run(["runs", "show", &id, "--json"]).json();
+    assert_eq!(record["host"]["hostname"], "a");
+    assert_eq!(record["tags"]["host"], "a");
+    assert_eq!(record["note"], "it's; $(here)");
+    let compared = fleet
+        .home
+        .run(["compare", "host:a", "host:b", "--json", "--allow-invalid"]);
+    let groups = compared.fine().json()["groups"].clone();
+    assert_eq!(groups.as_array().unwrap().len(), 2);
+    fleet
+        .home
+        .run(["compare", "host:a", "host:c"])
+        .error(2, &["host:c"]);
+    // The program stays if that is asked for, and the second time nothing is copied.
+    for changed in [true, false] {
+        let args = ["--keep", "/var/lib/kept", "--hosts", "a", "--serial"];
+        let answer = fleet.run("measure", &[&args[..], &QUICK].concat());
+        assert_eq!(hosts(&answer)["a"]["changed"], changed);
+        let left = fleet.script("left", &["a"]);
+        assert_eq!(left, "/var/lib/kept\n/var/lib/kept/punctual\n");
+    }
+    let looked = fleet.run("measure", &[&["--check"][..], &QUICK].concat());
+    for host in hosts(looked.fine()).values() {
+        assert_eq!(
+            (&host["state"], &host["uid"]),
+            (&"checked".into(), &0.into())
+        );
+    }
+}
+
+#[test]
+fn every_host_is_a_line_of_the_result_however_it_ends() {
+    let all = [
+        "good",
+        "full:full",
+        "arm:arm64",
+        "user:user",
+        "dies",
+        "busy",
+    ];
+    let Some(fleet) = Fleet::new(Home::new(), &all) else {
+        return;
+    };
+    fleet.add("away ansible_host=10.231.9.9");
+    let busy = machine::read(&fleet.dir.join("busy.pid")).unwrap();
+    let mut elsewhere = Command::new("nsenter");
+    elsewhere
+        .args(["--target", busy.trim(), "--mount", "--pid"])
+        .arg(program())
+        .args(["--home=/run/other", "measure", "wakeup", "--priority=o"])
+        .args([
+            "--dma-latency=off",
+            "--threads=1",
+            "--duration=3h",
+            "--quiet",
+        ]);
+    let elsewhere = Running::start(elsewhere);
+    let busy = || {
+        fleet
+            .script("left", &["busy"])
+            .contains("/run/other/runs/.tmp-")
+    };
+    assert!(wait_until(busy));
+    let arguments =
+        "-- wakeup --priority=f:20 --dma-latency=off --threads=1 --interval=50ms --duration=8s";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let running = Running::start(fleet.command("measure", &arguments));
+    let began = || {
+        fleet
+            .script("left", &["dies"])
+            .contains("/store/runs/.tmp-")
+    };
+    assert!(wait_until(began));
+    fleet.script("kill", &["dies"]);
+    let answer = running.wait();
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    let hosts = hosts(&answer);
+    let expected = [
+        ("good", "done", ""),
+        ("full", "disk_full", "4 MB free in /tmp"),
+        ("arm", "wrong_architecture", "aarch64"),
+        ("user", "no_privilege", "SCHED_FIFO"),
+        ("dies", "lost", "stopped answering"),
+        ("busy", "busy", "another measurement"),
+        ("away", "unreachable", ""),
+    ];
+    assert_eq!(hosts.len(), expected.len());
+    for (name, state, detail) in expected {
+        let host = &hosts[name];
+        assert!(
+            host["state"] == state || state == "done" && is_done(host),
+            "{host:#}"
+        );
+        let said = host["detail"].as_str().unwrap_or_default();
+        assert!(said.contains(detail), "{host:#}");
+        let runs = host["runs"].as_array().unwrap().len();
+        assert_eq!(runs, usize::from(state == "done"), "{host:#}");
+    }
+    // What is on a host that is gone cannot be removed, and is named.
+    assert_eq!(hosts["dies"]["left"].as_array().unwrap().len(), 1);
+    // The host ends with all that runs on it, which nsenter waits for.
+    fleet.script("kill", &["busy"]);
+    elsewhere.wait();
+    for host in ["good", "full", "arm", "user"] {
+        assert_eq!(fleet.script("left", &[host]), "", "left on {host}");
+    }
+}
+
+#[test]
+fn hosts_are_left_clean_by_a_fleet_that_is_stopped() {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+        return;
+    };
+    let arguments = "-- wakeup --priority=o --dma-latency=off --threads=1 --duration=3h";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let running = Running::start(fleet.command("measure", &arguments));
+    for host in ["a", "b"] {
+        let began = || fleet.script("left", &[host]).contains("/store/runs/.tmp-");
+        assert!(wait_until(began));
+    }
+    running.signal("INT");
+    let answer = running.wait();
+    assert_eq!(answer.code(), 1, "{answer:#?}");
+    assert_eq!(hosts(&answer).len(), 2);
+    assert!(wait_until(|| {
+        let left = ["a", "b"].map(|host| fleet.script("left", &[host]));
+        left.iter().all(String::is_empty)
+    }));
+    // One that takes too long is ended, and the others go on.
+    let limited = fleet.run(
+        "measure",
+        &[&["--timeout=1s", "--hosts=a"], &arguments[..]].concat(),
+    );
+    let host = &hosts(&limited)["a"];
+    assert!(
+        host["detail"].as_str().unwrap().contains("longer than 1 s"),
+        "{host:#}"
+    );
+    fleet.nothing_left();
+}
+
+#[test]
+fn a_diagnosis_an_assessment_and_an_experiment_come_back_from_every_host() {
+    let Some(fleet) = Fleet::new(Home::new(), &["a", "b"]) else {
+        return;
+    };
+    let doctor = fleet.run("doctor", &[]);
+    for host in hosts(doctor.fine()).values() {
+        assert_valid(&schema("diagnosis.schema.json"), &host["answer"]);
+        assert!(host["detail"].as_str().unwrap().contains("finding"));
+    }
+    // A gate of the hosts is one here.
+    let gate = fleet.run("doctor", &["--", "--fail-on", "info"]);
+    assert_eq!(gate.code(), 3, "{gate:#?}");
+    let assessed = fleet.run(
+        "assess",
+        &["--hosts=a", "--", "--duration=1s", "--load=cpu:1"],
+    );
+    let host = &hosts(&assessed)["a"];
+    assert_eq!(host["runs"].as_array().unwrap().len(), 2, "{host:#}");
+    assert_valid(&schema("assessment.schema.json"), &host["answer"]);
+    let file = fleet.home.dir().join("plan.toml");
+    let text = r#"
+name = "tiny"
+compare = ["p50"]
+[[measure]]
+instrument = "wakeup"
+options = { priority = "o", dma-latency = "off", threads = 1, samples = 20 }
+[[factor]]
+name = "interval"
+option = "interval"
+levels = ["1ms", "2ms"]
+[stop]
+blocks = 2
+"#;
+    fs::write(&file, text).unwrap();
+    let upload = format!("--file={}", file.display());
+    let answer = fleet.run("experiment", &[&upload, "--", "run", "plan.toml"]);
+    for (name, host) in hosts(&answer) {
+        assert_eq!(
+            host["runs"].as_array().unwrap().len(),
+            4,
+            "{name}: {answer:#?}"
+        );
+    }
+    fleet.nothing_left();
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Histories of runs whose figures the tests made up, so that the changes are known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::common::{Answer, Home, finish, machine, stored};
+use crate::schema::{assert_valid, schema};
+
+/// About normal, and the same on every machine.
+pub(crate) struct Noise(pub(crate) u64);
+
+impl Noise {
+    pub(crate) fn next(&mut self) -> f64 {
+        let mut sum = -6.0;
+        for _ in 0..12 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            sum += f64::from(u32::try_from(self.0 >> 32).unwrap()) / f64::from(u32::MAX);
+        }
+        sum
+    }
+}
+
+/// Runs of a day each, with p99 at 50 µs, 5 % between them, `factor` more from run `first` on.
+struct Nights {
+    home: Home,
+    made: usize,
+}
+
+impl Nights {
+    fn new() -> Self {
+        Self {
+            home: Home::new(),
+            made: 0,
+        }
+    }
+
+    fn dir(&self, name: &str) -> PathBuf {
+        self.home.dir().join(name)
+    }
+
+    fn add(
+        &mut self,
+        dir: &str,
+        (runs, first, factor): (usize, usize, f64),
+        change: impl Fn(usize, &mut Value),
+    ) {
+        let mut noise = Noise(17 + self.made as u64);
+        for run in 0..runs {
+            let mut record = stored::record();
+            let id = format!("01900000-0000-7000-8000-{:012x}", self.made);
+            let level = if run >= first { factor } else { 1.0 };
+            let ns = format!("{:.0}", 50e3 * (0.05 * noise.next()).exp() * level);
+            record["id"] = json!(id);
+            record["started"] = json!(format!(
+                "2026-{:02}-{:02}T02:00:00Z",
+                1 + run / 28,
+                1 + run % 28
+            ));
+            let total = &mut record["total"];
+            total["count"] = json!(100_000);
+            total["quantiles_ns"] = json!({"p99": ns.parse::<u64>().unwrap()});
+            total["quantile_intervals_ns"] = json!({"p99": null});
+            change(run, &mut record);
+            let own = self.dir(dir).join(&id);
+            fs::create_dir_all(&own).unwrap();
+            fs::write(own.join("run.json"), record.to_string()).unwrap();
+            self.made += 1;
+        }
+    }
+
+    fn history(&self, dir: &str, args: &[&str]) -> Answer {
+        let dir = self.dir(dir).display().to_string();
+        let start = ["history", dir.as_str(), "--metric=p99"];
+        self.home.run(start.iter().chain(args))
+    }
+}
+
+#[test]
+fn a_change_is_found_with_its_place_its_size_and_what_else_changed() {
+    let mut nights = Nights::new();
+    nights.add("a", (50, 35, 1.25), |run, record| {
+        let kernel = if run >= 35 {
+            "6.12.9-rt9"
+        } else {
+            "6.12.9-rt8"
+        };
+        record["host"]["kernel_release"] = json!(kernel);
+    });
+    let answer = nights.history("a", &["--json"]).fine().json();
+    assert_valid(&schema("history.schema.json"), &answer);
+    let series = &answer["lines"][0]["series"][0];
+    assert_eq!(series["verdict"], "changed");
+    let [change] = series["changes"].as_array().unwrap().as_slice() else {
+        panic!("{series:#}");
+    };
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert!(
+        number(&change["earliest"]) <= 35 && 35 <= number(&change["latest"]),
+        "{change:#}"
+    );
+    let interval = &change["ratio"]["interval"];
+    assert!(interval["low"].as_f64().unwrap() < 1.25 && interval["high"].as_f64().unwrap() > 1.25);
+    assert_eq!(
+        (&change["direction"], &change["new"]),
+        (&json!("worse"), &json!(false))
+    );
+    assert!(
+        change["differs"][0]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("6.12.9-rt9"),
+        "{change:#}"
+    );
+    let deviation = series["deviation"].as_f64().unwrap();
+    assert!((0.03..0.08).contains(&deviation), "{deviation}");
+    let text = nights.history("a", &[]).fine().stdout.clone();
+    assert!(
+        text.contains("kernel: before 6.12.9-rt8; after 6.12.9-rt9"),
+        "{text}"
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // The same runs give the same answer.
+    assert_eq!(nights.history("a", &["--json"]).fine().json(), answer);
+}
+
+#[test]
+fn a_gate_fails_on_a_new_change_passes_an_old_one_and_does_not_open_for_too_few_runs() {
+    let mut nights = Nights::new();
+    nights.add("new", (48, 40, 1.3), |_, _| {});
+    nights.add("better", (48, 40, 0.7), |_, _| {});
+    nights.add("old", (60, 40, 1.3), |_, _| {});
+    nights.add("none", (48, 48, 1.0), |_, _| {});
+    nights.add("few", (9, 4, 2.0), |_, _| {});
+    for (dir, gate, status) in [
+        ("new", "new-change", 3),
+        ("new", "new-worse", 3),
+        ("better", "new-change", 3),
+        ("better", "new-worse", 0),
+        ("old", "new-change", 0),
+        ("none", "new-change", 0),
+        ("few", "new-change", 6),
+    ] {
+        let answer = nights.history(dir, &["--fail-on", gate]);
+        assert_eq!(answer.code(), status, "{dir} {gate}: {answer:#?}");
+        nights.history(dir, &[]).fine();
+    }
+    let new = nights.history("new", &[]).stdout.clone();
+    assert!(
+        new.starts_with("NEW CHANGE") || new.contains("since 2026-02-13"),
+        "{new}"
+    );
+}
+
+#[test]
+fn machines_and_ways_of_measuring_are_series_of_their_own_unless_told_otherwise() {
+    let mut nights = Nights::new();
+    // Two machines by turns, one slower: one series of both would change all the time.
+    nights.add("two", (40, 40, 1.0), |run, record| {
+        if run % 2 == 1 {
+            record["host"]["hostname"] = json!("slow");
+            let p99 = record["total"]["quantiles_ns"]["p99"].as_u64().unwrap();
+            record["total"]["quantiles_ns"]["p99"] = json!(3 * p99);
+        }
+    });
+    let answer = nights.history("two", &["--json"]).fine().json();
+    let names: Vec<&str> = answer["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["bench", "slow"]);
+    let together = nights
+        .history("two", &["--json", "--ignore=machine"])
+        .fine()
+        .json();
+    assert_eq!(together["lines"].as_array().unwrap().len(), 1);
+    nights
+        .history("two", &["--ignore=weather"])
+        .error(2, &["weather", "machine"]);
+}
+
+#[test]
+fn by_commit_a_change_lies_between_commits_and_runs_without_one_are_left_out() {
+    let mut nights = Nights::new();
+    nights.add("c", (45, 22, 1.3), |run, record| {
+        if run < 44 {
+            record["tags"] = json!({"commit": format!("c{:02}", run / 4)});
+        }
+    });
+    let answer = nights
+        .history("c", &["--json", "--by=commit"])
+        .fine()
+        .json();
+    let line = &answer["lines"][0];
+    assert_eq!(line["runs"].as_array().unwrap().len(), 44);
+    assert_eq!(answer["refused"].as_array().unwrap().len(), 1);
+    let first = line["series"][0]["changes"][0]["run"].as_u64().unwrap();
+    assert_eq!(first % 4, 0, "{answer:#}");
+    assert!((20..=24).contains(&first));
+}
+
+#[test]
+fn the_page_has_the_series_and_the_json_makes_the_same_report() {
+    let mut nights = Nights::new();
+    nights.add("p", (40, 25, 1.3), |_, _| {});
+    let page = nights.dir("page.html").display().to_string();
+    let json = nights
+        .history("p", &["--json", "-o", &page])
+        .fine()
+        .stdout
+        .clone();
+    let html = machine::read(std::path::Path::new(&page)).unwrap();
+    assert!(
+        html.contains("p99 of each run") && html.contains("id=\"history\""),
+        "{}",
+        html.len()
+    );
+    nights
+        .history("p", &["-o", &page])
+        .error(1, &["already exists"]);
+    let file = nights.dir("history.json");
+    fs::write(&file, json).unwrap();
+    let markdown = nights
+        .home
+        .run(["report", file.to_str().unwrap(), "--format=md"]);
+    assert!(markdown.fine().stdout.contains("| p99 "), "{markdown:#?}");
+}
+
+#[test]
+fn runs_without_a_date_are_an_error_that_says_what_to_do() {
+    let mut nights = Nights::new();
+    nights.add("d", (12, 12, 1.0), |_, record| {
+        record["started"] = Value::Null
+    });
+    nights
+        .history("d", &[])
+        .error(1, &["no date", "--date-from"]);
+    nights
+        .history("d", &["--fail-on=new-change"])
+        .error(6, &["no date"]);
+}
+
+#[test]
+fn a_change_is_the_one_that_numpy_finds() {
+    let Some(python) = machine::python() else {
+        return;
+    };
+    let mut nights = Nights::new();
+    nights.add("n", (60, 38, 1.09), |_, _| {});
+    let answer = nights.history("n", &["--json"]).fine().stdout.clone();
+    let file = nights.dir("history.json");
+    fs::write(&file, answer).unwrap();
+    let mut command = Command::new(python);
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-history.py"))
+        .arg(file);
+    println!("{}", finish(command).fine().stdout);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Machines compared with each other: one record, cloned, with figures that the tests made up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::{Home, finish, machine, stored};
+use crate::history::Noise;
+use crate::schema::{assert_valid, schema};
+
+/// Writes runs below a directory: 3 % between machines, 5 % between runs, and what `change` says.
+fn write(
+    dir: &Path,
+    machines: usize,
+    runs: impl Fn(usize) -> usize,
+    change: impl Fn(usize, &mut f64, &mut Value),
+) -> Value {
+    let mut noise = Noise(23);
+    let mut values = serde_json::Map::new();
+    let whole = stored::record();
+    let mut made = 0;
+    for number in 0..machines {
+        let own = 0.03 * noise.next();
+        let mut of_machine = Vec::new();
+        for run in 0..runs(number) {
+            let mut record = whole.clone();
+            let id = format!("01900000-0000-7000-8000-{made:012x}");
+            made += 1;
+            let mut us = 50.0 * (own + 0.05 * noise.next()).exp();
+            record["id"] = json!(id);
+            record["started"] = json!(format!("2026-01-{:02}T02:00:00Z", 1 + run));
+            record["host"]["hostname"] = json!(format!("rig{number:04}"));
+            change(number, &mut us, &mut record);
+            let ns: u64 = format!("{:.0}", us * 1e3).parse().unwrap();
+            of_machine.push(json!(ns));
+            let total = &mut record["total"];
+            total["count"] = json!(100_000);
+            total["quantiles_ns"] = json!({"p50": ns / 2, "p99": ns});
+            total["quantile_intervals_ns"] = json!({"p99": null});
+            let own = dir.join(&id);
+            fs::create_dir_all(&own).unwrap();
+            fs::write(own.join("run.json"), record.to_string()).unwrap();
+        }
+        values.insert(format!("rig{number:04}"), Value::Array(of_machine));
+    }
+    Value::Object(values)
+}
+
+fn fleet(home: &Home, dir: &Path, args: &[&str]) -> crate::common::Answer {
+    let dir = dir.display().to_string();
+    let start = ["compare", "--by=host", dir.as_str()];
+    home.run(start.iter().chain(args))
+}
+
+#[test]
+fn twelve_outliers_of_a_thousand_machines_are_found_with_what_they_have_alone() {
+    let home = Home::new();
+    let dir = home.dir().join("fleet");
+    let planted = |number: usize| number % 80 == 37 && number < 12 * 80;
+    write(
+        &dir,
+        1_000,
+        |_| 10,
+        |number, us, record| {
+            if planted(number) {
+                *us *= 1.4;
+                record["host"]["cpuidle"] = json!("acpi_idle/menu");
+            }
+        },
+    );
+    let page: PathBuf = home.dir().join("fleet.html");
+    let began = Instant::now();
+    let args = ["--json", "-o", page.to_str().unwrap(), "--metric=p50,p99"];
+    let answer = fleet(&home, &dir, &args).fine().json();
+    // An optimised program takes 3 s of a quiet machine at most; this one is neither.
+    let limit = if cfg!(debug_assertions) { 300 } else { 30 };
+    assert!(
+        began.elapsed() < Duration::from_secs(limit),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_valid(&schema("machines.schema.json"), &answer);
+    let outliers = answer["groups"][0]["outliers"].as_array().unwrap();
+    let found: Vec<&str> = outliers
+        .iter()
+        .map(|o| o["machine"].as_str().unwrap())
+        .collect();
+    let want: Vec<String> = (0..1_000)
+        .filter(|n| planted(*n))
+        .map(|n| format!("rig{n:04}"))
+        .collect();
+    assert_eq!(found, want);
+    assert!(
+        outliers[0]["differs"]
+            .to_string()
+            .contains("acpi_idle/menu"),
+        "{:#}",
+        outliers[0]
+    );
+    let bytes = fs::metadata(&page).unwrap().len();
+    assert!(bytes < 5_000_000, "{bytes} bytes");
+    let html = machine::read(&page).unwrap();
+    assert!(html.contains("rig0037") && html.contains("p99 of each machine"));
+}
+
+#[test]
+fn hardware_and_kernel_make_groups_and_a_gate_fails_on_outliers_and_on_too_few_machines() {
+    let home = Home::new();
+    let dir = home.dir().join("two");
+    write(
+        &dir,
+        20,
+        |_| 4,
+        |number, us, record| {
+            if number >= 10 {
+                *us *= 2.0;
+                record["host"]["kernel_release"] = json!("6.12.9");
+            }
+            if number == 3 {
+                *us *= 1.6;
+            }
+        },
+    );
+    let gate = ["--fail-on=worse", "--json", "--metric=p99"];
+    let answer = fleet(&home, &dir, &gate);
+    assert_eq!(answer.code(), 3, "{answer:#?}");
+    let answer = answer.json();
+    let groups = answer["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 2);
+    let all: Vec<&Value> = groups
+        .iter()
+        .flat_map(|g| g["outliers"].as_array().unwrap())
+        .collect();
+    // One in twenty such fleets may have another by chance; none is as clear, or worse.
+    let worse = |of: &&&Value| of["figures"][0]["direction"] == "worse";
+    let worse: Vec<&&Value> = all.iter().filter(worse).collect();
+    assert_eq!(worse.len(), 1, "{all:#?}");
+    assert_eq!(worse[0]["machine"], "rig0003");
+    let few = home.dir().join("few");
+    write(&few, 5, |_| 4, |_, _, _| {});
+    let gate = ["--fail-on=worse", "--metric=p99"];
+    assert_eq!(fleet(&home, &few, &gate).code(), 6);
+    let text = fleet(&home, &few, &[]).fine().stdout.clone();
+    assert!(text.contains("8 machines"), "{text}");
+    fleet(&home, &few, &["--fail-on=not-equivalent"]).error(2, &["--by host"]);
+}
+
+#[test]
+fn the_components_are_those_that_scipy_finds() {
+    let Some(python) = machine::python() else {
+        return;
+    };
+    let home = Home::new();
+    let dir = home.dir().join("scipy");
+    let values = write(&dir, 14, |number| 2 + number % 5, |_, _, _| {});
+    let json = fleet(&home, &dir, &["--json", "--metric=p99"])
+        .fine()
+        .stdout
+        .clone();
+    let [values_file, fleet_file] = ["values.json", "fleet.json"].map(|name| home.dir().join(name));
+    fs::write(&values_file, values.to_string()).unwrap();
+    fs::write(&fleet_file, json).unwrap();
+    let mut command = Command::new(python);
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-machines.py"))
+        .args([values_file, fleet_file]);
+    println!("{}", finish(command).fine().stdout);
+}

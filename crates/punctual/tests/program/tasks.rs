@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! `punctual tasks`.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::common::{Answer, Home, stored};
+use crate::schema::{assert_valid, schema};
+
+const SET: &str = "
+[[resource]]
+name = 'bus'
+
+[[task]]
+name = 'servo'
+period = '1ms'
+execution = '200us'
+sections = [{ resource = 'bus', length = '40us' }]
+
+[[task]]
+name = 'plan'
+period = '10ms'
+execution = '2ms'
+sections = [{ resource = 'bus', length = '90us' }]
+";
+
+fn check(home: &Home, name: &str, set: &str, more: &[&str]) -> Answer {
+    let file = home.dir().join(name);
+    fs::write(&file, set).unwrap();
+    let file = file.display().to_string();
+    home.run(["tasks", "check", &file, "--cpus", "0"].iter().chain(more))
+}
+
+/// What standard output says, of an answer with this status.
+fn failed(answer: &Answer, status: i32) -> &str {
+    assert_eq!(answer.code(), status, "{answer:#?}");
+    &answer.stdout
+}
+
+/// The one error of an answer with this status.
+fn refused(answer: &Answer, status: i32) -> &str {
+    &answer.error(status, &[]).stderr
+}
+
+#[test]
+fn a_set_that_meets_its_deadlines_says_so_first_and_how_much_room_is_left() {
+    let home = Home::new();
+    let answer = check(&home, "arm.toml", SET, &[]);
+    let text = &answer.fine().stdout;
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap();
+    assert!(
+        first.contains("All 2 tasks meet their deadlines by analysis"),
+        "{text}"
+    );
+    // 200 µs and 90 µs of blocking; 2 ms and three jobs of the servo.
+    assert!(text.contains("290") && text.contains("2600"), "{text}");
+    assert!(text.contains("breaks first"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_json_of_a_check_fits_its_schema_and_has_the_figures() {
+    let home = Home::new();
+    let json = check(&home, "arm.toml", SET, &["--json"]).fine().json();
+    assert_valid(&schema("tasks-check.schema.json"), &json);
+    assert_eq!(json["verdict"], "shown");
+    assert_eq!(json["tasks"][0]["response_ns"], 290_000);
+    assert_eq!(json["tasks"][1]["response_ns"], 2_600_000);
+    assert_eq!(json["tasks"][0]["blocking_ns"], 90_000);
+    let servo = &json["tasks"][1]["interference"][0];
+    assert_eq!((&servo["by"], &servo["jobs"]), (&json!("servo"), &json!(3)));
+}
+
+#[test]
+fn a_set_that_asks_for_more_than_the_cpu_fails_the_verdict() {
+    let home = Home::new();
+    let set = SET.replace("'2ms'", "'8500us'");
+    let answer = check(&home, "arm.toml", &set, &[]);
+    let text = failed(&answer, 3);
+    assert!(
+        text.contains("by analysis") && text.contains("105.0 %"),
+        "{text}"
+    );
+    let json = check(&home, "arm.toml", &set, &["--json"]).json();
+    assert_valid(&schema("tasks-check.schema.json"), &json);
+    assert_eq!(json["verdict"], "missed");
+    assert_eq!(json["growth"], json!(null));
+}
+
+#[test]
+fn a_wrong_set_is_one_error_with_its_line_and_status_2() {
+    let home = Home::new();
+    let wrong = |from: &str, to: &str, said: &str| {
+        assert!(SET.contains(from), "{from}");
+        let answer = check(&home, "arm.toml", &SET.replacen(from, to, 1), &[]);
+        let text = refused(&answer, 2);
+        assert!(
+            text.contains(said) && text.contains("arm.toml, line"),
+            "{text}"
+        );
+    };
+    wrong(
+        "period = '1ms'",
+        "period = '1ms'\ndeadline = '0'",
+        "deadline is 0",
+    );
+    wrong(
+        "resource = 'bus'",
+        "resource = 'can'",
+        "\"can\" is unknown; known: bus",
+    );
+    wrong("period = '1ms'", "perod = '1ms'", "unknown field `perod`");
+    wrong(
+        "length = '40us'",
+        "length = '400us'",
+        "more than its execution time",
+    );
+    let circle = |outer: &str, inner: &str| {
+        format!(
+            "sections = [{{ resource = '{outer}', length = '40us', sections = [{{ resource = '{inner}', length = '9us' }}] }}]"
+        )
+    };
+    let nested = SET
+        .replace("name = 'bus'", "name = 'bus'\n[[resource]]\nname = 'log'")
+        .replace(
+            "sections = [{ resource = 'bus', length = '40us' }]",
+            &circle("bus", "log"),
+        )
+        .replace(
+            "sections = [{ resource = 'bus', length = '90us' }]",
+            &circle("log", "bus"),
+        );
+    let answer = check(&home, "arm.toml", &nested, &[]);
+    let text = refused(&answer, 2);
+    assert!(text.contains("nested in a circle"), "{text}");
+    let missing = home.run(["tasks", "check", "/nowhere/set.toml"]);
+    assert!(refused(&missing, 2).contains("read /nowhere/set.toml"));
+}
+
+#[test]
+fn an_rt_app_file_is_read_and_what_is_not_used_is_named() {
+    let home = Home::new();
+    let file = r#"{ "tasks": { "a": { "policy": "SCHED_FIFO", "priority": 9, "run": 100, "mem": 3,
+        "timer": { "ref": "unique", "period": 1000 } } }, "global": { "duration": 1 } }"#;
+    let answer = check(&home, "demo.json", file, &[]);
+    let text = &answer.fine().stdout;
+    assert!(
+        text.contains("The task meets its deadlines by analysis"),
+        "{text}"
+    );
+    assert!(text.contains("tasks.a.mem"), "{text}");
+    let aperiodic = file.replace("\"timer\"", "\"sleep\"");
+    let answer = check(&home, "demo.json", &aperiodic, &[]);
+    assert!(refused(&answer, 2).contains("tasks.a: has no timer"));
+}
+
+/// Puts a run of `watch` into the store that saw two threads.
+fn watched(home: &Home) -> String {
+    let mut record = stored::record();
+    let id = "01900000-0000-7000-8000-000000000002";
+    record["id"] = json!(id);
+    record["instrument"] = json!("watch");
+    let phase = |name: &str, max_ns: u64| json!({ "phase": name, "mean_ns": 1.0, "late_mean_ns": null, "max_ns": max_ns });
+    let thread = |number: u32, name: &str, period: u64, running: u64| {
+        json!({
+            "thread": number, "tid": 100 + number, "name": name, "policy": format!("f:{}", 80 - number), "cycle_at": null,
+            "period_ns": period, "timed_releases": 100, "cycles": 100, "missed_releases": 0,
+            "phases": [phase("timer", 4_000), phase("wake-up", 6_000), phase("running", running), phase("interrupted", 1_000)],
+            "by_response": [], "late": { "limit_ns": period, "rule": "period", "count": 0, "examined": 0 },
+            "culprits": [], "worst": [], "calls": [], "page_faults": 0, "migrations": 3
+        })
+    };
+    record["watched"] = json!({
+        "threads": [thread(0, "servo", 1_000_000, 150_000), thread(1, "plan", 10_000_000, 2_000_000)],
+        "idle_threads": 0, "unwatched_threads": 0, "records": 1, "inferred_switches": 0, "unknown": []
+    });
+    let record: punctual_model::RunRecord = serde_json::from_value(record).unwrap();
+    let store = punctual_store::Store::open(home.store()).unwrap();
+    let writer = store
+        .begin(id.parse().unwrap(), punctual_store::Raw::Drop)
+        .unwrap();
+    writer.finish(&record).unwrap();
+    id.to_owned()
+}
+
+#[test]
+fn a_set_made_of_a_watched_program_marks_its_times_as_observed() {
+    let home = Home::new();
+    let id = watched(&home);
+    let file = home.dir().join("seen.toml").display().to_string();
+    home.run(["tasks", "new", "--from", "last", "--output", &file])
+        .fine();
+    let text = String::from_utf8(fs::read(&file).unwrap()).unwrap();
+    assert!(text.contains(&format!("observed-in = \"{id}\"")), "{text}");
+    assert!(
+        text.contains("no worst cases") && !text.to_lowercase().contains("wcet"),
+        "{text}"
+    );
+    assert!(text.contains("execution = \"151us\""), "{text}");
+    let answer = home.run(["tasks", "check", &file, "--cpus=0", "--json"]);
+    let json = answer.fine().json();
+    assert_eq!(json["set"]["overheads"]["wake_up_ns"], 10_000);
+    let assumed = json["assumptions"].to_string();
+    assert!(
+        assumed.contains("2 of 2 execution times are maxima observed in run"),
+        "{assumed}"
+    );
+    // The file is not overwritten, and a set may also name the run.
+    let again = home.run(["tasks", "new", "--from", "last", "--output", &file]);
+    again.error(1, &["exists"]);
+    let named = "[[task]]\nname = 'servo'\nperiod = '1ms'\nexecution = 'observed in last'";
+    let json = check(&home, "named.toml", named, &["--json"]).fine().json();
+    assert_eq!(json["set"]["tasks"][0]["execution_ns"], 151_000);
+    let unknown = named.replace("'servo'", "'serva'");
+    let answer = check(&home, "named.toml", &unknown, &[]);
+    assert!(refused(&answer, 2).contains("it has plan, servo"));
+    let json = home
+        .run(["tasks", "new", "--from", "last", "--json"])
+        .fine()
+        .json();
+    assert_valid(&schema("tasks.schema.json"), &json);
+}
+
+#[test]
+fn a_run_that_watched_nothing_makes_no_set() {
+    let home = Home::new();
+    home.quick(&[]);
+    let answer = home.run(["tasks", "new", "--from", "last"]);
+    assert!(refused(&answer, 1).contains("only `watch` sees"));
+}

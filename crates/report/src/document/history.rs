@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Runs over time: where figures changed, the series behind that, and how much runs vary without a change.
+
+use punctual_model::{
+    Certainty, Effect, History, HistoryChange, HistoryDirection, HistoryLine, HistoryRun,
+    HistorySeries, HistoryVerdict,
+};
+
+use super::named::counted;
+use super::verdicts::p_value;
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::text::{compared_unit, digits, percent};
+
+/// Changes that an answer names.
+const NAMED: usize = 3;
+
+/// Charts of a line: further figures have their rows in the tables.
+const CHARTS: usize = 8;
+
+/// Adds a history.
+pub(super) fn add(document: &mut Document, ids: &mut Ids, history: &History) {
+    document.answers.push(answer(history));
+    let several = history.lines.len() > 1;
+    for line in &history.lines {
+        let title = match several {
+            true => format!("History of {}", line.name),
+            false => "History".to_owned(),
+        };
+        document.sections.push(Section {
+            id: ids.make(&title),
+            title,
+            blocks: line_blocks(ids, history, line),
+        });
+    }
+    let mut items: Vec<(String, String)> = Vec::new();
+    for remark in &history.remarks {
+        let sure = match remark.certainty {
+            Certainty::Observed => "observed",
+            Certainty::Inferred => "inferred",
+        };
+        items.push((sure.to_owned(), format!("{}: {}", remark.id, remark.detail)));
+    }
+    let mut blocks = Vec::new();
+    if !items.is_empty() {
+        blocks.push(Block::items(items));
+    }
+    blocks.push(Block::Text(method(history)));
+    if !history.refused.is_empty() {
+        let refused = history.refused.iter();
+        let rows = refused.map(|run| [run.id.clone(), run.reason.clone()]);
+        let table = Table::new("Runs that were left out", &["<Run", "<Reason"]).with(rows);
+        let caption = counted(history.refused.len() as u64, "run");
+        blocks.push(Block::Fold(
+            format!("{caption} left out"),
+            vec![Block::Table(table)],
+        ));
+    }
+    document.sections.push(Section {
+        id: ids.make("History method"),
+        title: "How it was judged".to_owned(),
+        blocks,
+    });
+}
+
+/// A title for pages of it.
+pub(super) fn title(history: &History) -> String {
+    match history.lines.as_slice() {
+        [line] => format!("History of {}", line.name),
+        lines => format!("History of {} series", lines.len()),
+    }
+}
+
+type Found<'a> = (&'a HistoryLine, &'a HistorySeries, &'a HistoryChange);
+
+fn found(history: &History) -> Vec<Found<'_>> {
+    let mut all = Vec::new();
+    for line in &history.lines {
+        for series in &line.series {
+            all.extend(series.changes.iter().map(|change| (line, series, change)));
+        }
+    }
+    all
+}
+
+fn answer(history: &History) -> Answer {
+    let changes = found(history);
+    let new: Vec<&Found<'_>> = changes.iter().filter(|(.., change)| change.new).collect();
+    let series = history.lines.iter().flat_map(|line| &line.series);
+    let judged = |series: &&HistorySeries| series.verdict != HistoryVerdict::TooFewRuns;
+    let (judged, all) = (series.clone().filter(judged).count(), series.count());
+    let is_worse = |found: &&&Found<'_>| found.2.direction == HistoryDirection::Worse;
+    let runs = history
+        .lines
+        .iter()
+        .map(|line| line.runs.len())
+        .sum::<usize>();
+    let of = format!(
+        "{} of {}",
+        series_of(judged as u64),
+        counted(runs as u64, "run")
+    );
+    let (tone, word, sentence) = match (new.as_slice(), changes.len()) {
+        ([], 0) if judged == 0 => (
+            Tone::Doubtful,
+            "too few runs",
+            format!(
+                "No series has the runs that looking for a change takes ({} of one machine, measured in one way).",
+                punctual_stats::history::LEAST_RUNS
+            ),
+        ),
+        ([], 0) => (
+            Tone::Good,
+            "no change",
+            format!("No change was found in {of}."),
+        ),
+        ([], n) => (
+            Tone::Plain,
+            "no new change",
+            format!(
+                "{} in {of}; none in the newest {} runs that stands a look every night. {}",
+                counted(n as u64, "change"),
+                history.method.recent,
+                sentences(
+                    history,
+                    &changes.iter().rev().take(NAMED).collect::<Vec<_>>()
+                )
+            ),
+        ),
+        (new, _) => (
+            match new.iter().any(|found| is_worse(&found)) {
+                true => Tone::Bad,
+                false => Tone::Plain,
+            },
+            "new change",
+            sentences(
+                history,
+                &new.iter().take(NAMED).copied().collect::<Vec<_>>(),
+            ),
+        ),
+    };
+    let figures = new.iter().take(4).map(|(line, series, change)| KeyFigure {
+        name: match history.lines.len() {
+            1 => series.figure.clone(),
+            _ => format!("{} of {}", series.figure, line.name),
+        },
+        value: size(series, change),
+        detail: format!(
+            "{}; {}",
+            interval(series, change),
+            p_value(change.p).replace("< ", "p < ")
+        ),
+    });
+    let mut validity = Vec::new();
+    if judged < all {
+        let short = series_of((all - judged) as u64);
+        validity.push(Reason::fault(format!(
+            "too few runs or no verdict: {short}"
+        )));
+    }
+    let runs = history.lines.iter().flat_map(|line| &line.runs);
+    let unchecked = runs.filter(|run| !run.valid).count();
+    if unchecked > 0 {
+        let unchecked = counted(unchecked as u64, "run");
+        validity.push(Reason::fault(format!(
+            "{unchecked} not checked or not valid"
+        )));
+    }
+    Answer {
+        tone,
+        word: word.to_owned(),
+        sentence,
+        figures: figures.collect(),
+        validity,
+    }
+}
+
+/// `p99 is 12 % higher since ...`, a sentence a change.
+fn sentences(history: &History, changes: &[&Found<'_>]) -> String {
+    let several = history.lines.len() > 1;
+    let one = |(line, series, change): &&Found<'_>| {
+        let of = match several {
+            true => format!(" of {}", line.name),
+            false => String::new(),
+        };
+        format!(
+            "{}{of}: {} since {} ({}; {}).",
+            series.figure,
+            size(series, change),
+            place(line, change.run),
+            interval(series, change),
+            direction(change.direction),
+        )
+    };
+    changes.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+const fn direction(direction: HistoryDirection) -> &'static str {
+    match direction {
+        HistoryDirection::Better => "better",
+        HistoryDirection::Worse => "worse",
+        HistoryDirection::Different => "different",
+    }
+}
+
+/// `+12.3 %`, or a difference with its unit.
+fn size(series: &HistorySeries, change: &HistoryChange) -> String {
+    match &change.ratio {
+        Some(ratio) => by_share(ratio.estimate),
+        None => {
+            let (unit, scale) = compared_unit(&series.unit);
+            let (text, _) = crate::text::difference(&change.difference, scale);
+            format!("{text} {unit}").trim_end().to_owned()
+        }
+    }
+}
+
+fn by_share(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 3.0 => format!("×{}", digits(ratio)),
+        ratio => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+    }
+}
+
+fn interval(series: &HistorySeries, change: &HistoryChange) -> String {
+    let ends = |effect: &Effect, text: &dyn Fn(f64) -> String| {
+        effect.interval.map(|interval| {
+            let (low, high) = (text(interval.low), text(interval.high));
+            format!("{} interval {low} to {high}", percent(interval.confidence))
+        })
+    };
+    let told = match &change.ratio {
+        Some(ratio) => ends(ratio, &by_share),
+        None => {
+            let (unit, scale) = compared_unit(&series.unit);
+            ends(&change.difference, &|x| {
+                format!("{} {unit}", digits(x / scale))
+            })
+        }
+    };
+    told.unwrap_or_else(|| "no interval".to_owned())
+}
+
+/// What a run is called among those of its line.
+fn place(line: &HistoryLine, number: u64) -> String {
+    let number = usize::try_from(number).unwrap_or(usize::MAX);
+    line.runs.get(number).map_or_else(String::new, called)
+}
+
+fn called(run: &HistoryRun) -> String {
+    let label = run.label.as_ref().or(run.name.as_ref());
+    let date = run.started.as_deref().and_then(|at| at.get(..16));
+    let date = date.map(|at| at.replace('T', " "));
+    match (label, date) {
+        (Some(label), Some(date)) if !date.starts_with(label.as_str()) => {
+            format!("{} ({date})", shortened(label))
+        }
+        (Some(label), _) => shortened(label),
+        (None, Some(date)) => date,
+        (None, None) => run.id.clone(),
+    }
+}
+
+/// A label of which the start tells enough: that of a commit, or of a kernel without when it was built.
+fn shortened(label: &str) -> String {
+    const MOST: usize = 40;
+    match label.chars().count() {
+        n if n > MOST => label.chars().take(MOST - 1).chain(['…']).collect(),
+        _ => label.to_owned(),
+    }
+}
+
+fn line_blocks(ids: &mut Ids, history: &History, line: &HistoryLine) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let changes: Vec<(&HistorySeries, &HistoryChange)> = line
+        .series
+        .iter()
+        .flat_map(|series| series.changes.iter().map(move |change| (series, change)))
+        .collect();
+    if !changes.is_empty() {
+        let rows = changes.iter().map(|(series, change)| {
+            let between = match (change.earliest, change.latest) {
+                (a, b) if a == b => "this run".to_owned(),
+                (a, b) => format!("{} .. {}", a + 1, b + 1),
+            };
+            [
+                series.figure.clone(),
+                place(line, change.run),
+                (change.run + 1).to_string(),
+                between,
+                size(series, change),
+                interval(series, change).replace("95 % interval ", ""),
+                p_value(change.p),
+                match change.new {
+                    true => format!("NEW, {}", direction(change.direction)),
+                    false => direction(change.direction).to_owned(),
+                },
+            ]
+        });
+        let mut table = Table::new(
+            "Changes",
+            &[
+                "<Figure",
+                "<Since",
+                "Run",
+                "?<May be run",
+                "Change",
+                "?<95 % interval",
+                "??p",
+                "<Verdict",
+            ],
+        )
+        .with(rows);
+        table.notes.push(format!(
+            "Run: the first of {} after the change. May be run: each interval of places holds the true one with a probability of {}.",
+            line.runs.len(),
+            percent(history.method.confidence)
+        ));
+        blocks.push(Block::Table(table));
+    }
+    blocks.push(Block::Table(levels(line)));
+    let mut said: Vec<&[punctual_model::Finding]> = Vec::new();
+    for (series, change) in &changes {
+        // Figures that change together differ in the same.
+        if !change.differs.is_empty() && !said.contains(&change.differs.as_slice()) {
+            said.push(&change.differs);
+            let items = change.differs.iter();
+            let items = items.map(|fact| ("differs".to_owned(), fact.detail.clone()));
+            blocks.push(Block::Part(
+                format!(
+                    "What differs before and after the change of {} at {}",
+                    series.figure,
+                    place(line, change.run)
+                ),
+                vec![Block::items(items)],
+            ));
+        }
+    }
+    blocks.extend(
+        line.series
+            .iter()
+            .take(CHARTS)
+            .map(|series| chart(ids, history, line, series)),
+    );
+    if line.series.len() > CHARTS {
+        let more = line.series.len() - CHARTS;
+        blocks.push(Block::Text(format!(
+            "Not drawn: {more} more figures; --metric chooses them."
+        )));
+    }
+    blocks
+}
+
+fn levels(line: &HistoryLine) -> Table {
+    let rows = line.series.iter().map(|series| {
+        let (unit, scale) = compared_unit(&series.unit);
+        let now = series.segments.last();
+        let share = |x: f64| match &series.scale {
+            punctual_model::ComparisonScale::Log => format!("{:.1} %", x * 100.0),
+            punctual_model::ComparisonScale::Linear => format!("{} {unit}", digits(x / scale)),
+        };
+        let ends = series.deviation_interval;
+        [
+            format!("{} {unit}", series.figure).trim_end().to_owned(),
+            series.values.iter().flatten().count().to_string(),
+            now.map_or_else(|| "-".to_owned(), |now| digits(now.estimate / scale)),
+            now.and_then(|now| now.interval)
+                .map_or_else(String::new, |interval| {
+                    format!(
+                        "{} .. {}",
+                        digits(interval.low / scale),
+                        digits(interval.high / scale)
+                    )
+                }),
+            series.deviation.map_or_else(|| "-".to_owned(), share),
+            ends.map_or_else(String::new, |ends| {
+                format!("{} .. {}", share(ends.low), share(ends.high))
+            }),
+            match (series.verdict, &series.withheld) {
+                (_, Some(_)) => "unequal lengths",
+                (HistoryVerdict::Changed, _) => "changed",
+                (HistoryVerdict::NoChange, _) => "no change",
+                (HistoryVerdict::TooFewRuns, _) => "too few runs",
+            }
+            .to_owned(),
+        ]
+    });
+    let mut table = Table::new(
+        "Level since the last change, and how runs vary without one",
+        &[
+            "<Figure",
+            "Runs",
+            "Level",
+            "?<95 % interval",
+            "Deviation",
+            "?<its interval",
+            "<Verdict",
+        ],
+    )
+    .with(rows)
+    .without_empty_columns();
+    let resemble = line.series.iter().filter(|series| series.correlation > 0.0);
+    let resemble: Vec<String> = resemble
+        .map(|series| format!("{} {:.2}", series.figure, series.correlation))
+        .collect();
+    if !resemble.is_empty() {
+        table.notes.push(format!(
+            "Neighbouring runs resemble each other; this correlation was allowed for: {}.",
+            resemble.join(", ")
+        ));
+    }
+    table
+}
+
+fn chart(ids: &mut Ids, history: &History, line: &HistoryLine, series: &HistorySeries) -> Block {
+    let (unit, scale) = compared_unit(&series.unit);
+    let heading = format!("{} of each run, {unit}", series.figure);
+    let heading = heading.trim_end_matches(", ").to_owned();
+    let mut parts = [Vec::new(), Vec::new()];
+    let mut table = Table::new(&heading, &["Run", "<Called", "<Checked", "Value"]);
+    table.aside = true;
+    for (number, (run, value)) in line.runs.iter().zip(&series.values).enumerate() {
+        let Some(value) = value else { continue };
+        let mut point = Point::at(number as f64 + 1.0, value / scale);
+        point.label = Some(called(run));
+        parts[usize::from(!run.valid)].push(point);
+        table.rows.push(vec![
+            (number + 1).to_string(),
+            called(run),
+            if run.valid { "yes" } else { "no" }.to_owned(),
+            digits(value / scale),
+        ]);
+    }
+    let imported = history.remarks.iter().any(|remark| remark.id == "imported");
+    let [valid, other] = parts;
+    let mut drawn = Vec::new();
+    let checked = [
+        (valid, Validity::Valid),
+        (
+            other,
+            if imported {
+                Validity::Imported
+            } else {
+                Validity::Invalid
+            },
+        ),
+    ];
+    for (points, validity) in checked {
+        if !points.is_empty() {
+            drawn.push(chart::Series {
+                name: "runs".to_owned(),
+                counted: counted(points.len() as u64, "run"),
+                shape: Shape::Points,
+                points,
+                validity,
+                shown: true,
+                look: None,
+            });
+        }
+    }
+    let mut level = Vec::new();
+    for segment in &series.segments {
+        level
+            .push(Point::at(segment.first as f64 + 0.5, segment.estimate / scale).of(segment.runs));
+        level.push(Point::end(segment.last as f64 + 1.5));
+    }
+    if !level.is_empty() {
+        drawn.push(chart::Series {
+            name: "level".to_owned(),
+            counted: match series.segments.len() {
+                1 => "1 stretch".to_owned(),
+                n => format!("{n} stretches"),
+            },
+            shape: Shape::Step,
+            points: level,
+            validity: Validity::Valid,
+            shown: true,
+            look: None,
+        });
+    }
+    let marks = series.changes.iter().map(|change| Mark {
+        name: format!("{} at {}", size(series, change), place(line, change.run)),
+        at: change.run as f64 + 0.5,
+        upright: true,
+    });
+    let values = series.values.iter().flatten().map(|value| value / scale);
+    let chart = Chart {
+        id: ids.make(&format!("history-{}", series.figure)),
+        title: heading.clone(),
+        note: format!(
+            "Each dot is one run, in order; lines are the levels between changes. {}",
+            match series.changes.len() {
+                0 => "No change was found.".to_owned(),
+                n => format!("{}, marked.", counted(n as u64, "change")),
+            }
+        ),
+        x: Axis::linear(match history.method.by.as_str() {
+            "run" => "Run, by start".to_owned(),
+            by => format!("Run, by {by}"),
+        }),
+        y: Axis::fitting(heading, values),
+        series: drawn,
+        marks: marks.collect(),
+    };
+    Block::Drawing(Box::new(Drawing::Chart(chart)), Some(table))
+}
+
+fn series_of(count: u64) -> String {
+    format!("{count} series")
+}
+
+fn method(history: &History) -> String {
+    let method = &history.method;
+    let between = match method.by.as_str() {
+        "run" => "any two runs",
+        "commit" => "two commits",
+        "kernel" => "two kernels",
+        _ => "two days",
+    };
+    format!(
+        "Method: each run counts once. A change may lie between {between}; it is looked for with permutations of the runs, and the correlation of neighbouring runs is allowed for. Probability of any wrong change on this page: at most {} ({} share it). A change is new if it lies in the newest {} runs and passes a level of {:.2} %: of a hundred looks, one after each run, at most {} of series without a change raise an alarm.",
+        percent(method.level),
+        series_of(method.series),
+        method.recent,
+        method.look_level * 100.0,
+        percent(method.level),
+    )
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Machines of a fleet: which are not like the others, what machines and what runs differ by, and the figures of each.
+
+use punctual_model::{
+    Certainty, ComparisonScale, HistoryDirection, Machines, MachinesDeviation, MachinesFigure,
+    MachinesGroup, MachinesOutlier, MachinesOutlierFigure,
+};
+
+use super::named::counted;
+use super::{Answer, Block, Document, Ids, KeyFigure, Reason, Section, Table, Tone};
+use crate::chart::{self, Axis, Chart, Drawing, Mark, Point, Shape, Validity};
+use crate::text::{compared_unit, digits, percent};
+
+/// Outliers that an answer names.
+const NAMED: usize = 5;
+
+/// Charts of a group: further figures have their rows in the tables.
+const CHARTS: usize = 4;
+
+/// Adds a fleet.
+pub(super) fn add(document: &mut Document, ids: &mut Ids, fleet: &Machines) {
+    document.answers.push(answer(fleet));
+    for group in &fleet.groups {
+        let title = match fleet.groups.len() {
+            1 => "Machines".to_owned(),
+            _ => format!("Machines with {}", group.name),
+        };
+        document.sections.push(Section {
+            id: ids.make(&title),
+            title,
+            blocks: blocks(ids, fleet, group),
+        });
+    }
+    let mut blocks = Vec::new();
+    let items = fleet.remarks.iter().map(|remark| {
+        let sure = match remark.certainty {
+            Certainty::Observed => "observed",
+            Certainty::Inferred => "inferred",
+        };
+        (sure.to_owned(), format!("{}: {}", remark.id, remark.detail))
+    });
+    let items: Vec<(String, String)> = items.collect();
+    if !items.is_empty() {
+        blocks.push(Block::items(items));
+    }
+    blocks.push(Block::Text(format!(
+        "Method: each run counts once, and machines are compared with those of the same hardware and kernel that were measured in the same way. A machine is an outlier if it is farther from the others than a normal distribution allows (Rosner's test). Probability of any wrong outlier on this page: at most {} (shared by {} of groups). Deviations between machines and between runs are those of a one-way random model, without outliers.",
+        percent(fleet.method.level),
+        counted(fleet.method.tests, "figure"),
+    )));
+    document.sections.push(Section {
+        id: ids.make("Machines method"),
+        title: "How it was judged".to_owned(),
+        blocks,
+    });
+}
+
+/// A title for pages of it.
+pub(super) fn title(fleet: &Machines) -> String {
+    format!("Fleet of {}", counted(machines(fleet), "machine"))
+}
+
+fn machines(fleet: &Machines) -> u64 {
+    let mut names: Vec<&str> = fleet
+        .groups
+        .iter()
+        .flat_map(|group| &group.machines)
+        .map(|machine| machine.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.len() as u64
+}
+
+fn answer(fleet: &Machines) -> Answer {
+    let outliers: Vec<&MachinesOutlier> = fleet.groups.iter().flat_map(|g| &g.outliers).collect();
+    let figures = || fleet.groups.iter().flat_map(|group| &group.figures);
+    let judged = figures().filter(|figure| figure.judged).count();
+    let runs: u64 = fleet
+        .groups
+        .iter()
+        .flat_map(|group| &group.machines)
+        .map(|machine| machine.runs)
+        .sum();
+    let of = format!(
+        "{} with {}",
+        counted(machines(fleet), "machine"),
+        counted(runs, "run")
+    );
+    let worse = |outlier: &&&MachinesOutlier| {
+        let mut figures = outlier.figures.iter();
+        figures.any(|figure| figure.direction != HistoryDirection::Better)
+    };
+    let (tone, word, sentence) = match outliers.as_slice() {
+        [] if judged == 0 => (
+            Tone::Doubtful,
+            "too few machines",
+            format!(
+                "No group of {of} has the {} machines that it takes to say which is not like the others.",
+                fleet.method.least_machines
+            ),
+        ),
+        [] => (
+            Tone::Good,
+            "no outlier",
+            format!("None of {of} is unlike the others of its group."),
+        ),
+        some => {
+            let named: Vec<String> = some
+                .iter()
+                .take(NAMED)
+                .map(|one| named(fleet, one))
+                .collect();
+            let more = match some.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            (
+                match some.iter().any(|one| worse(&one)) {
+                    true => Tone::Bad,
+                    false => Tone::Plain,
+                },
+                "outliers",
+                format!(
+                    "{} of {of} {} not like the others: {}{more}.",
+                    some.len(),
+                    if some.len() == 1 { "is" } else { "are" },
+                    named.join(", ")
+                ),
+            )
+        }
+    };
+    let key = figures()
+        .filter(|figure| figure.judged)
+        .take(4)
+        .map(|figure| {
+            let (unit, scale) = compared_unit(&figure.unit);
+            KeyFigure {
+                name: figure.figure.clone(),
+                value: format!("{} {unit}", digits(figure.mean / scale))
+                    .trim_end()
+                    .to_owned(),
+                detail: format!(
+                    "between machines {}, between runs {}",
+                    deviation(figure, figure.between_machines.as_ref()),
+                    deviation(figure, figure.between_runs.as_ref())
+                ),
+            }
+        });
+    let unjudged = figures().count() - judged;
+    let mut validity = Vec::new();
+    if unjudged > 0 {
+        let text = format!(
+            "not judged: {} of groups",
+            counted(unjudged as u64, "figure")
+        );
+        validity.push(Reason::fault(text));
+    }
+    Answer {
+        tone,
+        word: word.to_owned(),
+        sentence,
+        figures: key.collect(),
+        validity,
+    }
+}
+
+/// `rig37 (p99 +31 %)`.
+fn named(fleet: &Machines, outlier: &MachinesOutlier) -> String {
+    let largest = outlier.figures.first();
+    let more = outlier.figures.len().saturating_sub(1);
+    let more = match more {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    largest.map_or_else(
+        || outlier.machine.clone(),
+        |figure| {
+            let size = size(fleet, figure);
+            format!("{} ({} {size}{more})", outlier.machine, figure.figure)
+        },
+    )
+}
+
+fn size(fleet: &Machines, of: &MachinesOutlierFigure) -> String {
+    match of.ratio {
+        Some(ratio) if ratio >= 3.0 => format!("×{}", digits(ratio)),
+        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+        None => {
+            let mut figures = fleet.groups.iter().flat_map(|group| &group.figures);
+            let found = figures.find(|figure| figure.figure == of.figure);
+            let (unit, scale) = found.map_or(("", 1.0), |figure| compared_unit(&figure.unit));
+            format!("{:+.4} {unit}", of.difference / scale)
+        }
+    }
+}
+
+fn deviation(figure: &MachinesFigure, deviation: Option<&MachinesDeviation>) -> String {
+    let Some(deviation) = deviation else {
+        return "-".to_owned();
+    };
+    let shown = |x: f64| share(figure, x);
+    match &deviation.interval {
+        Some(interval) => format!(
+            "{} ({} .. {})",
+            shown(deviation.estimate),
+            shown(interval.low),
+            shown(interval.high)
+        ),
+        None => shown(deviation.estimate),
+    }
+}
+
+fn share(figure: &MachinesFigure, x: f64) -> String {
+    let (unit, scale) = compared_unit(&figure.unit);
+    match figure.scale {
+        ComparisonScale::Log => format!("{:.1} %", x * 100.0),
+        ComparisonScale::Linear => format!("{} {unit}", digits(x / scale)),
+    }
+}
+
+fn blocks(ids: &mut Ids, fleet: &Machines, group: &MachinesGroup) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for outlier in &group.outliers {
+        let sizes: Vec<String> = outlier
+            .figures
+            .iter()
+            .map(|figure| format!("{} {}", figure.figure, size(fleet, figure)))
+            .collect();
+        let facts = outlier.differs.iter();
+        let mut items: Vec<(String, String)> = facts
+            .map(|fact| (fact.id.clone(), fact.detail.clone()))
+            .collect();
+        if items.is_empty() {
+            let nothing = "no recorded fact or finding that most of the others do not have too";
+            items.push(("differs".to_owned(), nothing.to_owned()));
+        }
+        blocks.push(Block::Part(
+            format!("{}: {}", outlier.machine, sizes.join(", ")),
+            vec![Block::items(items)],
+        ));
+    }
+    blocks.push(Block::Table(summary(group)));
+    blocks.push(Block::Drawing(
+        Box::new(Drawing::Chart(match group.figures.first() {
+            Some(figure) => chart(ids, group, figure),
+            None => return blocks,
+        })),
+        Some(every(group)),
+    ));
+    for figure in group.figures.iter().take(CHARTS).skip(1) {
+        let chart = chart(ids, group, figure);
+        blocks.push(Block::Drawing(Box::new(Drawing::Chart(chart)), None));
+    }
+    blocks
+}
+
+fn summary(group: &MachinesGroup) -> Table {
+    let rows = group.figures.iter().map(|figure| {
+        let (unit, scale) = compared_unit(&figure.unit);
+        let outliers = figure.machines.iter().filter(|value| value.outlier).count();
+        [
+            format!("{} {unit}", figure.figure).trim_end().to_owned(),
+            figure.machines.len().to_string(),
+            digits(figure.mean / scale),
+            figure.interval.map_or_else(String::new, |interval| {
+                format!(
+                    "{} .. {}",
+                    digits(interval.low / scale),
+                    digits(interval.high / scale)
+                )
+            }),
+            deviation(figure, figure.between_machines.as_ref()),
+            deviation(figure, figure.between_runs.as_ref()),
+            match (figure.judged, &figure.withheld) {
+                (true, _) => outliers.to_string(),
+                (false, Some(_)) => "unequal lengths".to_owned(),
+                (false, None) => "too few machines".to_owned(),
+            },
+        ]
+    });
+    let mut table = Table::new(
+        "What machines and what runs of one machine differ by",
+        &[
+            "<Figure",
+            "?Machines",
+            "Mean",
+            "??<95 % interval",
+            "<Between machines",
+            "<Between runs",
+            "<Outliers",
+        ],
+    )
+    .with(rows);
+    table
+        .notes
+        .push("Deviations with their 95 % intervals, without the outliers.".to_owned());
+    table
+}
+
+/// The figures of every machine.
+fn every(group: &MachinesGroup) -> Table {
+    let mut columns = vec!["<Machine".to_owned(), "Runs".to_owned()];
+    for figure in &group.figures {
+        let (unit, _) = compared_unit(&figure.unit);
+        columns.push(format!("{} {unit}", figure.figure).trim_end().to_owned());
+        columns.push("<95 % interval".to_owned());
+    }
+    columns.push("<Outlier".to_owned());
+    let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut rows: Vec<Vec<String>> = group
+        .machines
+        .iter()
+        .map(|machine| vec![machine.name.clone(), machine.runs.to_string()])
+        .collect();
+    let mut marked = vec![false; rows.len()];
+    for (number, figure) in group.figures.iter().enumerate() {
+        let (_, scale) = compared_unit(&figure.unit);
+        for value in &figure.machines {
+            let at = usize::try_from(value.machine).unwrap_or(usize::MAX);
+            if let (Some(row), Some(mark)) = (rows.get_mut(at), marked.get_mut(at)) {
+                row.push(digits(value.estimate / scale));
+                row.push(value.interval.map_or_else(String::new, |interval| {
+                    format!(
+                        "{} .. {}",
+                        digits(interval.low / scale),
+                        digits(interval.high / scale)
+                    )
+                }));
+                *mark |= value.outlier;
+            }
+        }
+        // A machine without the figure has empty cells.
+        rows.iter_mut()
+            .for_each(|row| row.resize(4 + 2 * number, String::new()));
+    }
+    for (row, mark) in rows.iter_mut().zip(marked) {
+        row.push(if mark { "OUTLIER" } else { "" }.to_owned());
+    }
+    let mut table = Table::new("Every machine", &names).with(rows);
+    table.aside = true;
+    table
+}
+
+fn chart(ids: &mut Ids, group: &MachinesGroup, figure: &MachinesFigure) -> Chart {
+    let (unit, scale) = compared_unit(&figure.unit);
+    let heading = format!("{} of each machine, {unit}", figure.figure);
+    let heading = heading.trim_end_matches(", ").to_owned();
+    let mut order: Vec<&punctual_model::MachinesValue> = figure.machines.iter().collect();
+    order.sort_by(|a, b| a.estimate.total_cmp(&b.estimate));
+    let mut parts = [Vec::new(), Vec::new()];
+    for (place, value) in order.into_iter().enumerate() {
+        let ends = value.interval.map(|i| (i.low / scale, i.high / scale));
+        let mut point = Point::at(place as f64 + 1.0, value.estimate / scale)
+            .within(ends)
+            .of(value.runs);
+        let at = usize::try_from(value.machine).unwrap_or(usize::MAX);
+        point.label = group.machines.get(at).map(|machine| machine.name.clone());
+        parts[usize::from(value.outlier)].push(point);
+    }
+    let [usual, outliers] = parts;
+    let drawn = [("machines", usual), ("outliers", outliers)].into_iter();
+    let series = drawn
+        .filter(|(_, points)| !points.is_empty())
+        .map(|(name, points)| chart::Series {
+            name: name.to_owned(),
+            counted: counted(points.len() as u64, "machine"),
+            shape: Shape::Points,
+            points,
+            validity: Validity::Valid,
+            shown: true,
+            look: None,
+        });
+    let series: Vec<chart::Series> = series.collect();
+    let values = figure.machines.iter().map(|value| value.estimate / scale);
+    Chart {
+        id: ids.make(&format!("fleet-{}", figure.figure)),
+        title: heading.clone(),
+        note: "Each dot is a machine, from the lowest to the highest; bars are the 95 % intervals of its own runs.".to_owned(),
+        x: Axis::linear("Machine, by its figure"),
+        y: Axis::fitting(heading, values),
+        series,
+        marks: vec![Mark {
+            name: "mean without outliers".to_owned(),
+            at: figure.mean / scale,
+            upright: false,
+        }],
+    }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What was judged, as the cases of a test: what CI systems and the people of kselftest read.
+//!
+//! A case passes, fails, cannot be judged (an error), or was not judged because there was nothing to judge (skipped). What
+//! cannot be judged never passes. There are no times of the host in it: the same result gives the same bytes.
+
+use punctual_model::{
+    Assessment, Better, Check, CheckStatus, Comparison, ComparisonVerdict, Diagnosis, FleetReport,
+    FleetState, Misses, RealTimeClass, RequirementResult, RequirementRuling, RuleOutcome,
+    RunRecord,
+};
+
+use crate::document::Material;
+
+/// One thing that was judged.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Case {
+    /// What it belongs to: a run, a group, a host.
+    pub suite: String,
+    /// What was judged.
+    pub name: String,
+    /// What came out.
+    pub outcome: Outcome,
+    /// Why.
+    pub detail: String,
+}
+
+/// What came out of a case.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// It is as it should be.
+    Passed,
+    /// It is not.
+    Failed,
+    /// It could not be judged.
+    Error,
+    /// There was nothing to judge.
+    Skipped,
+}
+
+/// Returns the cases of all that a report is made of.
+pub fn cases(material: &Material) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for assessment in &material.assessments {
+        assessed(assessment, &mut cases);
+    }
+    for comparison in &material.comparisons {
+        compared("compare", comparison, &mut cases);
+    }
+    for results in &material.experiments {
+        for measurement in &results.measurements {
+            let suite = format!("experiment {} {}", results.name, measurement.measurement);
+            compared(&suite, &measurement.comparison, &mut cases);
+        }
+    }
+    for diagnosis in &material.diagnoses {
+        diagnosed(diagnosis, &mut cases);
+    }
+    for fleet in &material.fleets {
+        of_fleet(fleet, &mut cases);
+    }
+    for item in &material.runs {
+        let name = item.record.name.as_deref().unwrap_or(&item.record.id);
+        of_run(&format!("run {name}"), &item.record, &mut cases);
+    }
+    cases
+}
+
+/// The checks of a run, and what was asked of it.
+fn of_run(suite: &str, run: &RunRecord, cases: &mut Vec<Case>) {
+    let case = |name: String, outcome, detail: String| Case {
+        suite: suite.to_owned(),
+        name,
+        outcome,
+        detail,
+    };
+    cases.extend(run.checks.iter().map(|check| of_check(suite, check)));
+    let invalid = run.is_invalid();
+    for asked in &run.requirements {
+        cases.push(requirement(suite, asked, invalid));
+    }
+    let judged = |misses: &&Misses| {
+        let mut asked = run.requirements.iter();
+        asked.all(|asked| asked.limit_ns != misses.deadline_ns)
+    };
+    for misses in run.total.misses.iter().filter(judged) {
+        let late = misses.count.saturating_add(misses.overruns);
+        let detail = format!("{late} of {} wake-ups later", run.total.count);
+        let outcome = match (late, invalid) {
+            (1.., _) => Outcome::Failed,
+            (0, true) => Outcome::Error,
+            (0, false) => Outcome::Passed,
+        };
+        cases.push(case(
+            format!("deadline {}", misses.deadline_ns),
+            outcome,
+            detail,
+        ));
+    }
+}
+
+fn of_check(suite: &str, check: &Check) -> Case {
+    Case {
+        suite: suite.to_owned(),
+        name: format!("check {}", check.id),
+        outcome: match check.status {
+            CheckStatus::Pass => Outcome::Passed,
+            CheckStatus::Fail => Outcome::Failed,
+            CheckStatus::Unknown => Outcome::Error,
+        },
+        detail: check.detail.clone(),
+    }
+}
+
+fn requirement(suite: &str, asked: &RequirementResult, invalid: bool) -> Case {
+    let counts = format!("{} of {} wake-ups later", asked.above, asked.samples);
+    let (outcome, detail) = match asked.ruling {
+        RequirementRuling::Fail => (Outcome::Failed, counts),
+        RequirementRuling::Pass if !invalid => (Outcome::Passed, counts),
+        RequirementRuling::Pass => (Outcome::Error, "the run is invalid".to_owned()),
+        _ => {
+            let why = asked.obstacle.clone();
+            let why = why.unwrap_or_else(|| "too few wake-ups to claim it".to_owned());
+            (Outcome::Error, format!("{why}; {counts}"))
+        }
+    };
+    Case {
+        suite: suite.to_owned(),
+        name: asked.requirement.clone(),
+        outcome,
+        detail,
+    }
+}
+
+/// The conditions of an assessment, and each deadline under all of them.
+fn assessed(assessment: &Assessment, cases: &mut Vec<Case>) {
+    for condition in &assessment.conditions {
+        let suite = format!("assess {}", condition.name);
+        let checks = condition.run.checks.iter();
+        cases.extend(checks.map(|check| of_check(&suite, check)));
+        let invalid = condition.run.is_invalid();
+        let asked = condition.run.requirements.iter();
+        cases.extend(asked.map(|asked| requirement(&suite, asked, invalid)));
+    }
+    for deadline in &assessment.deadlines {
+        let missed: u64 = deadline.misses.iter().map(|of| of.missed).sum();
+        let wakeups: u64 = deadline.misses.iter().map(|of| of.wakeups).sum();
+        let outcome = match deadline.class {
+            _ if missed > 0 => Outcome::Failed,
+            Some(RealTimeClass::HundredPercent) if assessment.valid => Outcome::Passed,
+            _ => Outcome::Error,
+        };
+        cases.push(Case {
+            suite: "assess".to_owned(),
+            name: format!("deadline {}", deadline.deadline_ns),
+            outcome,
+            detail: format!("{missed} of {wakeups} wake-ups later"),
+        });
+    }
+}
+
+/// Each figure of each group. "Too few runs" is not a pass.
+fn compared(suite: &str, comparison: &Comparison, cases: &mut Vec<Case>) {
+    for result in &comparison.results {
+        let outcome = match result.verdict {
+            ComparisonVerdict::Worse => Outcome::Failed,
+            ComparisonVerdict::TooFewRuns => Outcome::Error,
+            ComparisonVerdict::Different if result.better == Better::Neither => Outcome::Skipped,
+            _ => Outcome::Passed,
+        };
+        let ratio = result.ratio.map_or_else(String::new, |ratio| {
+            let interval = ratio.interval.map_or_else(String::new, |of| {
+                format!(
+                    ", {:.0} % interval {:.4} to {:.4}",
+                    of.confidence * 100.0,
+                    of.low,
+                    of.high
+                )
+            });
+            format!(", ratio {:.4}{interval}", ratio.estimate)
+        });
+        let why = result.withheld.as_ref();
+        let why = why.map_or_else(String::new, |of| format!("; {}", of.detail));
+        cases.push(Case {
+            suite: format!("{suite} {}", result.candidate.group),
+            name: result.figure.clone(),
+            outcome,
+            detail: format!(
+                "{} than {}: {}{ratio}, {} and {} runs{why}",
+                words(result.verdict),
+                result.baseline.group,
+                result.unit,
+                result.baseline.runs,
+                result.candidate.runs
+            ),
+        });
+    }
+    for of in &comparison.requirements {
+        cases.push(requirement(
+            &format!("{suite} {}", of.group),
+            &of.result,
+            false,
+        ));
+    }
+    for group in &comparison.groups {
+        cases.extend(group.refused.iter().map(|run| Case {
+            suite: format!("{suite} {}", group.name),
+            name: format!("run {}", run.id),
+            outcome: Outcome::Error,
+            detail: run.reason.clone(),
+        }));
+    }
+}
+
+fn words(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::TooFewRuns => "no verdict, rather",
+        _ => "not worse",
+    }
+}
+
+/// Each rule. What only informs does not fail.
+fn diagnosed(diagnosis: &Diagnosis, cases: &mut Vec<Case>) {
+    let host = diagnosis.host.hostname.as_deref().unwrap_or("this machine");
+    for verdict in &diagnosis.verdicts {
+        let severity = verdict.rule.severity;
+        let outcome = match verdict.outcome {
+            RuleOutcome::Found if severity != punctual_model::Severity::Info => Outcome::Failed,
+            RuleOutcome::Found | RuleOutcome::Fine => Outcome::Passed,
+            RuleOutcome::Unknown => Outcome::Error,
+            RuleOutcome::NotApplicable => Outcome::Skipped,
+        };
+        cases.push(Case {
+            suite: format!("doctor {host} {}", severity.name()),
+            name: verdict.rule.id.clone(),
+            outcome,
+            detail: verdict.says.clone(),
+        });
+    }
+}
+
+/// Each host. One that was not reached is an error, and never left out.
+fn of_fleet(fleet: &FleetReport, cases: &mut Vec<Case>) {
+    for host in &fleet.hosts {
+        let outcome = match host.state {
+            FleetState::Done | FleetState::Checked if host.left.is_empty() => Outcome::Passed,
+            FleetState::Verdict | FleetState::NotRestored => Outcome::Failed,
+            _ => Outcome::Error,
+        };
+        let detail = host.detail.clone().unwrap_or_default();
+        cases.push(Case {
+            suite: format!("fleet {}", fleet.verb),
+            name: host.host.clone(),
+            outcome,
+            detail: match detail.is_empty() {
+                true => host.state.words().to_owned(),
+                false => format!("{}: {detail}", host.state.words()),
+            },
+        });
+    }
+}

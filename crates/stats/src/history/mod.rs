@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Where a series of runs changed. The unit is the run: one value each, in the order in which they were
+//! made.
+//!
+//! # Method
+//!
+//! *Statistic.* The values of a stretch are bounded at four robust deviations from their median, so that
+//! no single run decides. Every place at which
+//! the level may have changed is looked at, and the largest standardised difference of the means
+//! before and after it counts (Page, *Biometrika* 42, 1955, as a scan). A level that goes back would hide
+//! from that, so a second scan looks for a stretch inside that differs from the rest (Olshen, Venkatraman,
+//! Lucito and Wigler, *Biostatistics* 5, 2004); it gets a tenth of the level.
+//!
+//! *Test.* Permutations of the runs, as E-divisive does (Matteson and James, *Journal of the American
+//! Statistical Association* 109, 2014): exact where runs are exchangeable, whatever their distribution
+//! is, ties included. Neighbouring runs may resemble each other; the lag-one correlation is estimated from
+//! what is left without clear steps, and where it is noticed the permuted values are those that remain when
+//! it is taken out, and it is put back in.
+//!
+//! *Several changes.* A stretch with a change is divided there and both parts are tested, each at the
+//! share of the level that it is of the series, so that all of them together keep the level. At the end
+//! every change is tested once more between its neighbours, and those that do not hold are dropped.
+//!
+//! *Where.* All places that a test of "it was here" does not reject: the runs on each side of the
+//! place are permuted among themselves, which is exact. *How much*: Student's interval of the
+//! difference of both levels, over all of these places.
+//!
+//! *Looking every night.* Whoever looks after each run finds something by chance sooner or later. The
+//! newest runs are therefore judged by a test of their own ([`Newest`]) at a level so small that a hundred
+//! looks keep the level together.
+
+mod null;
+mod place;
+mod scan;
+
+use std::ops::Range;
+
+use self::null::{Null, correlation};
+use self::scan::{Found, bounded, bump, step};
+use crate::precision::Interval;
+use crate::random::RandomSource;
+use crate::runs::{Effect, Scale};
+use crate::student::chi_squared;
+
+/// The part of the level that looking for steps gets; the rest is for stretches that go back.
+const OF_STEPS: f64 = 0.9;
+
+/// As many hits decide that a p-value is not small: its relative error is then 7 % (Besag and Clifford,
+/// *Biometrika* 78, 1991).
+const ENOUGH_HITS: u32 = 200;
+
+/// More permutations than this are never made.
+const MOST_DRAWS: f64 = 1e6;
+
+/// Fewer runs than this are no series.
+pub const LEAST_RUNS: usize = 10;
+
+/// A change is new while at most this number of runs were made since.
+pub const RECENT: usize = 10;
+
+/// The part of the level that one look at the newest runs spends. Looks at neighbouring nights see
+/// nearly the same runs, so that a hundred of them spend less than a hundred times as much; calibrated
+/// in docs/methods/calibration.md.
+pub const OF_ONE_LOOK: f64 = 0.01;
+
+/// How to look for changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The share of series without a change in which one is found.
+    pub level: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// Permutations.
+    pub draws: u32,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// 5 %, 95 %, 9999 permutations.
+    fn default() -> Self {
+        Self {
+            level: 0.05,
+            confidence: 0.95,
+            draws: 9_999,
+            seed: 1,
+        }
+    }
+}
+
+/// What a series shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// How values were compared.
+    pub scale: Scale,
+    /// The changes, in order.
+    pub changes: Vec<Change>,
+    /// The stretches between them.
+    pub segments: Vec<Segment>,
+    /// How runs of one stretch vary. `None` where no stretch has two.
+    pub deviation: Option<Deviation>,
+    /// The correlation of neighbouring runs that was allowed for, 0 to below 1.
+    pub correlation: f64,
+    /// What the newest runs show. `None` below [`LEAST_RUNS`].
+    pub newest: Option<Newest>,
+    /// The p-value of "no change at all". `None` where the runs are too few or do not vary.
+    pub p: Option<f64>,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Number of the first run after it, from 0.
+    pub first: usize,
+    /// The earliest and the latest run that may be the first after it.
+    pub places: (usize, usize),
+    /// After over before. `None` on the linear scale.
+    pub ratio: Option<Effect>,
+    /// After minus before, in the unit of the values; on the logarithmic scale of the geometric means.
+    pub difference: Effect,
+    /// The p-value of "no change between the neighbouring changes".
+    pub p: f64,
+}
+
+/// Runs between two changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Its runs.
+    pub runs: Range<usize>,
+    /// Their geometric mean, or mean.
+    pub estimate: f64,
+    /// Student's t interval of it, with the deviation of all stretches.
+    pub interval: Option<Interval>,
+}
+
+/// How the runs of one stretch vary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    /// The deviation between runs, as a share on the logarithmic scale (exp σ - 1), else in the unit of
+    /// the values.
+    pub estimate: f64,
+    /// Its interval: χ², which takes it that values are normal on their scale.
+    pub interval: Option<Interval>,
+    /// The deviation on the scale of the comparison.
+    pub on_scale: f64,
+    /// Its degrees of freedom.
+    pub freedom: f64,
+}
+
+/// What the newest runs show, for whoever asks after every run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Newest {
+    /// The p-value of "no change in the last [`RECENT`] runs".
+    pub p: f64,
+    /// The level that it is judged by.
+    pub level: f64,
+    /// Number of the first run after the change, where there is one.
+    pub change: Option<usize>,
+}
+
+/// Looks for changes in `values`, in the order of their runs. `may_change` says for each run whether the
+/// level may have changed before it; everywhere where it is `None`.
+///
+/// `None` below two values, for values that are not finite, and where the places are not as many.
+///
+/// ```
+/// use punctual_stats::history::{Options, changes};
+///
+/// let mut values: Vec<f64> = (0..30).map(|i| 50.0 + f64::from(i * 7 % 5)).collect();
+/// values[20..].iter_mut().for_each(|x| *x *= 1.2);
+/// let Some(history) = changes(&values, None, &Options::default()) else { return };
+/// assert_eq!(history.changes.len(), 1);
+/// assert_eq!(history.changes[0].first, 20);
+/// ```
+pub fn changes(values: &[f64], may_change: Option<&[bool]>, options: &Options) -> Option<History> {
+    let fits = may_change.is_none_or(|places| places.len() == values.len());
+    if values.len() < 2 || !fits || values.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let scale = match values.iter().all(|x| *x > 0.0) {
+        true => Scale::Log,
+        false => Scale::Linear,
+    };
+    let on_scale: Vec<f64> = match scale {
+        Scale::Log => values.iter().map(|x| x.ln()).collect(),
+        Scale::Linear => values.to_vec(),
+    };
+    let everywhere = vec![true; values.len()];
+    let series = Series {
+        phi: correlation(&bounded(&on_scale)),
+        values: on_scale,
+        places: may_change.unwrap_or(&everywhere),
+        options,
+    };
+    let all = 0..values.len();
+    let mut found = Vec::new();
+    let p = match values.len() >= LEAST_RUNS {
+        true => series.divide(all.clone(), &mut found),
+        false => None,
+    };
+    found.sort_unstable();
+    let mut kept = series.hold(found);
+    let newest = (values.len() >= LEAST_RUNS).then(|| series.newest(&kept));
+    if let Some(first) = newest.as_ref().and_then(|newest| newest.change)
+        && kept.iter().all(|(at, _)| *at + RECENT < values.len())
+    {
+        kept.push((first, newest.map_or(1.0, |newest| newest.p)));
+    }
+    let ends: Vec<usize> = kept.iter().map(|(at, _)| *at).collect();
+    let deviation = series.deviation(&ends);
+    let changes = kept.iter().enumerate();
+    let changes = changes.map(|(at, (first, p))| {
+        let around = series.around(&ends, at);
+        series.change(scale, *first, *p, around, deviation.as_ref())
+    });
+    let changes = changes.collect();
+    let segments = stretches(&ends, values.len())
+        .map(|runs| series.segment(scale, runs, deviation.as_ref()))
+        .collect();
+    Some(History {
+        scale,
+        changes,
+        segments,
+        deviation: deviation.map(|deviation| deviation.shown(scale)),
+        correlation: series.phi,
+        newest,
+        p,
+    })
+}
+
+/// The stretches between changes.
+fn stretches(ends: &[usize], all: usize) -> impl Iterator<Item = Range<usize>> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let stops = ends.iter().copied().chain([all]);
+    starts.zip(stops).map(|(from, until)| from..until)
+}
+
+/// A series on its scale, with what is common to all its tests.
+struct Series<'a> {
+    values: Vec<f64>,
+    places: &'a [bool],
+    phi: f64,
+    options: &'a Options,
+}
+
+/// The deviation of a series, with what of it is known.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    deviation: f64,
+    freedom: f64,
+    confidence: f64,
+    /// What a mean varies more by than its independent runs would.
+    inflation: f64,
+}
+
+impl Spread {
+    fn shown(self, scale: Scale) -> Deviation {
+        let back = |x: f64| match scale {
+            Scale::Log => x.exp_m1(),
+            Scale::Linear => x,
+        };
+        let tail = (1.0 - self.confidence) / 2.0;
+        let end = |p: f64| {
+            let chi = chi_squared(self.freedom, p)?;
+            Some(back(self.deviation * (self.freedom / chi).sqrt()))
+        };
+        let interval = end(1.0 - tail).zip(end(tail));
+        Deviation {
+            estimate: back(self.deviation),
+            interval: interval.map(|(low, high)| Interval {
+                low,
+                high,
+                confidence: self.confidence,
+                effective_samples: self.freedom,
+            }),
+            on_scale: self.deviation,
+            freedom: self.freedom,
+        }
+    }
+}
+
+impl Series<'_> {
+    /// Divides a stretch where it changes, and its parts; returns the p-value of "no change" in it.
+    fn divide(&self, runs: Range<usize>, found: &mut Vec<usize>) -> Option<f64> {
+        let share = runs.len() as f64 / self.values.len() as f64;
+        let level = self.options.level * share;
+        let bound = bounded(self.values.get(runs.clone())?);
+        let places = self.places.get(runs.clone())?;
+        let (up, there) = (step(&bound, places), bump(&bound, places));
+        let null = Null::of(&bound, &[bound.len()], self.phi);
+        let mut source = RandomSource::new(self.options.seed ^ runs.start as u64);
+        let observed = [up, there].map(|found| found.map(|found| found.z));
+        let p = small([up.is_some(), there.is_some()], self.options.draws, || {
+            let drawn = null.draw(&mut source);
+            let beyond = |z: Option<Found>, seen: Option<f64>| match (z, seen) {
+                (Some(z), Some(seen)) => z.z >= seen - 1e-9,
+                _ => false,
+            };
+            [
+                beyond(step(&drawn, places), observed[0]),
+                beyond(bump(&drawn, places), observed[1]),
+            ]
+        });
+        let of_step = p[0].map(|p| p / OF_STEPS);
+        let of_bump = p[1].map(|p| p / (1.0 - OF_STEPS));
+        let (p, which) = match (of_step, of_bump) {
+            (Some(a), Some(b)) if b < a => (b, there),
+            (Some(a), _) => (a, up),
+            (None, Some(b)) => (b, there),
+            (None, None) => return None,
+        };
+        let p = p.min(1.0);
+        if let Some(which) = which.filter(|_| p <= level) {
+            let cuts = [which.from, which.until].map(|at| runs.start + at);
+            let cuts = cuts
+                .into_iter()
+                .filter(|at| runs.start < *at && *at < runs.end);
+            let cuts: Vec<usize> = cuts.collect();
+            let mut start = runs.start;
+            for cut in cuts.iter().copied().chain([runs.end]) {
+                self.divide(start..cut, found);
+                start = cut;
+            }
+            found.extend(cuts);
+        }
+        Some(p)
+    }
+
+    /// The stretch around a change up to its neighbours.
+    fn around(&self, ends: &[usize], at: usize) -> Range<usize> {
+        let from = at.checked_sub(1).and_then(|before| ends.get(before));
+        from.copied().unwrap_or(0)..ends.get(at + 1).copied().unwrap_or(self.values.len())
+    }
+
+    /// Tests every change between its neighbours, moves it to where it fits best, and drops the weakest
+    /// until all hold.
+    fn hold(&self, mut ends: Vec<usize>) -> Vec<(usize, f64)> {
+        let most = 2 * ends.len() + 1;
+        for _ in 0..most {
+            let each = (0..ends.len()).map(|at| self.one(self.around(&ends, at)));
+            let each: Vec<Option<(usize, f64)>> = each.collect();
+            let weakest = each
+                .iter()
+                .enumerate()
+                .map(|(at, one)| (at, one.map_or(1.0, |(_, p)| p)))
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((at, p)) = weakest
+                && p > self.options.level
+            {
+                ends.remove(at);
+                continue;
+            }
+            let moved: Vec<usize> = each.iter().flatten().map(|(first, _)| *first).collect();
+            if moved == ends || moved.windows(2).any(|pair| pair[0] >= pair[1]) {
+                let p = each.iter().flatten().map(|(_, p)| *p);
+                return ends.iter().copied().zip(p).collect();
+            }
+            ends = moved;
+        }
+        let one = |at| self.one(self.around(&ends, at)).map_or(1.0, |(_, p)| p);
+        (0..ends.len()).map(|at| (ends[at], one(at))).collect()
+    }
+
+    /// The best place for one change in a stretch, and its p-value.
+    fn one(&self, runs: Range<usize>) -> Option<(usize, f64)> {
+        let bound = bounded(self.values.get(runs.clone())?);
+        let places = self.places.get(runs.clone())?;
+        let found = step(&bound, places)?;
+        let p = self.p_of(&bound, places, found.z, runs.start, self.options.draws);
+        Some((runs.start + found.from, p))
+    }
+
+    fn p_of(&self, bound: &[f64], places: &[bool], z: f64, salt: usize, draws: u32) -> f64 {
+        let null = Null::of(bound, &[bound.len()], self.phi);
+        let mut source = RandomSource::new(self.options.seed ^ salt as u64);
+        let p = small([true, false], draws, || {
+            let drawn = step(&null.draw(&mut source), places);
+            [drawn.is_some_and(|drawn| drawn.z >= z - 1e-9), false]
+        });
+        p[0].unwrap_or(1.0)
+    }
+
+    /// Judges the newest runs against those since the change before.
+    fn newest(&self, kept: &[(usize, f64)]) -> Newest {
+        let n = self.values.len();
+        let old = kept.iter().map(|(at, _)| *at);
+        let from = old.filter(|at| at + RECENT < n).max().unwrap_or(0);
+        let level = self.options.level * OF_ONE_LOOK;
+        let mut places = self.places[from..].to_vec();
+        let until = places.len().saturating_sub(RECENT);
+        places
+            .iter_mut()
+            .take(until)
+            .for_each(|place| *place = false);
+        let bound = bounded(&self.values[from..]);
+        let found = step(&bound, &places);
+        // A p-value below the level must be possible.
+        let least = crate::num::floor_u64((3.0 / level).clamp(1.0, MOST_DRAWS));
+        let draws = self.options.draws.max(u32::try_from(least).unwrap_or(0));
+        let p = found.map_or(1.0, |found| self.p_of(&bound, &places, found.z, n, draws));
+        Newest {
+            p,
+            level,
+            change: found.filter(|_| p <= level).map(|found| from + found.from),
+        }
+    }
+
+    /// The deviation inside all stretches.
+    fn deviation(&self, ends: &[usize]) -> Option<Spread> {
+        let (mut squares, mut freedom) = (0.0, 0.0);
+        for runs in stretches(ends, self.values.len()) {
+            let own = &self.values[runs];
+            let mean = own.iter().sum::<f64>() / own.len() as f64;
+            squares += own.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+            freedom += own.len() as f64 - 1.0;
+        }
+        let deviation = (squares / freedom).sqrt();
+        // Of values that are all the same only the rounding of their mean is left.
+        let size = self
+            .values
+            .iter()
+            .fold(0.0_f64, |most, x| most.max(x.abs()));
+        let deviation = match deviation > 1e-12 * size {
+            true => deviation,
+            false => 0.0,
+        };
+        deviation.is_finite().then_some(Spread {
+            deviation,
+            freedom,
+            confidence: self.options.confidence,
+            inflation: ((1.0 + self.phi) / (1.0 - self.phi)).sqrt(),
+        })
+    }
+}
+
+/// The p-values of up to two statistics under the permutations that `draw` makes; each call says which of
+/// them are as large as what was seen.
+fn small(asked: [bool; 2], draws: u32, mut draw: impl FnMut() -> [bool; 2]) -> [Option<f64>; 2] {
+    let (mut hits, mut drawn) = ([1_u32; 2], 0_u32);
+    let open = |hits: &[u32; 2]| (0..2).any(|at| asked[at] && hits[at] < ENOUGH_HITS);
+    while drawn < draws && open(&hits) {
+        drawn += 1;
+        for (hits, hit) in hits.iter_mut().zip(draw()) {
+            *hits += u32::from(hit);
+        }
+    }
+    [0, 1].map(|at| asked[at].then(|| f64::from(hits[at]) / f64::from(drawn + 1)))
+}
+
+#[cfg(test)]
+mod tests;

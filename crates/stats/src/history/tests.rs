@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+use super::*;
+use crate::testing::Samples;
+
+fn options() -> Options {
+    Options {
+        draws: 999,
+        ..Options::default()
+    }
+}
+
+/// Runs at 50 that vary by 5 %, and from `at` on by `factor` more.
+fn series(n: usize, at: usize, factor: f64, seed: u64) -> Vec<f64> {
+    let mut samples = Samples::new(seed);
+    let level = |run: usize| if run >= at { factor } else { 1.0 };
+    (0..n)
+        .map(|run| samples.lognormal(50_f64.ln(), 0.05) * level(run))
+        .collect()
+}
+
+#[test]
+fn a_step_is_found_with_its_place_and_its_size() {
+    let values = series(60, 40, 1.2, 3);
+    let history = changes(&values, None, &options()).unwrap();
+    let [change] = history.changes.as_slice() else {
+        panic!("{:?}", history.changes);
+    };
+    assert!((38..=42).contains(&change.first), "{change:?}");
+    assert!(change.places.0 <= 40 && 40 <= change.places.1, "{change:?}");
+    assert!(change.places.1 - change.places.0 <= 8, "{change:?}");
+    let ratio = change.ratio.unwrap();
+    let interval = ratio.interval.unwrap();
+    assert!(interval.low < 1.2 && 1.2 < interval.high, "{ratio:?}");
+    assert!(interval.low > 1.05, "{ratio:?}");
+    let deviation = history.deviation.unwrap();
+    assert!((0.035..0.07).contains(&deviation.estimate), "{deviation:?}");
+    assert_eq!(history.segments.len(), 2);
+    assert_eq!(history.segments[1].runs.end, 60);
+    assert!(history.newest.unwrap().change.is_none(), "it is old");
+}
+
+#[test]
+fn a_level_that_goes_back_is_two_changes() {
+    let mut values = series(90, 90, 1.0, 4);
+    values[40..52].iter_mut().for_each(|x| *x *= 1.25);
+    let history = changes(&values, None, &options()).unwrap();
+    let firsts: Vec<usize> = history.changes.iter().map(|c| c.first).collect();
+    assert_eq!(firsts.len(), 2, "{firsts:?}");
+    assert!(firsts[0].abs_diff(40) <= 1 && firsts[1].abs_diff(52) <= 1);
+}
+
+#[test]
+fn a_new_step_is_new_for_ten_runs() {
+    for (after, is_new) in [(8, true), (RECENT, true), (RECENT + 1, false), (20, false)] {
+        let values = series(60 + after, 60, 1.4, 5);
+        let history = changes(&values, None, &options()).unwrap();
+        let newest = history.newest.unwrap();
+        assert_eq!(newest.change, is_new.then_some(60), "{after} runs after");
+        assert_eq!(history.changes.len(), 1, "{after} runs after");
+    }
+}
+
+#[test]
+fn constant_tied_and_short_series_have_no_change_and_no_panic() {
+    let flat = changes(&[7.0; 50], None, &options()).unwrap();
+    assert!(flat.changes.is_empty() && flat.p.is_none());
+    assert_eq!(flat.deviation.unwrap().estimate, 0.0);
+    let tied: Vec<f64> = (0..60).map(|i| f64::from(i * 7 % 3)).collect();
+    assert!(changes(&tied, None, &options()).unwrap().changes.is_empty());
+    for n in 2..LEAST_RUNS {
+        let history = changes(&series(n, n / 2, 9.0, 1), None, &options()).unwrap();
+        assert!(history.changes.is_empty() && history.newest.is_none() && history.p.is_none());
+    }
+    assert!(changes(&[1.0], None, &options()).is_none());
+    assert!(changes(&[1.0, f64::NAN], None, &options()).is_none());
+    assert!(changes(&[1.0, 2.0], Some(&[true]), &options()).is_none());
+}
+
+#[test]
+fn a_constant_series_that_steps_is_found() {
+    let mut values = vec![4.0; 30];
+    values[18..].fill(5.0);
+    let history = changes(&values, None, &options()).unwrap();
+    assert_eq!(history.changes.len(), 1);
+    assert_eq!(history.changes[0].first, 18);
+    // That of 19 runs the one that differs is the last has a probability of 5.3 %.
+    let places = history.changes[0].places;
+    assert!(
+        (17..=18).contains(&places.0) && (18..=19).contains(&places.1),
+        "{places:?}"
+    );
+}
+
+#[test]
+fn the_level_changes_only_where_it_may() {
+    let values = series(60, 31, 1.3, 6);
+    let places: Vec<bool> = (0..60).map(|run| run % 5 == 0).collect();
+    let history = changes(&values, Some(&places), &options()).unwrap();
+    assert_eq!(history.changes.len(), 1);
+    assert_eq!(history.changes[0].first % 5, 0);
+    let nowhere = vec![false; 60];
+    let history = changes(&values, Some(&nowhere), &options()).unwrap();
+    assert!(history.changes.is_empty() && history.p.is_none());
+}
+
+#[test]
+fn single_far_runs_are_no_change() {
+    let mut values = series(60, 60, 1.0, 7);
+    values[20] = 5_000.0;
+    values[41] = 9_000.0;
+    values[59] = 9_000.0;
+    let history = changes(&values, None, &options()).unwrap();
+    assert!(history.changes.is_empty(), "{:?}", history.changes);
+    assert!(history.newest.unwrap().change.is_none());
+}
+
+#[test]
+fn a_zero_is_compared_on_the_linear_scale() {
+    let mut samples = Samples::new(8);
+    let values: Vec<f64> = (0..40)
+        .map(|run| {
+            if run < 20 {
+                0.0
+            } else {
+                3.0 + samples.uniform()
+            }
+        })
+        .collect();
+    let history = changes(&values, None, &options()).unwrap();
+    assert_eq!(history.scale, Scale::Linear);
+    assert_eq!(history.changes.len(), 1);
+    assert!(history.changes[0].ratio.is_none());
+    let interval = history.changes[0].difference.interval.unwrap();
+    assert!(interval.low > 2.5 && interval.high < 4.5, "{interval:?}");
+}
+
+#[test]
+fn the_correlation_of_neighbours_is_that_of_the_chain_whatever_steps_it_has() {
+    let mut samples = Samples::new(9);
+    for phi in [0.0, 0.3, 0.6] {
+        let (mut sum, mut before) = (0.0, samples.normal());
+        for _ in 0..200 {
+            let mut chain = Vec::new();
+            for run in 0..100 {
+                before = phi * before + (1.0_f64 - phi * phi).sqrt() * samples.normal();
+                chain.push(before + if run >= 50 { 2.0 } else { 0.0 });
+            }
+            sum += correlation(&chain);
+        }
+        let mean = sum / 200.0;
+        assert!((phi - 0.05..phi + 0.13).contains(&mean), "{phi}: {mean}");
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What was tried on which path, and why it failed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The operating system refused something on a path.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} {}", path.display())]
+#[non_exhaustive]
+pub struct PathError {
+    /// What was tried, one verb.
+    pub action: &'static str,
+    /// On what.
+    pub path: PathBuf,
+    /// The refusal.
+    pub source: io::Error,
+}
+
+impl PathError {
+    /// Says that `action` failed on `path`.
+    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// What `map_err` takes: `fs::write(&path, bytes).map_err(PathError::at("write", &path))?`.
+    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::new(action, path, source)
+    }
+
+    /// Whether there is no room (`ENOSPC`) or the quota is used up (`EDQUOT`).
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self.source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
+    /// Whether the file system is read-only (`EROFS`).
+    pub fn is_read_only(&self) -> bool {
+        self.source.kind() == io::ErrorKind::ReadOnlyFilesystem
+    }
+
+    /// Whether permission is missing (`EACCES`, `EPERM`).
+    pub fn is_permission(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+
+    /// Whether nothing is there (`ENOENT`).
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Every analysis that applies to a set, and one verdict.
+
+mod deadline;
+mod global;
+mod one;
+mod words;
+
+use punctual_model::tasks::{
+    Overheads, Partition, PartitionMethod, PartitionedCpu, SetVerdict, TASKS_CHECK_FORMAT, Task,
+    TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+};
+use punctual_model::{CpuId, CpuSet};
+
+use self::global::Together;
+use self::one::OneCpu;
+use crate::admission::Limits;
+use crate::growth;
+use crate::several::{Fit, assign};
+use crate::work::{Effort, Work};
+
+/// A task as analysis sees it: with two switches a job, and wake-ups as jitter.
+pub(crate) fn work(task: &Task, overheads: &Overheads) -> Work {
+    grown(task, overheads, growth::ONE)
+}
+
+/// The same with an execution time that grew; overheads did not.
+fn grown(task: &Task, overheads: &Overheads, factor: u64) -> Work {
+    let switches = overheads.switch_ns.get().saturating_mul(2);
+    Work {
+        cost: growth::grown(task.execution_ns.get(), factor).saturating_add(switches),
+        period: task.period_ns.get(),
+        deadline: task.deadline_ns.get(),
+        jitter: task
+            .jitter_ns
+            .get()
+            .saturating_add(overheads.wake_up_ns.get()),
+    }
+}
+
+/// The interrupts of a CPU as work that goes before all tasks.
+fn interrupts(overheads: &Overheads) -> Vec<Work> {
+    let loads = overheads.interrupts.iter();
+    loads
+        .map(|load| {
+            Work::new(
+                load.takes_ns.get(),
+                load.every_ns.get(),
+                load.every_ns.get(),
+            )
+        })
+        .collect()
+}
+
+/// What a group of tasks that share CPUs answers.
+trait Group {
+    /// Judges it.
+    fn judge(&self, check: &mut TasksCheck, effort: &mut Effort) -> bool;
+    /// The number of questions that decide whether its deadlines are met.
+    fn questions(&self) -> usize;
+    /// Answers one with all execution times grown.
+    fn ask(&self, question: usize, factor: u64, effort: &mut Effort) -> Option<bool>;
+    /// The task that a question fails for, with that factor.
+    fn fails(&self, question: usize, factor: u64, effort: &mut Effort) -> usize;
+}
+
+/// Analyses a set on a machine with these CPUs, whose kernel has these limits.
+pub fn check(
+    set: &TaskSet,
+    not_understood: Vec<String>,
+    machine: &CpuSet,
+    limits: &Limits,
+) -> TasksCheck {
+    let mut check = TasksCheck {
+        format: TASKS_CHECK_FORMAT.to_owned(),
+        verdict: SetVerdict::NotShown,
+        tasks: set
+            .tasks
+            .iter()
+            .map(|task| unknown(task, machine))
+            .collect(),
+        tests: Vec::new(),
+        growth: None,
+        breaks_first: None,
+        optimal_order: None,
+        order: set.order,
+        partitions: Vec::new(),
+        admission: deadline::admission(set, limits),
+        assumptions: words::assumptions(set, limits),
+        not_understood,
+        set: set.clone(),
+    };
+    let mut effort = Effort::usual();
+    let groups = groups(set, machine);
+    let mut shown_missed = false;
+    for group in &groups {
+        shown_missed |= group.judge(&mut check, &mut effort);
+    }
+    deadline::throttled(set, &mut check);
+    check.partitions = partitions(set, machine, &mut effort);
+    let verdicts = || check.tasks.iter().map(|task| task.verdict);
+    check.verdict = if shown_missed || verdicts().any(|v| v == TaskVerdict::Missed) {
+        SetVerdict::Missed
+    } else if verdicts().all(|v| v == TaskVerdict::Met) {
+        SetVerdict::Shown
+    } else {
+        SetVerdict::NotShown
+    };
+    if check.verdict == SetVerdict::Shown {
+        grow(set, &groups, &mut check);
+    }
+    check
+}
+
+/// Finds by which factor all execution times may grow.
+fn grow(set: &TaskSet, groups: &[Box<dyn Group + '_>], check: &mut TasksCheck) {
+    let questions: Vec<(usize, usize)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(group, of)| (0..of.questions()).map(move |question| (group, question)))
+        .collect();
+    let mut effort = Effort::usual();
+    let mut unanswered = false;
+    let (factor, first) = growth::largest(questions.len(), |at, factor| {
+        let (group, question) = questions[at];
+        let answer = groups[group].ask(question, factor, &mut effort);
+        unanswered |= answer.is_none();
+        answer
+    });
+    if unanswered {
+        return;
+    }
+    check.growth = Some(punctual_stats::float(factor) / punctual_stats::float(growth::ONE));
+    check.breaks_first = first.map(|at| {
+        let (group, question) = questions[at];
+        let task = groups[group].fails(question, factor + 1, &mut effort);
+        set.tasks[task].name.clone()
+    });
+}
+
+fn unknown(task: &Task, machine: &CpuSet) -> TaskBound {
+    TaskBound {
+        name: task.name.clone(),
+        cpus: cpus(task, machine),
+        verdict: TaskVerdict::NotShown,
+        response_ns: None,
+        exact: false,
+        slack_ns: None,
+        utilisation: punctual_stats::float(task.execution_ns.get())
+            / punctual_stats::float(task.period_ns.get()),
+        blocking_ns: punctual_model::Nanos::ZERO,
+        interference: Vec::new(),
+        why: None,
+    }
+}
+
+/// The CPUs of a task: those that it names, or all.
+fn cpus(task: &Task, machine: &CpuSet) -> CpuSet {
+    match task.cpus.is_empty() {
+        true => machine.clone(),
+        false => task.cpus.clone(),
+    }
+}
+
+/// The tasks that share CPUs, directly or through others.
+fn groups<'a>(set: &'a TaskSet, machine: &CpuSet) -> Vec<Box<dyn Group + 'a>> {
+    let mut groups: Vec<(CpuSet, Vec<usize>)> = Vec::new();
+    for (number, task) in set.tasks.iter().enumerate() {
+        let mut cpus = cpus(task, machine);
+        let mut members = vec![number];
+        groups.retain_mut(|(other, theirs)| {
+            let apart = other.common(&cpus).is_empty();
+            if !apart {
+                cpus = cpus.iter().chain(other.iter()).collect();
+                members.append(theirs);
+            }
+            apart
+        });
+        members.sort_unstable();
+        groups.push((cpus, members));
+    }
+    let whole = groups.len() == 1;
+    let each = groups
+        .into_iter()
+        .map(|(cpus, members)| -> Box<dyn Group + 'a> {
+            let shared = (!whole).then(|| shared_outside(set, &members)).flatten();
+            match (cpus.len(), cpus.iter().next()) {
+                (1, Some(cpu)) => Box::new(OneCpu::new(set, cpu, members, shared)),
+                _ => Box::new(Together::new(set, &cpus, machine, members)),
+            }
+        });
+    each.collect()
+}
+
+/// A resource that tasks outside of `members` take too.
+fn shared_outside(set: &TaskSet, members: &[usize]) -> Option<String> {
+    let inside = words::resources_of(set, |task| members.contains(&task));
+    let outside = words::resources_of(set, |task| !members.contains(&task));
+    inside
+        .into_iter()
+        .find(|name| outside.contains(name))
+        .map(str::to_owned)
+}
+
+/// Assignments of the tasks that may run on several CPUs to one each, all others being where they are.
+fn partitions(set: &TaskSet, machine: &CpuSet, effort: &mut Effort) -> Vec<Partition> {
+    let all: CpuSet = set
+        .tasks
+        .iter()
+        .flat_map(|t| cpus(t, machine).iter().collect::<Vec<_>>())
+        .collect();
+    let free = set.tasks.iter().any(|task| cpus(task, machine).len() > 1);
+    if !free {
+        return Vec::new();
+    }
+    let fixed = set.tasks.iter().all(|task| task.policy.is_fixed());
+    let edf = set
+        .tasks
+        .iter()
+        .all(|task| matches!(task.policy, TaskPolicy::Deadline { .. }));
+    if !fixed && !edf || set.tasks.iter().any(|task| !task.sections.is_empty()) {
+        return Vec::new();
+    }
+    let mut order: Vec<usize> = (0..set.tasks.len()).collect();
+    // The number of a task is its priority.
+    order.sort_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
+    let works: Vec<Work> = order
+        .iter()
+        .map(|at| work(&set.tasks[*at], &set.overheads))
+        .collect();
+    let numbers: Vec<CpuId> = all.iter().collect();
+    let above = interrupts(&set.overheads);
+    let may =
+        |task: usize, cpu: usize| cpus(&set.tasks[order[task]], machine).contains(numbers[cpu]);
+    let fit = if fixed { Fit::Fixed } else { Fit::Edf };
+    let methods = [
+        PartitionMethod::FirstFitDecreasing,
+        PartitionMethod::WorstFitDecreasing,
+    ];
+    let each = methods.into_iter().map(|method| {
+        let worst = method == PartitionMethod::WorstFitDecreasing;
+        let assigned = assign(&works, numbers.len(), &above, fit, worst, may, effort);
+        let name = |at: &usize| set.tasks[order[*at]].name.clone();
+        let of_cpu = assigned
+            .cpus
+            .iter()
+            .zip(&numbers)
+            .map(|(tasks, cpu)| PartitionedCpu {
+                cpu: *cpu,
+                tasks: tasks.iter().map(name).collect(),
+                utilisation: tasks.iter().map(|at| works[*at].utilisation()).sum(),
+            });
+        Partition {
+            method,
+            passed: assigned.left_over.is_empty(),
+            cpus: of_cpu.collect(),
+            left_over: assigned.left_over.iter().map(name).collect(),
+        }
+    });
+    each.collect()
+}
+
+/// Deadline minus bound.
+fn slack(deadline: u64, response: u64) -> i64 {
+    let signed = |time| i64::try_from(time).unwrap_or(i64::MAX);
+    signed(deadline) - signed(response)
+}

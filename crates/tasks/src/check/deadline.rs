@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What the kernel says to `SCHED_DEADLINE` tasks, and what that promises.
+
+use punctual_model::Nanos;
+use punctual_model::tasks::{Admission, Task, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
+
+use crate::admission::{Limits, Parameters, admits, ratio};
+use crate::several::tardiness;
+use crate::work::Work;
+
+fn parameters(task: &Task) -> Option<Parameters> {
+    match task.policy {
+        TaskPolicy::Deadline { runtime_ns } => Some(Parameters {
+            runtime: runtime_ns.get(),
+            deadline: task.deadline_ns.get(),
+            period: task.period_ns.get(),
+        }),
+        _ => None,
+    }
+}
+
+/// What the kernel says; nothing where no task has this policy.
+pub(super) fn admission(set: &TaskSet, limits: &Limits) -> Option<Admission> {
+    let all: Vec<(&Task, Parameters)> = set
+        .tasks
+        .iter()
+        .filter_map(|task| Some((task, parameters(task)?)))
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    let each = all.iter().map(|(_, of)| ratio(of.runtime, of.period));
+    let asked = each.fold(0, u64::saturating_add);
+    let refused = all.iter().filter_map(|(task, of)| {
+        let why = of.refused(limits)?;
+        Some(format!("{}: {why}", task.name))
+    });
+    let refused: Vec<String> = refused.collect();
+    let admitted = refused.is_empty() && admits(limits, asked);
+    let works: Vec<Work> = all
+        .iter()
+        .map(|(_, of)| Work::new(of.runtime, of.period, of.deadline))
+        .collect();
+    let late = tardiness(&works, limits.cpus).filter(|_| admitted);
+    let mut promises = Vec::new();
+    if admitted {
+        promises.push(
+            "Each task gets its runtime in each period; a job that needs more waits for the next period".to_owned(),
+        );
+        if works.iter().any(|w| w.deadline < w.period) {
+            promises.push(
+                "Admission counts runtime / period, not runtime / deadline: where a deadline is shorter than its \
+                 period it promises no deadline"
+                    .to_owned(),
+            );
+        }
+        promises.push(match (limits.cpus, late) {
+            (1, Some(_)) => "On one CPU every deadline is met if no job needs more than its runtime".to_owned(),
+            (_, Some(late)) => format!(
+                "On {} CPUs no deadline is promised; a job is at most {} late (Devi and Anderson 2008)",
+                limits.cpus,
+                Nanos::new(late)
+            ),
+            (_, None) => "How late a job may be is not bounded by admission".to_owned(),
+        });
+    }
+    Some(Admission {
+        admitted,
+        cpus: limits.cpus,
+        asked,
+        servers: limits.servers(),
+        limit: limits.bandwidth(),
+        refused,
+        tardiness_ns: late.map(Nanos::new),
+        promises,
+    })
+}
+
+/// Takes verdicts back that the kernel's budgets contradict.
+pub(super) fn throttled(set: &TaskSet, check: &mut TasksCheck) {
+    let refused = check.admission.as_ref().is_some_and(|of| !of.admitted);
+    for (task, bound) in set.tasks.iter().zip(&mut check.tasks) {
+        let Some(of) = parameters(task) else { continue };
+        let why = if of.runtime < task.execution_ns.get() {
+            "its runtime is shorter than its execution time: the kernel throttles it"
+        } else if refused {
+            "the kernel refuses SCHED_DEADLINE to this set"
+        } else {
+            continue;
+        };
+        if bound.verdict == TaskVerdict::Met {
+            bound.verdict = TaskVerdict::NotShown;
+            bound.why = Some(why.to_owned());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! Tasks that may run on several CPUs.
+
+use punctual_model::tasks::{AppliedTest, TaskPolicy, TaskSet, TaskVerdict, TasksCheck};
+use punctual_model::{CpuSet, Nanos};
+
+use super::{Group, cpus, grown, interrupts, slack};
+use crate::bounds::{ROUNDING, utilisation};
+use crate::growth;
+use crate::several::{Global, densities, global, rm_us};
+use crate::work::{Effort, Load, Work, load};
+
+/// Tasks that may run on several CPUs.
+#[derive(Debug)]
+pub(super) struct Together<'a> {
+    set: &'a TaskSet,
+    of: String,
+    cpus: u32,
+    /// Numbers in the set, the most urgent first.
+    members: Vec<usize>,
+    policy: Global,
+    /// Why no analysis applies.
+    why_not: Option<&'static str>,
+}
+
+impl<'a> Together<'a> {
+    pub(super) fn new(
+        set: &'a TaskSet,
+        all: &CpuSet,
+        machine: &CpuSet,
+        mut members: Vec<usize>,
+    ) -> Self {
+        members.sort_by_key(|at| (std::cmp::Reverse(set.tasks[*at].policy.priority()), *at));
+        let tasks = || members.iter().map(|at| &set.tasks[*at]);
+        let edf = tasks().all(|task| matches!(task.policy, TaskPolicy::Deadline { .. }));
+        let fixed = tasks().all(|task| task.policy.is_fixed());
+        let mut levels: Vec<_> = tasks().map(|task| task.policy.priority()).collect();
+        levels.dedup();
+        let why_not = if tasks().any(|task| cpus(task, machine) != *all) {
+            Some("the CPUs of tasks overlap without being the same, which no analysis here covers")
+        } else if tasks().any(|task| !task.sections.is_empty()) {
+            Some("tasks that share resources on several CPUs are not covered by these analyses")
+        } else if !edf && !fixed {
+            Some("tasks of several policies on several CPUs are not covered by these analyses")
+        } else if fixed && levels.len() < members.len() {
+            Some("tasks of one priority on several CPUs are not covered by these analyses")
+        } else {
+            None
+        };
+        Self {
+            set,
+            of: format!("CPUs {all}"),
+            cpus: u32::try_from(all.len()).unwrap_or(u32::MAX),
+            members,
+            policy: if edf { Global::Edf } else { Global::Fixed },
+            why_not,
+        }
+    }
+
+    fn works(&self, factor: u64) -> Vec<Work> {
+        let each = self.members.iter();
+        each.map(|at| grown(&self.set.tasks[*at], &self.set.overheads, factor))
+            .collect()
+    }
+
+    /// Bounds by response times, and whether the test of densities passes.
+    fn bounds(&self, works: &[Work], effort: &mut Effort) -> (Vec<Option<u64>>, bool) {
+        let above = interrupts(&self.set.overheads);
+        let bounds = global(works, &above, self.cpus, self.policy, effort);
+        let (sum, limit) = densities(works, self.cpus);
+        let dense = self.policy == Global::Edf && above.is_empty() && sum <= limit - ROUNDING;
+        (bounds, dense)
+    }
+}
+
+impl Group for Together<'_> {
+    fn judge(&self, check: &mut TasksCheck, effort: &mut Effort) -> bool {
+        let works = self.works(growth::ONE);
+        let total = load(&works, self.cpus.into());
+        check.tests.push(AppliedTest {
+            name: "utilisation".to_owned(),
+            of: self.of.clone(),
+            value: Some(utilisation(&works)),
+            limit: Some(f64::from(self.cpus)),
+            passed: match total {
+                Load::Below | Load::Equal => Some(true),
+                Load::Above => Some(false),
+                Load::Unclear => None,
+            },
+            exact: true,
+            note: None,
+            source: "Liu and Layland 1973".to_owned(),
+        });
+        if let Some(why) = self.why_not {
+            for at in &self.members {
+                check.tasks[*at].why = Some(why.to_owned());
+            }
+            return total == Load::Above;
+        }
+        let (bounds, dense) = self.bounds(&works, effort);
+        for (place, at) in self.members.iter().enumerate() {
+            let task = &mut check.tasks[*at];
+            let deadline = works[place].deadline;
+            match bounds[place] {
+                Some(bound) => {
+                    task.response_ns = Some(Nanos::new(bound));
+                    task.slack_ns = Some(slack(deadline, bound));
+                    task.verdict = TaskVerdict::Met;
+                }
+                None if dense => {
+                    task.response_ns = Some(Nanos::new(deadline));
+                    task.slack_ns = Some(0);
+                    task.verdict = TaskVerdict::Met;
+                }
+                None => {
+                    task.why = Some(
+                        "no test for several CPUs shows it; assigned to one CPU it may be shown"
+                            .to_owned(),
+                    );
+                }
+            }
+        }
+        check.tests.push(AppliedTest {
+            name: "global response times".to_owned(),
+            of: self.of.clone(),
+            value: None,
+            limit: None,
+            passed: Some(bounds.iter().all(Option::is_some)),
+            exact: false,
+            note: None,
+            source: "Bertogna and Cirinei 2007".to_owned(),
+        });
+        let (value, limit, passed, name, source) = match self.policy {
+            Global::Edf => {
+                let (sum, limit) = densities(&works, self.cpus);
+                (
+                    sum,
+                    limit,
+                    Some(dense),
+                    "density",
+                    "Goossens, Funk and Baruah 2003",
+                )
+            }
+            Global::Fixed => {
+                let (limit, heavy) = rm_us(self.cpus);
+                let light = works.iter().all(|w| w.utilisation() <= heavy);
+                let rate = works
+                    .windows(2)
+                    .all(|pair| pair[0].period <= pair[1].period);
+                let plain = works
+                    .iter()
+                    .all(|w| w.deadline >= w.period && w.jitter == 0);
+                let applies = light && rate && plain && self.set.overheads.interrupts.is_empty();
+                let sum = utilisation(&works);
+                let passed = applies.then_some(sum <= limit - ROUNDING);
+                (
+                    sum,
+                    limit,
+                    passed,
+                    "utilisation of RM-US",
+                    "Andersson, Baruah and Jonsson 2001",
+                )
+            }
+        };
+        check.tests.push(AppliedTest {
+            name: name.to_owned(),
+            of: self.of.clone(),
+            value: Some(value),
+            limit: Some(limit),
+            passed,
+            exact: false,
+            note: None,
+            source: source.to_owned(),
+        });
+        total == Load::Above
+    }
+
+    fn questions(&self) -> usize {
+        1
+    }
+
+    fn ask(&self, _: usize, factor: u64, effort: &mut Effort) -> Option<bool> {
+        let (bounds, dense) = self.bounds(&self.works(factor), effort);
+        Some(dense || bounds.iter().all(Option::is_some))
+    }
+
+    fn fails(&self, _: usize, factor: u64, effort: &mut Effort) -> usize {
+        let works = self.works(factor);
+        let (bounds, _) = self.bounds(&works, effort);
+        let failing = bounds.iter().position(Option::is_none).unwrap_or(0);
+        self.members[failing]
+    }
+}

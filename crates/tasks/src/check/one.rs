@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! The tasks of one CPU: those of `SCHED_DEADLINE` first, then fixed priorities, then the rest, of which nothing is promised.
+
+use punctual_model::tasks::{
+    AppliedTest, Interference, TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,
+};
+use punctual_model::{CpuId, Nanos};
+
+use super::{Group, grown, interrupts, slack};
+use crate::audsley::{Order, order};
+use crate::blocking::Sections;
+use crate::bounds::{ROUNDING, hyperbolic, liu_layland, utilisation};
+use crate::demand::{BlockingStep, Demand, edf};
+use crate::edf_response;
+use crate::growth;
+use crate::response::{Bound, interference, meets, response};
+use crate::work::{Effort, Load, Work, busy_period, load};
+
+/// The level of `SCHED_DEADLINE`, above all priorities.
+const DEADLINE: u64 = 1_000;
+
+/// The tasks of one CPU.
+#[derive(Debug)]
+pub(super) struct OneCpu<'a> {
+    set: &'a TaskSet,
+    cpu: CpuId,
+    /// Numbers in the set, the most urgent first.
+    members: Vec<usize>,
+    /// The same order.
+    levels: Vec<u64>,
+    /// Numbers of tasks are places in `members`.
+    sections: Sections,
+    /// How many of them are `SCHED_DEADLINE`, and how many have a priority too.
+    deadline: usize,
+    promised: usize,
+    /// A resource that tasks of other CPUs take too.
+    shared: Option<String>,
+}
+
+impl<'a> OneCpu<'a> {
+    pub(super) fn new(
+        set: &'a TaskSet,
+        cpu: CpuId,
+        mut members: Vec<usize>,
+        shared: Option<String>,
+    ) -> Self {
+        let level = |at: &usize| match set.tasks[*at].policy {
+            TaskPolicy::Deadline { .. } => DEADLINE,
+            TaskPolicy::Other => 0,
+            policy => u64::from(policy.priority().unwrap_or(1)),
+        };
+        members.sort_by_key(|at| (std::cmp::Reverse(level(at)), *at));
+        let levels: Vec<u64> = members.iter().map(level).collect();
+        let tasks: Vec<_> = members.iter().map(|at| &set.tasks[*at]).collect();
+        Self {
+            sections: Sections::of(&tasks, &set.resources),
+            deadline: levels.iter().filter(|level| **level == DEADLINE).count(),
+            promised: levels.iter().filter(|level| **level > 0).count(),
+            set,
+            cpu,
+            members,
+            levels,
+            shared,
+        }
+    }
+
+    /// Its tasks with execution times that grew.
+    fn works(&self, factor: u64) -> Vec<Work> {
+        let each = self.members.iter();
+        each.map(|at| grown(&self.set.tasks[*at], &self.set.overheads, factor))
+            .collect()
+    }
+
+    /// What goes before the task at `place`: interrupts, then tasks, by their places.
+    fn above(&self, place: usize, works: &[Work]) -> (Vec<Work>, Vec<usize>) {
+        let level = self.levels[place];
+        let urgent = |at: &usize| *at != place && self.levels[*at] >= level;
+        let places: Vec<usize> = (0..works.len()).filter(urgent).collect();
+        let mut above = interrupts(&self.set.overheads);
+        above.extend(places.iter().map(|at| works[*at]));
+        (above, places)
+    }
+
+    fn blocking(&self, place: usize, factor: u64) -> u64 {
+        let level = self.levels[place];
+        self.sections.blocking(
+            |task| self.levels[task] >= level,
+            |task| self.levels[task] < level,
+            |length| growth::grown(length, factor),
+        )
+    }
+
+    /// The lowest level that can delay the task at `place` through unprotected resources.
+    fn floor(&self, place: usize) -> u64 {
+        self.sections.floor(self.levels[place], &self.levels)
+    }
+
+    /// The end of the longest interval in which tasks of at least this level keep the CPU busy.
+    fn busy(&self, floor: u64, works: &[Work], factor: u64, effort: &mut Effort) -> Option<u64> {
+        let mut all = interrupts(&self.set.overheads);
+        let urgent = works
+            .iter()
+            .zip(&self.levels)
+            .filter(|(_, level)| **level >= floor);
+        all.extend(urgent.map(|(work, _)| *work));
+        let blocking = self.sections.blocking(
+            |task| self.levels[task] >= floor,
+            |task| self.levels[task] < floor,
+            |length| growth::grown(length, factor),
+        );
+        busy_period(&all, blocking, effort)
+    }
+
+    /// Blocking of the `SCHED_DEADLINE` tasks, by the length of intervals.
+    fn steps(&self, works: &[Work], factor: u64) -> Vec<BlockingStep> {
+        if self.sections.is_empty() {
+            return Vec::new();
+        }
+        let tasks = &works[..self.deadline];
+        let ends = tasks
+            .iter()
+            .flat_map(|w| [w.deadline, w.deadline.saturating_sub(w.jitter)]);
+        let mut starts: Vec<u64> = ends.chain([0]).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let blocking = |from: u64| {
+            self.sections.blocking(
+                |task| {
+                    task < self.deadline
+                        && works[task].deadline - works[task].jitter.min(works[task].deadline)
+                            <= from
+                },
+                |task| task >= self.deadline || works[task].deadline > from,
+                |length| growth::grown(length, factor),
+            )
+        };
+        let steps = starts.into_iter();
+        steps
+            .map(|from| BlockingStep {
+                from,
+                blocking: blocking(from),
+            })
+            .collect()
+    }
+
+    /// Whether the `SCHED_DEADLINE` tasks share something unprotected.
+    fn deadline_is_open(&self) -> bool {
+        let users = |resource: &str| {
+            let holds = |at: &&usize| {
+                super::words::resources_of(self.set, |task| task == **at).contains(resource)
+            };
+            let all = self.members.iter().filter(holds).count();
+            let urgent = self.members[..self.deadline].iter().filter(holds).count();
+            urgent > 0 && all > 1
+        };
+        let open = |r: &&punctual_model::tasks::Resource| {
+            r.protocol == punctual_model::tasks::Protocol::None
+        };
+        self.deadline > 0
+            && self
+                .set
+                .resources
+                .iter()
+                .filter(open)
+                .any(|r| users(&r.name))
+    }
+
+    fn edf(&self, works: &[Work], factor: u64, effort: &mut Effort) -> Demand {
+        let steps = self.steps(works, factor);
+        edf(
+            &works[..self.deadline],
+            &interrupts(&self.set.overheads),
+            &steps,
+            effort,
+        )
+    }
+
+    fn of(&self) -> String {
+        format!("CPU {}", self.cpu)
+    }
+
+    fn judge_deadline(&self, works: &[Work], check: &mut TasksCheck, effort: &mut Effort) {
+        let found = self.edf(works, growth::ONE, effort);
+        let steps = self.steps(works, growth::ONE);
+        let blocking = steps.iter().map(|step| step.blocking).max().unwrap_or(0);
+        let open = self.deadline_is_open();
+        let above = interrupts(&self.set.overheads);
+        for place in 0..self.deadline {
+            let bound = &mut check.tasks[self.members[place]];
+            let own = &works[place];
+            bound.blocking_ns = Nanos::new(blocking);
+            if open {
+                let busy = self.busy(self.floor(place), works, growth::ONE, effort);
+                note_open(bound, own, busy);
+                continue;
+            }
+            let found_response =
+                edf_response::response(&works[..self.deadline], place, &above, blocking, effort);
+            bound.exact = blocking == 0;
+            bound.response_ns = match (found_response.response(), found) {
+                (Some(response), Demand::Met) => Some(response.min(own.deadline)),
+                (Some(response), _) => Some(response),
+                (None, Demand::Met) => {
+                    bound.exact = false;
+                    Some(own.deadline)
+                }
+                (None, _) => None,
+            }
+            .map(Nanos::new);
+            bound.slack_ns = bound.response_ns.map(|r| slack(own.deadline, r.get()));
+            let late = bound.response_ns.is_some_and(|r| r.get() > own.deadline);
+            bound.verdict = match found {
+                Demand::Met => TaskVerdict::Met,
+                _ if late && bound.exact => TaskVerdict::Missed,
+                _ if !late && bound.response_ns.is_some() => TaskVerdict::Met,
+                _ => TaskVerdict::NotShown,
+            };
+            if found == Demand::Overload {
+                bound.why = Some(format!(
+                    "the SCHED_DEADLINE tasks ask for more than all of {}",
+                    self.of()
+                ));
+            }
+        }
+        let (value, limit, passed) = match found {
+            Demand::Met => (None, None, Some(true)),
+            Demand::Exceeded { interval, demand } => (
+                Some(punctual_stats::float(demand)),
+                Some(punctual_stats::float(interval)),
+                Some(false),
+            ),
+            Demand::Overload => (None, None, Some(false)),
+            Demand::Unknown => (None, None, None),
+        };
+        check.tests.push(AppliedTest {
+            name: "processor demand of SCHED_DEADLINE, in ns".to_owned(),
+            of: self.of(),
+            value,
+            limit,
+            passed: if open { None } else { passed },
+            exact: blocking == 0,
+            note: None,
+            source: "Baruah, Rosier and Howell 1990; Zhang and Burns 2009 (QPA)".to_owned(),
+        });
+    }
+
+    fn judge_fixed(
+        &self,
+        place: usize,
+        works: &[Work],
+        bound: &mut TaskBound,
+        effort: &mut Effort,
+    ) {
+        let own = &works[place];
+        let (above, places) = self.above(place, works);
+        let blocking = self.blocking(place, growth::ONE);
+        bound.blocking_ns = Nanos::new(blocking);
+        let floor = self.floor(place);
+        if floor < self.levels[place] {
+            let busy = self.busy(floor, works, growth::ONE, effort);
+            note_open(bound, own, busy);
+            return;
+        }
+        let tied = places
+            .iter()
+            .any(|at| self.levels[*at] == self.levels[place]);
+        let sure = blocking == 0 && !tied && self.deadline == 0;
+        match response(own, &above, blocking, effort) {
+            Bound::At {
+                response,
+                window,
+                job,
+            } => {
+                bound.exact = sure;
+                bound.response_ns = Some(Nanos::new(response));
+                bound.slack_ns = Some(slack(own.deadline, response));
+                bound.verdict = match (response <= own.deadline, sure) {
+                    (true, _) => TaskVerdict::Met,
+                    (false, true) => TaskVerdict::Missed,
+                    (false, false) => TaskVerdict::NotShown,
+                };
+                bound.interference = self.delays(&above, &places, window, own, job);
+            }
+            Bound::Overload => {
+                bound.verdict = if sure {
+                    TaskVerdict::Missed
+                } else {
+                    TaskVerdict::NotShown
+                };
+                let all: Vec<Work> = above.iter().chain([own]).copied().collect();
+                bound.why = Some(format!(
+                    "{} is asked for {:.1} % by it and what goes before it: its responses grow without bound",
+                    self.of(),
+                    utilisation(&all) * 100.0
+                ));
+            }
+            Bound::Unknown => bound.why = Some(TOO_LONG.to_owned()),
+        }
+    }
+
+    fn delays(
+        &self,
+        above: &[Work],
+        places: &[usize],
+        window: u64,
+        own: &Work,
+        job: u64,
+    ) -> Vec<Interference> {
+        let by = |at: usize| match at.checked_sub(above.len() - places.len()) {
+            None => "interrupts".to_owned(),
+            Some(at) => self.set.tasks[self.members[places[at]]].name.clone(),
+        };
+        let each = interference(above, window).into_iter().enumerate();
+        let mut all: Vec<Interference> = each
+            .map(|(at, (jobs, total))| Interference {
+                by: by(at),
+                jobs: Some(jobs),
+                total_ns: Nanos::new(total),
+            })
+            .collect();
+        if job > 0 {
+            all.push(Interference {
+                by: "its own earlier jobs".to_owned(),
+                jobs: Some(job),
+                total_ns: Nanos::new(job.saturating_mul(own.cost)),
+            });
+        }
+        all.sort_by_key(|of| std::cmp::Reverse(of.total_ns));
+        all
+    }
+
+    /// The tests that look at the whole CPU.
+    fn sufficient(&self, works: &[Work], check: &mut TasksCheck, effort: &mut Effort) -> bool {
+        let promised = &works[..self.promised];
+        let mut all = interrupts(&self.set.overheads);
+        all.extend(promised);
+        let total = load(&all, 1);
+        let source = |text: &str| text.to_owned();
+        check.tests.push(AppliedTest {
+            name: "utilisation".to_owned(),
+            of: self.of(),
+            value: Some(utilisation(&all)),
+            limit: Some(1.0),
+            passed: match total {
+                Load::Below | Load::Equal => Some(true),
+                Load::Above => Some(false),
+                Load::Unclear => None,
+            },
+            exact: true,
+            note: None,
+            source: source("Liu and Layland 1973"),
+        });
+        let fixed = &works[self.deadline..self.promised];
+        if fixed.is_empty() {
+            return total == Load::Above;
+        }
+        let why_not = self.why_no_bound(fixed);
+        let apply = why_not.is_none();
+        let bound = liu_layland(all.len());
+        check.tests.push(AppliedTest {
+            name: "Liu and Layland's bound".to_owned(),
+            of: self.of(),
+            value: Some(utilisation(&all)),
+            limit: Some(bound),
+            passed: apply.then(|| utilisation(&all) <= bound - ROUNDING),
+            exact: false,
+            note: why_not.map(str::to_owned),
+            source: source("Liu and Layland 1973"),
+        });
+        check.tests.push(AppliedTest {
+            name: "hyperbolic bound".to_owned(),
+            of: self.of(),
+            value: Some(hyperbolic(&all)),
+            limit: Some(2.0),
+            passed: apply.then(|| hyperbolic(&all) <= 2.0 - ROUNDING),
+            exact: false,
+            note: why_not.map(str::to_owned),
+            source: source("Bini, Buttazzo and Buttazzo 2003"),
+        });
+        let members = &self.members[self.deadline..self.promised];
+        let verdicts = || members.iter().map(|at| check.tasks[*at].verdict);
+        let passed = if verdicts().all(|v| v == TaskVerdict::Met) {
+            Some(true)
+        } else {
+            Some(false).filter(|_| verdicts().all(|v| v != TaskVerdict::NotShown))
+        };
+        check.tests.push(AppliedTest {
+            name: "response times".to_owned(),
+            of: self.of(),
+            value: None,
+            limit: None,
+            passed,
+            exact: members.iter().all(|at| check.tasks[*at].exact),
+            note: None,
+            source: source("Joseph and Pandya 1986; Tindell, Burns and Wellings 1994"),
+        });
+        if self.deadline == 0 && self.sections.is_empty() {
+            let found = edf(fixed, &interrupts(&self.set.overheads), &[], effort);
+            check.tests.push(AppliedTest {
+                name: "processor demand, were it earliest deadline first".to_owned(),
+                of: self.of(),
+                value: None,
+                limit: None,
+                passed: match found {
+                    Demand::Met => Some(true),
+                    Demand::Exceeded { .. } | Demand::Overload => Some(false),
+                    Demand::Unknown => None,
+                },
+                exact: true,
+                note: Some("no part of the verdict".to_owned()),
+                source: source("Baruah, Rosier and Howell 1990; Zhang and Burns 2009 (QPA)"),
+            });
+        }
+        total == Load::Above
+    }
+
+    /// Why the bounds on the utilisation do not apply.
+    fn why_no_bound(&self, fixed: &[Work]) -> Option<&'static str> {
+        let levels = &self.levels[self.deadline..self.promised];
+        let pairs = fixed.iter().zip(levels);
+        let ordered = pairs
+            .clone()
+            .zip(pairs.skip(1))
+            .all(|((a, high), (b, low))| a.period < b.period && high > low || a.period == b.period);
+        if self.deadline > 0 {
+            Some("SCHED_DEADLINE tasks go first")
+        } else if !ordered {
+            Some("priorities are not rate-monotonic")
+        } else if fixed.iter().any(|w| w.deadline < w.period) {
+            Some("a deadline is shorter than its period")
+        } else if fixed.iter().any(|w| w.jitter > 0) {
+            Some("releases have jitter")
+        } else if !self.sections.is_empty() {
+            Some("tasks share resources")
+        } else if self
+            .set
+            .overheads
+            .interrupts
+            .iter()
+            .any(|i| fixed.first().is_some_and(|w| w.period < i.every_ns.get()))
+        {
+            Some("interrupts are rarer than a task that they go before")
+        } else {
+            None
+        }
+    }
+
+    fn optimal(&self, works: &[Work], effort: &mut Effort) -> Option<Vec<String>> {
+        if self.deadline > 0
+            || self.sections.floor(u64::MAX, &self.levels) != u64::MAX
+            || !self.set.overheads.interrupts.is_empty()
+        {
+            return None;
+        }
+        let open = |r: &punctual_model::tasks::Resource| {
+            r.protocol == punctual_model::tasks::Protocol::None
+        };
+        if !self.sections.is_empty() && self.set.resources.iter().any(open) {
+            return None;
+        }
+        let blocking = |own: usize, above: &[usize]| {
+            let upper = |task: usize| task == own || above.contains(&task);
+            self.sections
+                .blocking(upper, |task| !upper(task), |length| length)
+        };
+        match order(&works[..self.promised], blocking, effort) {
+            Order::Found(found) => {
+                let names = found
+                    .into_iter()
+                    .map(|at| self.set.tasks[self.members[at]].name.clone());
+                Some(names.collect())
+            }
+            Order::None(_) | Order::Unknown => None,
+        }
+    }
+}
+
+const TOO_LONG: &str =
+    "the analysis needs more steps than it may take: the busy interval is too long";
+
+/// Notes the bound of a task that an unprotected resource leaves.
+fn note_open(bound: &mut TaskBound, own: &Work, busy: Option<u64>) {
+    let response = busy.map(|end| end.saturating_add(own.jitter));
+    bound.exact = false;
+    bound.response_ns = response.map(Nanos::new);
+    bound.slack_ns = response.map(|r| slack(own.deadline, r));
+    bound.verdict = match response {
+        Some(r) if r <= own.deadline => TaskVerdict::Met,
+        _ => TaskVerdict::NotShown,
+    };
+    bound.why = Some(
+        "a resource without protocol lets tasks of lower priority delay it as long as the CPU is busy with them"
+            .to_owned(),
+    );
+}
+
+impl Group for OneCpu<'_> {
+    fn judge(&self, check: &mut TasksCheck, effort: &mut Effort) -> bool {
+        if let Some(resource) = &self.shared {
+            for at in &self.members {
+                check.tasks[*at].why = Some(format!(
+                    "{resource} is shared with tasks of other CPUs, which these analyses do not cover"
+                ));
+            }
+            return false;
+        }
+        let works = self.works(growth::ONE);
+        if self.deadline > 0 {
+            self.judge_deadline(&works, check, effort);
+        }
+        for place in self.deadline..self.promised {
+            self.judge_fixed(place, &works, &mut check.tasks[self.members[place]], effort);
+        }
+        for at in &self.members[self.promised..] {
+            check.tasks[*at].why = Some("SCHED_OTHER promises no response time".to_owned());
+        }
+        let overload = self.sufficient(&works, check, effort);
+        let fixed = &self.members[self.deadline..self.promised];
+        if fixed
+            .iter()
+            .any(|at| check.tasks[*at].verdict != TaskVerdict::Met)
+            && check.optimal_order.is_none()
+        {
+            check.optimal_order = self.optimal(&works, effort);
+        }
+        overload
+    }
+
+    fn questions(&self) -> usize {
+        usize::from(self.deadline > 0) + self.promised - self.deadline
+    }
+
+    fn ask(&self, question: usize, factor: u64, effort: &mut Effort) -> Option<bool> {
+        let works = self.works(factor);
+        let place = match (self.deadline, question) {
+            (0, question) => question,
+            (_, 0) => return self.ask_deadline(&works, factor, effort),
+            (deadline, question) => deadline + question - 1,
+        };
+        let floor = self.floor(place);
+        if floor < self.levels[place] {
+            let end = self.busy(floor, &works, factor, effort);
+            return Some(end.is_some_and(|end| end + works[place].jitter <= works[place].deadline));
+        }
+        let (above, _) = self.above(place, &works);
+        meets(&works[place], &above, self.blocking(place, factor), effort)
+    }
+
+    fn fails(&self, question: usize, factor: u64, effort: &mut Effort) -> usize {
+        if self.deadline == 0 || question > 0 {
+            let place = match self.deadline {
+                0 => question,
+                deadline => deadline + question - 1,
+            };
+            return self.members[place];
+        }
+        let works = self.works(factor);
+        let at = match self.edf(&works, factor, effort) {
+            Demand::Exceeded { interval, .. } => works[..self.deadline].iter().position(|w| {
+                let after = (interval + w.jitter).checked_sub(w.deadline);
+                after.is_some_and(|after| after.is_multiple_of(w.period))
+            }),
+            _ => None,
+        };
+        self.members[at.unwrap_or(0)]
+    }
+}
+
+impl OneCpu<'_> {
+    fn ask_deadline(&self, works: &[Work], factor: u64, effort: &mut Effort) -> Option<bool> {
+        let over = |place: &usize| match self.set.tasks[self.members[*place]].policy {
+            // The kernel lets no job have more than its runtime.
+            TaskPolicy::Deadline { runtime_ns } => {
+                growth::grown(
+                    self.set.tasks[self.members[*place]].execution_ns.get(),
+                    factor,
+                ) > growth::grown(runtime_ns.get(), factor)
+            }
+            _ => false,
+        };
+        if (0..self.deadline).any(|place| over(&place)) {
+            return Some(false);
+        }
+        if self.deadline_is_open() {
+            return Some((0..self.deadline).all(|place| {
+                let end = self.busy(self.floor(place), works, factor, effort);
+                end.is_some_and(|end| end + works[place].jitter <= works[place].deadline)
+            }));
+        }
+        match self.edf(works, factor, effort) {
+            Demand::Met => Some(true),
+            Demand::Exceeded { .. } | Demand::Overload => Some(false),
+            Demand::Unknown => None,
+        }
+    }
+}

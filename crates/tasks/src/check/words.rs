@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Copyright (c) The Punctual developers
+
+//! What a verdict assumes, in sentences.
+
+use std::collections::BTreeSet;
+
+use punctual_model::tasks::{CriticalSection, TaskPolicy, TaskSet};
+
+use crate::admission::Limits;
+
+/// What the verdict assumes.
+pub(super) fn assumptions(set: &TaskSet, limits: &Limits) -> Vec<String> {
+    let mut all = Vec::new();
+    let observed = set
+        .tasks
+        .iter()
+        .filter_map(|task| task.observed_in.as_deref());
+    let runs: BTreeSet<&str> = observed.collect();
+    let count = set
+        .tasks
+        .iter()
+        .filter(|task| task.observed_in.is_some())
+        .count();
+    if count > 0 {
+        let runs: Vec<&str> = runs.into_iter().collect();
+        all.push(format!(
+            "No job executes longer than the longest that was observed: {count} of {} execution times are maxima \
+             observed in run {}, which are no worst cases",
+            set.tasks.len(),
+            runs.join(", ")
+        ));
+    } else {
+        all.push("No job executes longer than the file says".to_owned());
+    }
+    all.push(
+        "No release comes earlier than a period after the one before, or later than its jitter"
+            .to_owned(),
+    );
+    let overheads = &set.overheads;
+    all.push(match (*overheads == Default::default(), &overheads.observed_in) {
+        (true, _) => "The system takes no time for itself: the file has no [overheads]".to_owned(),
+        (false, Some(run)) => format!(
+            "No wake-up, switch or interrupt takes longer than the longest observed in run {run}"
+        ),
+        (false, None) => "No wake-up, switch or interrupt takes longer than [overheads] says".to_owned(),
+    });
+    all.push("Nothing else runs at these priorities or above on these CPUs".to_owned());
+    let fixed = set.tasks.iter().any(|task| task.policy.is_fixed());
+    if fixed && let Some(runtime) = limits.runtime_us {
+        all.push(format!(
+            "Real-time throttling never starts: fixed-priority tasks stay below {runtime} of each {} µs",
+            limits.period_us
+        ));
+    }
+    if set
+        .tasks
+        .iter()
+        .any(|task| matches!(task.policy, TaskPolicy::Rr { .. }))
+    {
+        all.push(
+            "Tasks of one priority delay each other: the slices of round robin are not modelled"
+                .to_owned(),
+        );
+    }
+    if set.tasks.iter().any(|task| !task.offset_ns.is_zero()) {
+        all.push("Offsets are not used: the bounds hold for any".to_owned());
+    }
+    all
+}
+
+/// The names of the resources that tasks take.
+pub(super) fn resources_of(set: &TaskSet, of: impl Fn(usize) -> bool) -> BTreeSet<&str> {
+    fn add<'a>(sections: &'a [CriticalSection], into: &mut BTreeSet<&'a str>) {
+        for section in sections {
+            into.insert(&section.resource);
+            add(&section.sections, into);
+        }
+    }
+    let mut all = BTreeSet::new();
+    for (number, task) in set.tasks.iter().enumerate() {
+        if of(number) {
+            add(&task.sections, &mut all);
+        }
+    }
+    all
+}

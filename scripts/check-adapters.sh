@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Copyright (c) The Punctual developers
+#
+# check-adapters.sh BIN PUNCTUAL: reads the files of adapters/, and the Ansible collection as PUNCTUAL writes it out, with the
+# tools that read them, of the Python environment in BIN. actionlint is used too where it is installed.
+set -euo pipefail
+
+bin=$(realpath "${1:?}")
+punctual=$(realpath "${2:?}")
+cd "$(dirname "$0")/.."
+
+PATH=$bin:$PATH
+check-jsonschema --builtin-schema vendor.github-actions adapters/github/action.yml
+check-jsonschema --builtin-schema vendor.gitlab-ci adapters/gitlab/punctual.gitlab-ci.yml
+for manifest in adapters/kubernetes/*.yaml; do
+    kubernetes-validate --strict "$manifest"
+done
+if command -v actionlint >/dev/null; then
+    # It reads workflows: one that uses the action has its inputs checked.
+    dir=$(mktemp -d)
+    trap 'rm -rf "$dir"' EXIT
+    git init --quiet "$dir"
+    mkdir -p "$dir/.github/workflows" "$dir/adapters"
+    cp -r adapters/github "$dir/adapters"
+    cat >"$dir/.github/workflows/use.yml" <<'WORKFLOW'
+on: push
+jobs:
+  latency:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v4
+      - id: latency
+        uses: ./adapters/github
+        with:
+          program: ./punctual
+          command: |
+            assess
+            --duration
+            10s
+      - run: echo "${{ steps.latency.outputs.status }} ${{ steps.latency.outputs.junit }}"
+WORKFLOW
+    (cd "$dir" && actionlint)
+fi
+collections=$(mktemp -d)
+"$punctual" fleet collection "$collections"
+cp ansible/punctual/fleet/.ansible-lint "$collections/ansible_collections/punctual/fleet"
+(cd "$collections/ansible_collections/punctual/fleet" && ANSIBLE_COLLECTIONS_PATH=$collections ansible-lint --offline)
+rm -rf "$collections"
