@@ -424,7 +424,7 @@ mod tests {
             says.contains("--buffer 7168 would have held them, at 50 bytes a record"),
             "{says}"
         );
-        // Of an instance of which nothing was read nobody knows how long a record is.
+        // The length of a record is unknown where nothing was read.
         let mut unknown = Lost::default();
         unknown.add(64, Taken::default(), 7);
         assert_eq!(unknown.says(0), "the kernel could not take 7 trace records");

@@ -150,7 +150,7 @@ fn what_would_have_held_lost_records_is_said_and_holds_them() {
     assert!(!passed, "{detail}");
     assert!(
         lost.is_null(),
-        "how many cycles were in them nobody knows: {lost}"
+        "the number of cycles in them is unknown: {lost}"
     );
     let (_, wanted) = detail.split_once("--buffer ").unwrap();
     let (wanted, _) = wanted.split_once(' ').unwrap();
