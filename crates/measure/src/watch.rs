@@ -47,6 +47,7 @@ pub use self::habits::{Judge, rules as habit_rules};
 use self::outside::Outside;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
+pub use self::source::LARGEST_BUFFER_KIB;
 use self::source::{Lost, Source};
 use self::tally::Tally;
 pub use self::target::{ProgramEnd, Target};
