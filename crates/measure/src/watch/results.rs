@@ -21,6 +21,9 @@ const FEW: u64 = 2;
 /// Long cycles of all threads together that are kept with what went on around them, but for one a thread.
 const WORST_IN_ALL: usize = 100;
 
+/// Pieces of these cycles, and stretches of the CPUs around them, that are kept together: some 8 MB of a record.
+const PIECES_IN_ALL: usize = 30_000;
+
 impl Watcher {
     /// The threads that have figures, with what is kept of them.
     pub(super) fn shown(&self) -> impl Iterator<Item = (u32, &thread::Thread, &Tally)> {
@@ -43,6 +46,10 @@ impl Watcher {
         if each < tally::SHOWN {
             let kept = each.max(1);
             threads.iter_mut().for_each(|t| t.worst.truncate(kept));
+        }
+        let kept: usize = threads.iter().map(|t| t.worst.len()).sum();
+        for cycle in threads.iter_mut().flat_map(|t| &mut t.worst) {
+            tally::shorten(cycle, PIECES_IN_ALL / kept);
         }
         let mut unknown: Vec<String> = Vec::new();
         for lacking in source.decoder.lacking() {

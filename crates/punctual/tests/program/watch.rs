@@ -229,14 +229,30 @@ fn a_hog_beside_an_ordinary_loop_is_named() {
     let Some(seen) = watched(&home, "ordinary-hog", 500) else {
         return;
     };
-    // Others may be there too, and the loop may have been in time in spite of it.
-    let spent = seen.culprits().iter().find(|c| c["name"] == "hog");
-    let late = seen.thread["late"]["count"].as_u64().unwrap();
-    assert!(
-        spent.is_some() || late == 0 || seen.thread["late"]["rule"] == "p99",
-        "{:#}",
-        seen.thread["culprits"]
-    );
+    if seen
+        .culprits()
+        .iter()
+        .any(|culprit| culprit["name"] == "hog")
+    {
+        return;
+    }
+    // The scheduler may give the loop its turn in spite of the hog. Then others made the late cycles late, as their
+    // timelines show.
+    let ns = |of: &Value, key: &str| of[key].as_u64().unwrap();
+    let limit = ns(&seen.thread["late"], "limit_ns");
+    let worst = seen.thread["worst"].as_array().unwrap().iter();
+    for cycle in worst.filter(|cycle| ns(cycle, "response_ns") > limit) {
+        let pieces = cycle["pieces"].as_array().unwrap().iter();
+        let of_hog = pieces.filter(|piece| piece["cause"].as_str().unwrap().starts_with("hog "));
+        let by_hog: u64 = of_hog
+            .map(|piece| ns(piece, "to_ns") - ns(piece, "from_ns"))
+            .sum();
+        assert!(
+            by_hog < ns(cycle, "response_ns") - limit,
+            "{cycle:#} {:#}",
+            seen.thread["culprits"]
+        );
+    }
 }
 
 #[test]
