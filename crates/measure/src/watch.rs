@@ -16,7 +16,7 @@ mod basis;
 mod beside;
 mod culprits;
 mod cycle;
-mod event;
+pub(crate) mod event;
 mod habits;
 mod history;
 mod probe;
@@ -28,7 +28,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod who;
+pub(crate) mod who;
 mod words;
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ use self::habits::Habits;
 pub use self::habits::{Judge, rules as habit_rules};
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
-use self::source::{Lost, Source};
+use self::source::Source;
 use self::tally::Tally;
 pub use self::target::{ProgramEnd, Target};
 use self::target::{Started, Starter};
@@ -58,6 +58,7 @@ use crate::error::MeasureError;
 use crate::figures;
 use crate::frame::{Found, Frame, Throttling};
 use crate::noise::counters::Counters;
+use crate::trace::Lost;
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

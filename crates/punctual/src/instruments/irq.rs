@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use punctual_measure::interrupts;
 use punctual_measure::irq::{self, Irq, IrqMethod};
 use punctual_model::Nanos;
 
@@ -18,6 +19,17 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 #[command(mut_args(own(&[("duration", "20s", Some("Measure for this time, half of it without tracing"))])))]
 pub struct IrqArgs {
+    /// Measure these interrupts instead: handling time, soft interrupts, woken threads. A device, handler or number of
+    /// /proc/interrupts, a kind of soft interrupt, or `all`
+    #[arg(
+        long,
+        value_name = "NAME|N|all",
+        value_delimiter = ',',
+        conflicts_with_all = ["source", "interval"],
+        help_heading = "Interrupts"
+    )]
+    pub irq: Vec<String>,
+
     /// Method: the timerlat tracer, or Punctual's own threads and trace events
     #[arg(
         long,
@@ -54,6 +66,14 @@ pub enum IrqMethodArg {
 
 /// Measures interrupt latency apart from thread latency as `args` say.
 pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError> {
+    if !args.irq.is_empty() {
+        let asked = Request::of("interrupts")
+            .samples(&args.sampling)
+            .option("irq", args.irq.join(","));
+        return request::run(home, &args.common, asked, |frame| {
+            interrupts::run(&args.irq, frame)
+        });
+    }
     args.pace.at_least(Nanos::from_micros(10))?;
     let asked = Request::of("irq")
         .samples(&args.sampling)
