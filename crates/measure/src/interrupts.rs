@@ -102,11 +102,11 @@ pub fn run(wish: &Wish, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
         records: source.reader.records(),
     };
     let mut found = tally.found(&evidence);
-    if inferred {
+    if tally.inferred() > 0 {
         found.findings.push(Finding::observed(
             "inferred-switches",
-            "this kernel records no switches out of idle: where one is missing, a woken thread counts as running from the end of \
-             its system call, which is later",
+            "no switch out of idle was recorded before the run: where one was missing later, a woken thread counts as running from \
+             the end of its system call, which is later",
         ));
     }
     for wanted in source.decoder.lacking() {
@@ -162,9 +162,13 @@ impl Source {
         chosen.filter(move |event| call_ends || *event != CALL_ENDS)
     }
 
+    /// Begins or ends recording, all events at once: to switch one takes milliseconds, in which others would be alone.
     fn switch(&self, on: bool, call_ends: bool) -> Result<(), MeasureError> {
+        let recording = |on: bool| self.reader.write("tracing_on", if on { "1" } else { "0" });
+        recording(false)?;
         self.events(call_ends)
-            .try_for_each(|event| self.reader.switch(event, on))
+            .try_for_each(|event| self.reader.switch(event, on))?;
+        if on { recording(true) } else { Ok(()) }
     }
 
     /// Whether the kernel, unlike most, records no switch from idle to a thread. This sleeps for a moment to see one.

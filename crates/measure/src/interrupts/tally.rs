@@ -118,6 +118,11 @@ impl Tally {
         }
     }
 
+    /// Returns how often the end of a system call stood for a switch.
+    pub(super) const fn inferred(&self) -> u64 {
+        self.pairing.inferred
+    }
+
     /// Says how far it is.
     pub(super) fn says(&self) -> String {
         let count = |part| {

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use punctual_measure::interrupts;
 use punctual_measure::irq::{self, Irq, IrqMethod};
-use punctual_model::Nanos;
+use punctual_model::{Nanos, Policy};
 
 use super::request::{self, Request};
 use crate::cli::{CommonArgs, IntervalArgs, SampleArgs, own};
@@ -70,7 +70,12 @@ pub(crate) fn run(home: Option<&Path>, args: &IrqArgs) -> Result<Exit, CliError>
         let asked = Request::of("interrupts")
             .samples(&args.sampling)
             .option("irq", args.irq.join(","));
-        return request::run(home, &args.common, asked, |frame| {
+        // No thread of ours measures, so none has a policy.
+        let common = CommonArgs {
+            priority: Policy::Other { nice: 0 },
+            ..args.common.clone()
+        };
+        return request::run(home, &common, asked, |frame| {
             interrupts::run(&args.irq, frame)
         });
     }

@@ -225,7 +225,7 @@ kernels run in guests in virtual time, as with `kernel latency-test`; no kernel 
 pub struct KernelRtArgs {
     /// Version of Linux: 6.12, or 5.10.35
     #[arg(value_name = "VERSION")]
-    pub version: String,
+    pub linux: String,
 
     /// The source: a name in the store, or what `kernel fetch` takes; with --patch a directory is copied
     /// [default: the package linux-source-VERSION]
@@ -244,6 +244,10 @@ pub struct KernelRtArgs {
     /// Lines of context that may differ when a hunk is applied
     #[arg(long, value_name = "LINES", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub fuzz: u8,
+
+    /// Skip patches that do not apply, and apply the others
+    #[arg(long)]
+    pub leave_out: bool,
 
     /// Name of this flow, its source and its builds in the store [default: rt-VERSION]
     #[arg(long, value_name = "NAME")]

@@ -41,9 +41,9 @@ struct Run<'a> {
 
 /// Does what is not done yet, and shows the comparison.
 pub(super) fn run(home: Option<&Path>, args: &KernelRtArgs) -> Result<Exit, CliError> {
-    let version = Version::parse(&args.version)?;
+    let version = Version::parse(&args.linux)?;
     let name = args.name.clone();
-    let name = name.unwrap_or_else(|| format!("rt-{}", args.version));
+    let name = name.unwrap_or_else(|| format!("rt-{}", args.linux));
     if args.wish.model.is_some() {
         return Err(CliError::usage(
             "--model: `kernel rt` builds a stock and a real-time kernel; --stock chooses the stock one's",
@@ -105,7 +105,7 @@ fn asked(args: &KernelRtArgs) -> BTreeMap<String, String> {
     let loads = LoadList::join(&args.load);
     let loads: Vec<String> = loads.iter().map(ToString::to_string).collect();
     let given = [
-        ("version", args.version.clone()),
+        ("version", args.linux.clone()),
         ("source", args.source.clone().unwrap_or_default()),
         ("sha256", args.sha256.clone().unwrap_or_default()),
         (
@@ -116,6 +116,14 @@ fn asked(args: &KernelRtArgs) -> BTreeMap<String, String> {
                 .unwrap_or_default(),
         ),
         ("fuzz", args.fuzz.to_string()),
+        (
+            "leave-out",
+            if args.leave_out {
+                "yes".to_owned()
+            } else {
+                String::new()
+            },
+        ),
         ("stock", args.stock.to_string()),
         ("base", wish.base.clone()),
         ("with", wish.with.join(" ")),
@@ -175,7 +183,7 @@ impl Run<'_> {
         let (major, minor) = self.version.number;
         CliError::usage(format!(
             "--patch: Linux {} has no PREEMPT_RT of its own, which came with 6.12: name the patch or the directory of patches",
-            self.args.version
+            self.args.linux
         ))
         .hint(format!(
             "they are in https://cdn.kernel.org/pub/linux/kernel/projects/rt/{major}.{minor}/, and in debian/patches-rt of Debian's sources"

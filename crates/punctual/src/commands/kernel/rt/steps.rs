@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use punctual_kernel::config::configure;
 use punctual_kernel::guest::Model;
 use punctual_kernel::source::{self, Fetched, StoredKind, WantedSource};
-use punctual_model::{BandVerdict, Check, KernelModel, Nanos, PatchOutcome, RtStepKind};
+use punctual_model::{
+    BandVerdict, Check, KernelModel, Nanos, PatchOutcome, PatchResult, RtStepKind,
+};
 use punctual_sys::SysRoot;
 
 use super::super::{boot, build, config, kernel_store, latency_test, patch};
@@ -95,7 +97,7 @@ impl Run<'_> {
                 found.tree.version
             ));
         }
-        let default = || format!("linux-source-{}", self.args.version);
+        let default = || format!("linux-source-{}", self.args.linux);
         let word = self.args.source.clone().unwrap_or_else(default);
         let wanted = self.wanted(&word)?;
         let fetch = KernelFetchArgs {
@@ -151,11 +153,10 @@ impl Run<'_> {
         if self.version.has(found) {
             return Ok(());
         }
-        Err(CliError::usage(format!(
-            "{}: the source is Linux {found}",
-            self.args.version
-        ))
-        .hint("name the version of the source, or another source with --source"))
+        Err(
+            CliError::usage(format!("{}: the source is Linux {found}", self.args.linux))
+                .hint("name the version of the source, or another source with --source"),
+        )
     }
 
     fn wish(&self, model: KernelModel) -> KernelConfigWish {
@@ -219,7 +220,13 @@ impl Run<'_> {
                 false => Err(self.needs_patch()),
             };
         };
-        let applied = |names: usize| format!("applied {names} patches of {}", series.display());
+        let applied = |names: usize, left_out: usize| {
+            let left_out = match left_out {
+                0 => String::new(),
+                n => format!(", {n} left out"),
+            };
+            format!("applied {names} patches of {}{left_out}", series.display())
+        };
         if let Some(known) = &found.known
             && let Some(done) = known
                 .patches
@@ -227,18 +234,18 @@ impl Run<'_> {
                 .find(|done| Path::new(&done.series) == series)
         {
             // Applied before this program was stopped.
-            return Ok(applied(done.applied.len()));
+            return Ok(applied(done.applied.len(), done.left_out.len()));
         }
         let args = KernelPatchArgs {
             source: self.source_name().into(),
             series: series.clone(),
             dry_run: false,
-            leave_out: false,
+            leave_out: self.args.leave_out,
             fuzz: self.args.fuzz,
             json: false,
         };
         let report = patch::put_in(&self.stock, &args, &self.stop)?;
-        if patch::fails(&report) {
+        if patch::fails(&report) && !self.args.leave_out {
             let failing = report
                 .patches
                 .iter()
@@ -260,9 +267,11 @@ impl Run<'_> {
                 .because(why)
                 .hint(hint));
         }
+        let is_out = |patch: &&PatchResult| patch.outcome == PatchOutcome::Fails;
+        let left_out = report.patches.iter().filter(is_out).count();
         Ok(format!(
             "{}, {} files changed",
-            applied(report.patches.len()),
+            applied(report.patches.len() - left_out, left_out),
             report.files
         ))
     }
