@@ -405,9 +405,19 @@ impl Run<'_> {
                 .filter(|of| of.verdict == verdict)
                 .count()
         };
+        let loads: Vec<&str> = test
+            .cells
+            .iter()
+            .filter(|cell| cell.kernel == "stock")
+            .map(|cell| cell.load.as_str())
+            .collect();
+        let unjudged = match count(BandVerdict::Invalid) {
+            0 => String::new(),
+            n => format!(", not to be judged in {n}"),
+        };
         let did = format!(
-            "measured both under {} loads with {} seeds each: real-time better in {} of {} figures, worse in {}",
-            test.cells.len() / 2,
+            "measured both under {}, with {} seeds each: real-time better in {} of {} figures, worse in {}{unjudged}",
+            loads.join(", "),
             test.seeds,
             count(BandVerdict::Better),
             test.comparisons.len(),
