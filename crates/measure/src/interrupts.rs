@@ -65,16 +65,21 @@ const EVENTS: [&str; 8] = [
     CALL_ENDS,
 ];
 
-/// Measures the interrupts that `wish` names, on the CPUs of the frame's set-up.
+/// Measures the interrupts that `wish` names, on the CPUs of the frame's set-up. Each CPU's trace buffer has `buffer_kib`
+/// where that is asked for.
 ///
 /// # Errors
 ///
 /// [`MeasureError::Spec`] where a name matches nothing, [`MeasureError::Tracing`] where tracing is unavailable.
-pub fn run(wish: &Wish, frame: &mut Frame<'_>) -> Result<Found, MeasureError> {
+pub fn run(
+    wish: &Wish,
+    buffer_kib: Option<u32>,
+    frame: &mut Frame<'_>,
+) -> Result<Found, MeasureError> {
     let sys = frame.sys().clone();
     let tracefs = Tracefs::open(&sys)?;
     let choice = Choice::of(wish, &sys, &tracefs)?;
-    let mut source = Source::new(&sys, &tracefs)?;
+    let mut source = Source::new(&sys, &tracefs, buffer_kib)?;
     let inferred = source.lacks_switches_out_of_idle()?;
     let cpus = frame.setup().cpus.clone();
     let mut tally = Tally::new(choice, cpus.clone(), inferred, frame.keep());
@@ -139,12 +144,12 @@ struct Source {
 }
 
 impl Source {
-    fn new(sys: &SysRoot, tracefs: &Tracefs) -> Result<Self, MeasureError> {
+    fn new(sys: &SysRoot, tracefs: &Tracefs, kib: Option<u32>) -> Result<Self, MeasureError> {
         let decoder = Decoder::of(tracefs, |wanted| {
             EVENTS.contains(&wanted.event) || wanted.event.starts_with("irq_vectors/")
         })?;
         let cpus = trace::cpus(sys)?;
-        let kib = trace::buffer_kib(BUFFER_KIB, &cpus);
+        let kib = kib.unwrap_or_else(|| trace::buffer_kib(BUFFER_KIB, &cpus));
         let reader = Reader::new(tracefs, &instance_name(sys), &cpus, kib)?;
         // What is lost is to be the newest: what was recorded stays whole.
         reader.write("options/overwrite", "0")?;

@@ -33,7 +33,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
             return Err(CliError::usage("--home (or PUNCTUAL_HOME) is empty")
                 .hint("name a directory, or unset PUNCTUAL_HOME for the default"));
         }
-        // Programs that work in other directories, such as make, are told of it too.
+        // Programs that work in other directories, such as make, get it too.
         return std::path::absolute(&home)
             .map_err(|err| CliError::failed_to("find the current directory").because(err));
     }
