@@ -231,7 +231,7 @@ impl Run<'_> {
         kept.map_err(|err| failed("note what was done", err))
     }
 
-    /// Says something of a step: to whoever reads the result, or beside it where that is for a program.
+    /// Says something of a step: to whoever reads the result, or on standard error where that is for a program.
     fn say(&self, line: &str) -> Result<(), CliError> {
         match (self.args.json, self.args.quiet) {
             (_, true) => Ok(()),
