@@ -53,6 +53,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         &[
             ("irq", include_str!("study/vasyukov2018-irq.toml")),
             ("devices", include_str!("study/vasyukov2018-devices.toml")),
+            ("kernels", include_str!("study/vasyukov2018-kernels.toml")),
             ("linpack", include_str!("study/vasyukov2018-linpack.toml")),
             ("memory", include_str!("study/vasyukov2018-memory.toml")),
             ("wakeup", include_str!("study/vasyukov2018-wakeup.toml")),
