@@ -23,7 +23,7 @@ mod tally;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use punctual_model::{Finding, Progress};
+use punctual_model::{Finding, Nanos, Progress};
 use punctual_sys::tracefs::Tracefs;
 use punctual_sys::{SysRoot, clock};
 
@@ -42,6 +42,9 @@ const BUFFER_KIB: u32 = 8 * 1_024;
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long it is measured where nothing is said.
+const DURATION: Nanos = Nanos::from_secs(10);
 
 /// Time after which an event is in the buffers, in ns: it gets its time before it is put there.
 const ON_ITS_WAY: u64 = 200_000;
@@ -87,8 +90,12 @@ pub fn run(
     let before = count(&sys);
     source.switch(true, inferred)?;
     let on = count(&sys);
-    while !frame.is_over() {
-        std::thread::sleep(LOOK_EVERY);
+    // Switching the events on took time of its own, in a guest more than a second.
+    let duration = frame.setup().duration_ns.unwrap_or(DURATION);
+    let end = frame.elapsed() + duration;
+    while frame.elapsed() < end && !frame.is_stopped() {
+        let left = Duration::from(end - frame.elapsed());
+        std::thread::sleep(left.min(LOOK_EVERY));
         let events = source.read(true)?;
         tally.take(&events, &source.names);
         frame.look(|| progress(&tally));
