@@ -111,9 +111,10 @@ impl Tally {
             Key::Softirq(vec) => self.choice.has_softirq(vec),
             Key::Vector(_) => {
                 let vector = self.labels.get(&key).and_then(|label| label.vector);
-                vector.map_or(self.choice.is_all(), |vector| {
-                    self.choice.has_vector(vector)
-                })
+                match vector {
+                    Some(vector) => self.choice.has_vector(vector),
+                    None => self.choice.is_all(),
+                }
             }
         }
     }
@@ -405,7 +406,7 @@ impl Label {
             Key::Vector(name) => {
                 let vector = Vector::by_words(names.text(name));
                 (
-                    vector.map_or(names.text(name), |vector| vector.name),
+                    vector.map_or_else(|| names.text(name), |vector| vector.name),
                     vector,
                 )
             }

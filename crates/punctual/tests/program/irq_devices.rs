@@ -82,7 +82,7 @@ fn the_timer_and_loopback_are_traced_and_agree_with_what_the_kernel_counts() {
     if whole {
         // Each that was entered has an end, but for those that the trace begins or ends in.
         let runs = entries(&record, "softirqs_of", "NET_RX");
-        let kept = count("NET_RX/run") as f64;
+        let kept = f64::from(u32::try_from(count("NET_RX/run")).unwrap());
         assert!(runs - kept <= 4.0 && kept <= runs, "{runs} {kept}");
         assert!(count("NET_RX/delay") <= count("NET_RX/run") + 4);
     }

@@ -153,7 +153,7 @@ fn same(flow: RtFlow, asked: &BTreeMap<String, String>) -> Result<RtFlow, CliErr
     };
     let said = |of: &BTreeMap<String, String>| {
         of.get(name)
-            .map_or("none".to_owned(), |value| format!("`{value}`"))
+            .map_or_else(|| "none".to_owned(), |value| format!("`{value}`"))
     };
     let error = CliError::usage(format!(
         "--{name}: {} was begun with {}, not {}",
