@@ -295,6 +295,9 @@ _punctual() {
             punctual__subcmd__help__subcmd__kernel,rm)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rm"
                 ;;
+            punctual__subcmd__help__subcmd__kernel,rt)
+                cmd="punctual__subcmd__help__subcmd__kernel__subcmd__rt"
+                ;;
             punctual__subcmd__help__subcmd__kernel,status)
                 cmd="punctual__subcmd__help__subcmd__kernel__subcmd__status"
                 ;;
@@ -454,6 +457,9 @@ _punctual() {
             punctual__subcmd__kernel,rm)
                 cmd="punctual__subcmd__kernel__subcmd__rm"
                 ;;
+            punctual__subcmd__kernel,rt)
+                cmd="punctual__subcmd__kernel__subcmd__rt"
+                ;;
             punctual__subcmd__kernel,status)
                 cmd="punctual__subcmd__kernel__subcmd__status"
                 ;;
@@ -513,6 +519,9 @@ _punctual() {
                 ;;
             punctual__subcmd__kernel__subcmd__help,rm)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rm"
+                ;;
+            punctual__subcmd__kernel__subcmd__help,rt)
+                cmd="punctual__subcmd__kernel__subcmd__help__subcmd__rt"
                 ;;
             punctual__subcmd__kernel__subcmd__help,status)
                 cmd="punctual__subcmd__kernel__subcmd__help__subcmd__status"
@@ -2219,7 +2228,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel)
-            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect"
+            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2415,6 +2424,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__kernel__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__kernel__subcmd__rt)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3141,7 +3164,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel)
-            opts="-h -V --home --help --version boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="-h -V --home --help --version boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3489,7 +3512,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help)
-            opts="boot latency-test initramfs install-once status fetch list rm patch config build rebase bisect help"
+            opts="boot latency-test rt initramfs install-once status fetch list rm patch config build rebase bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3699,6 +3722,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__kernel__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__help__subcmd__rt)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3989,6 +4026,92 @@ _punctual() {
                 return 0
             fi
             case "${prev}" in
+                --home)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__kernel__subcmd__rt)
+            opts="-j -q -h -V --source --sha256 --patch --fuzz --leave-out --name --stock --base --with --without --fragment --set --anyway --no-ccache --load --seeds --samples --jobs --quiet --json --model --home --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sha256)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --patch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fuzz)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fragment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt dynamic" -- "${cur}"))
+                    return 0
+                    ;;
                 --home)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4719,12 +4842,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure__subcmd__irq)
-            opts="-i -D -p -c -q -h -V --source --interval --duration --statistics --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
+            opts="-i -D -p -c -q -h -V --irq --buffer --source --interval --duration --statistics --priority --cpus --dma-latency --mlock --housekeeping --require --burst --load --ping-to --ping-rate --allow-console --name --note --tag --explain --json --metrics --metrics-token-file --quiet --tune --target --set --isolate --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --irq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --buffer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --source)
                     COMPREPLY=($(compgen -W "auto timerlat events" -- "${cur}"))
                     return 0

@@ -10,6 +10,7 @@ pub mod deadline;
 pub mod duty;
 pub mod frame;
 mod interim_checks;
+pub mod interrupts;
 pub mod io;
 pub mod ipc;
 pub mod irq;
@@ -44,6 +45,7 @@ mod tasks;
 #[cfg(test)]
 mod testing;
 mod throttling;
+mod trace;
 
 pub use error::MeasureError;
 pub use sink::{Sink, SinkError};

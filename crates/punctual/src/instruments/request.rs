@@ -120,7 +120,7 @@ impl Request {
 
 /// Instruments that need the kernel's events for what they measure.
 #[cfg(feature = "workbench")]
-const RECORDS_ITSELF: [&str; 2] = ["irq", "watch"];
+const RECORDS_ITSELF: [&str; 3] = ["irq", "interrupts", "watch"];
 
 /// Measures, records, and prints, with `instrument` in the middle.
 pub(super) fn run(
