@@ -2,7 +2,6 @@
 // Copyright (c) The Punctual developers
 
 //! Files that the documents name are there: a promise whose test was moved has a test no more.
-#![expect(clippy::unwrap_used, reason = "test helpers")]
 
 use std::fs;
 use std::path::Path;
