@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use punctual_model::tasks::{TaskPolicy, TasksCheck, TasksRun};
+use punctual_model::tasks::{TaskPolicy, TasksPlan, TasksRun};
 use punctual_model::{
     Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series,
 };
@@ -52,7 +52,7 @@ const TRIAL: Nanos = Nanos::from_millis(1);
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSetRun {
     /// The set, and what analysis shows of it.
-    pub check: TasksCheck,
+    pub plan: TasksPlan,
     /// Part of its execution time that each job works.
     pub work: Duty,
 }
@@ -81,9 +81,9 @@ impl TaskSetRun {
     /// As [`run`].
     pub fn try_out(&self, sys: &SysRoot) -> Result<(), MeasureError> {
         let machine = sched::affinity().map_err(|source| MeasureError::ReadBack { source })?;
-        plan::refuse(&self.check, sys, &machine)?;
-        let posts = plan::posts(&self.check)?;
-        plan::locks(&self.check.set)?;
+        plan::refuse(&self.plan.check, sys, &machine)?;
+        let posts = plan::posts(&self.plan.check)?;
+        plan::locks(&self.plan.check.set)?;
         let works = posts.into_iter().zip(self.deadlines()).map(|(post, deadline)| {
             let policy = post.policy;
             let prepare = move || {
@@ -97,7 +97,7 @@ impl TaskSetRun {
     }
 
     fn deadlines(&self) -> Vec<Option<Nanos>> {
-        let tasks = self.check.set.tasks.iter();
+        let tasks = self.plan.check.set.tasks.iter();
         tasks.map(plan::shorter_deadline).collect()
     }
 
@@ -106,7 +106,7 @@ impl TaskSetRun {
         let MeasureError::Policy { policy, source } = err else {
             return err;
         };
-        let mut tasks = self.check.set.tasks.iter();
+        let mut tasks = self.plan.check.set.tasks.iter();
         let task = tasks.find(|task| plan::policy(task) == Some(policy));
         let name = task.map_or("", |task| &task.name);
         MeasureError::TaskPolicy {
@@ -143,9 +143,9 @@ fn give_deadline(policy: Policy, deadline: Option<Nanos>) -> Result<(), MeasureE
 /// threads no time, or lacks a protocol; [`MeasureError::TaskPolicy`] where the kernel refuses a policy; else as a thread
 /// cannot be started, or a sleep or a lock fails.
 pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<(Found, Verdict), MeasureError> {
-    let set = &asked.check.set;
-    plan::refuse(&asked.check, frame.sys(), frame.original_cpus())?;
-    let posts = plan::posts(&asked.check)?;
+    let set = &asked.plan.check.set;
+    plan::refuse(&asked.plan.check, frame.sys(), frame.original_cpus())?;
+    let posts = plan::posts(&asked.plan.check)?;
     let locks: Arc<[ProtocolMutex]> = plan::locks(set)?.into();
     let speeds = speeds(asked, &posts, frame).map_err(|err| asked.named(err))?;
     let duration = frame.setup().duration_ns.unwrap_or(Nanos::from_secs(10));
@@ -174,7 +174,7 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<(Found, Verdict)
     }
     let crew = Crew::prepare(STACK_BYTES, works).map_err(|err| asked.named(err))?;
     let rest = Budgets::read(frame.sys()).tightest().map(|budget| budget.rest());
-    let mut judge = Judge::new(&asked.check, rest);
+    let mut judge = Judge::new(&asked.plan.check, rest);
     frame.start_at(&crew, |at| {
         origin.store(at.get(), Ordering::Release);
         judge.begin(at);
@@ -255,7 +255,7 @@ fn speeds(
     posts: &[Post],
     frame: &mut Frame<'_>,
 ) -> Result<Vec<(CpuId, Calibrated)>, MeasureError> {
-    let highest = asked.check.set.tasks.iter();
+    let highest = asked.plan.check.set.tasks.iter();
     let highest = highest.filter_map(|task| task.policy.priority()).max();
     let policy = highest.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo { priority });
     let cpus: CpuSet = posts.iter().flat_map(|post| post.cpus.iter()).collect();
@@ -289,7 +289,7 @@ fn conclude(
     results: Vec<(Counted, ThreadReport)>,
     speeds: &[(CpuId, Calibrated)],
 ) -> Result<(Found, Verdict), MeasureError> {
-    let set = &asked.check.set;
+    let set = &asked.plan.check.set;
     let (mut seen, window) = judge.conclude();
     let mut found = Found::default();
     let mut lost = 0;
@@ -322,7 +322,8 @@ fn conclude(
     ));
     found.checks.push(calibration(speeds));
     let run = TasksRun {
-        check: asked.check.clone(),
+        check: asked.plan.check.clone(),
+        critical: asked.plan.critical.clone(),
         work: asked.work.share(),
         tasks: seen,
         window,

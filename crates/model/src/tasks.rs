@@ -13,7 +13,8 @@ pub use self::check::{
     TASKS_CHECK_FORMAT, TaskBound, TaskVerdict, TasksCheck,
 };
 pub use self::run::{
-    Assumption, Broke, BrokeCount, JobAboveBound, TaskSeen, TasksRun, WindowJob, WorstWindow,
+    Assumption, Broke, BrokeCount, CriticalSlice, JobAboveBound, TaskSeen, TasksPlan, TasksRun,
+    WindowJob, WorstWindow,
 };
 use crate::cpu::CpuSet;
 use crate::units::Nanos;

@@ -8,12 +8,43 @@ use serde::{Deserialize, Serialize};
 use super::TasksCheck;
 use crate::units::Nanos;
 
-/// A task set that ran. `check` is analysis and nothing else; all other fields were seen in the run and nowhere else.
+/// A set, and what analysis shows of it before it runs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TasksPlan {
+    /// What analysis shows, with the set.
+    pub check: TasksCheck,
+    /// The schedule from the critical instant on.
+    #[serde(default)]
+    pub critical: Vec<CriticalSlice>,
+}
+
+/// A stretch of time in which a job has a CPU, in the schedule that begins with the release of everything: of execution times and
+/// overheads as the set says them, without blocking.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CriticalSlice {
+    /// Number of the task in the set.
+    pub task: usize,
+    /// Number of the job.
+    pub job: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// Begin, from the release of everything on.
+    pub from_ns: Nanos,
+    /// End.
+    pub to_ns: Nanos,
+}
+
+/// A task set that ran. `check` is analysis and nothing else, as `critical` is; all other fields were seen in the run and nowhere else.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TasksRun {
     /// What analysis had shown before, with the set.
     pub check: TasksCheck,
+    /// By analysis, the schedule from the critical instant on. Empty where there is none for the set.
+    #[serde(default)]
+    pub critical: Vec<CriticalSlice>,
     /// Part of its execution time that each job was to work, above 0 and at most 1.
     pub work: f64,
     /// What was seen of each task, in the order of the set.
