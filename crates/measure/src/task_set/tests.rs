@@ -106,8 +106,7 @@ fn broke(judge: Judge, high: &[Job], low: Job) -> Vec<(Assumption, Option<String
         judge.take(0, *job);
     }
     judge.take(1, low);
-    let (seen, window) = judge.conclude();
-    assert_eq!(window.unwrap().task, 1, "the low one is the worst");
+    let (seen, _) = judge.conclude();
     let worst = seen[1].worst.as_ref();
     let broke = worst.map(|worst| worst.broke.clone()).unwrap_or_default();
     broke
@@ -125,7 +124,9 @@ fn what_tasks_of_the_set_take_is_nobodys_fault() {
     let mut judge = judge();
     judge.take(0, job(0, 1_000, 1_000, 1_250, 250));
     judge.take(1, job(0, 1_000, 1_250, 1_550, 300));
-    let (seen, _) = judge.conclude();
+    let (seen, window) = judge.conclude();
+    let window = window.unwrap();
+    assert_eq!((window.task, window.jobs.len()), (1, 2), "as late as it may be");
     assert_eq!((seen[1].above_bound, seen[1].jobs), (0, 1));
     assert_eq!(seen[1].latest_release_ns, Some(Nanos::ZERO));
     assert_eq!(seen[1].longest_response_ns, Some(us(550)));
@@ -269,19 +270,14 @@ fn a_set_runs_and_the_analysis_stays_what_it_was() {
         work: Duty::FULL,
     };
     asked.try_out(&SysRoot::live()).unwrap();
-    let outcome = testing::run(|frame| {
-        let (found, verdict) = run(&asked, frame)?;
-        // Nothing takes less than a microsecond.
-        assert_eq!(verdict, Verdict::Above);
-        Ok(found)
-    });
-    let found = outcome.unwrap().found;
+    let found = testing::run(|frame| run(&asked, frame)).unwrap().found;
     let run = found.tasks.unwrap();
     assert_eq!(run.check, check);
     for (seen, all) in run.tasks.iter().zip([1_000, 500]) {
         assert_eq!(seen.jobs + seen.unfinished, all, "{}", seen.name);
         assert!(seen.longest_execution_ns.unwrap() > us(50));
     }
+    // Nothing takes less than a microsecond.
     assert_eq!(run.tasks[1].above_bound, run.tasks[1].jobs);
     assert_eq!(run.tasks[1].examined, run.tasks[1].jobs);
     assert_eq!(found.series[0].context.as_deref(), Some("a_b_c"));

@@ -6,13 +6,12 @@
 #[cfg(feature = "workbench")]
 mod analysed;
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use punctual_measure::duty::Duty;
-use punctual_measure::task_set::{self, TaskSetRun, Verdict};
+use punctual_measure::task_set::{self, TaskSetRun};
 use punctual_model::tasks::{TasksCheck, TasksPlan};
 use punctual_model::{CpuSet, Policy};
 use punctual_sys::SysRoot;
@@ -33,8 +32,14 @@ Exit status: 0 if every job met its deadline and no response was longer than its
           mut_arg("cpus", |arg| arg.help("CPUs of all tasks, in place of those that the set names [default: all online and allowed]")))]
 pub struct TasksArgs {
     /// The set: a TOML file, or a JSON file of rt-app
-    #[arg(value_name = "SET", value_parser = OsStringValueParser::new().map(PathBuf::from))]
-    pub file: PathBuf,
+    #[arg(value_name = "SET", value_parser = OsStringValueParser::new().map(PathBuf::from),
+          required_unless_present_any = ["set_file", "analysed"])]
+    pub file: Option<PathBuf>,
+
+    /// The same as SET, where only options can be given, as in an experiment
+    #[arg(long, value_name = "SET", conflicts_with = "file", help_heading = "Sampling",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub set_file: Option<PathBuf>,
 
     /// Part of its execution time that each job works: what is left is room for waking up and for interrupts,
     /// which count as execution
@@ -67,6 +72,15 @@ pub struct TasksArgs {
     /// What all instruments share
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+impl TasksArgs {
+    /// Returns the set's file.
+    #[cfg(feature = "workbench")]
+    fn path(&self) -> &Path {
+        let given = self.file.as_deref().or(self.set_file.as_deref());
+        given.unwrap_or_else(|| Path::new(""))
+    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -107,16 +121,7 @@ pub(crate) fn run(home: Option<&Path>, args: &TasksArgs) -> Result<Exit, CliErro
     };
     // What the kernel refuses is an error before a load, a screen or a thread starts.
     set.try_out(&SysRoot::live())?;
-    let verdict = Cell::new(Verdict::Within);
-    let exit = request::run(home, &common, asked, |frame| {
-        let (found, own) = task_set::run(&set, frame)?;
-        verdict.set(own);
-        Ok(found)
-    })?;
-    Ok(match (exit, verdict.get()) {
-        (Exit::Fine, Verdict::Above) => Exit::Verdict,
-        (exit, _) => exit,
-    })
+    request::run(home, &common, asked, |frame| task_set::run(&set, frame))
 }
 
 /// The policy that goes before all others of the set.

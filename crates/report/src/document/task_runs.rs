@@ -38,7 +38,8 @@ pub(super) fn answer(
             more => format!("{} and {} more", names[..NAMED].join(", "), more - NAMED),
         }
     };
-    let all = counted(jobs, "job");
+    let unfinished: u64 = tasks.tasks.iter().map(|task| task.unfinished).sum();
+    let all = counted(jobs + unfinished, "job");
     let kept = match missed {
         0 => format!("Seen in this run: all {all} met their deadlines"),
         _ => format!(
@@ -200,7 +201,7 @@ fn why(seen: &TaskSeen, bound: &TaskBound, unit: &str) -> Vec<(&'static str, Str
     let each = seen
         .broke
         .iter()
-        .map(|count| format!("{} x {}", count.jobs, short(count.assumption)));
+        .map(|count| format!("{} ({})", short(count.assumption), counted(count.jobs, "job")));
     let some = match seen.examined < seen.above_bound {
         true => format!(" (of {} that were looked at)", seen.examined),
         false => String::new(),
@@ -208,7 +209,7 @@ fn why(seen: &TaskSeen, bound: &TaskBound, unit: &str) -> Vec<(&'static str, Str
     let mut items = vec![(
         "broke",
         format!(
-            "{}: {} of {} above the bound of {} {unit}. What broke by most, by jobs: {}{some}.",
+            "{}: {} of {} took longer than the bound of {} {unit}. The assumption that broke by most: {}{some}.",
             seen.name,
             seen.above_bound,
             counted(seen.jobs, "job"),

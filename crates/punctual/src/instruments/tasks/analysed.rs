@@ -53,14 +53,19 @@ pub(crate) fn for_guest(
             .hint("run all tasks on it: --cpus 0"));
         }
     }
-    let found = plan(&set, not_understood, all, &Limits::usual(count));
+    // Which kernel it is only the guest knows, so its admission is the kernel's alone.
+    let limits = Limits {
+        server_ns: None,
+        ..Limits::usual(count)
+    };
+    let found = plan(&set, not_understood, all, &limits);
     let json = serde_json::to_string(&found)
         .map_err(|err| CliError::failed_to("give the set to the guest").because(err))?;
     if json.len() > GUEST_LIMIT {
         let tasks = set.tasks.len();
         return Err(CliError::usage(format!(
             "{}: with its analysis the set of {tasks} tasks is too large for a guest",
-            args.file.display()
+            args.path().display()
         )));
     }
     Ok(vec!["--analysed".to_owned(), json])
@@ -77,7 +82,7 @@ fn plan(set: &TaskSet, not_understood: Vec<String>, cpus: &CpuSet, limits: &Limi
 /// Reads the set and makes it the one that runs.
 fn prepared(home: Option<&Path>, args: &TasksArgs) -> Result<(TaskSet, Vec<String>), CliError> {
     let home = home::find(home)?;
-    let (mut set, not_understood) = sets::read(&home, &args.file)?;
+    let (mut set, not_understood) = sets::read(&home, args.path())?;
     if let Some(run) = &args.overheads {
         sets::take_overheads(&home, &mut set, run)?;
     }
