@@ -19,9 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use punctual_model::tasks::{TaskPolicy, TasksPlan, TasksRun};
-use punctual_model::{
-    Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series,
-};
+use punctual_model::{Better, Check, CpuId, CpuSet, Figure, Nanos, Policy, Progress, Series};
 use punctual_stats::{Keep, float};
 use punctual_sys::mutex::ProtocolMutex;
 use punctual_sys::thread::Tid;
@@ -78,14 +76,17 @@ impl TaskSetRun {
         plan::refuse(&self.plan.check, sys, &machine)?;
         let posts = plan::posts(&self.plan.check)?;
         plan::locks(&self.plan.check.set)?;
-        let works = posts.into_iter().zip(self.deadlines()).map(|(post, deadline)| {
-            let policy = post.policy;
-            let prepare = move || {
-                give_deadline(policy, deadline)?;
-                Ok(|_: Start| ((), ()))
-            };
-            (post, prepare)
-        });
+        let works = posts
+            .into_iter()
+            .zip(self.deadlines())
+            .map(|(post, deadline)| {
+                let policy = post.policy;
+                let prepare = move || {
+                    give_deadline(policy, deadline)?;
+                    Ok(|_: Start| ((), ()))
+                };
+                (post, prepare)
+            });
         let crew = Crew::prepare(STACK_BYTES, works.collect());
         crew.map(drop).map_err(|err| self.named(err))
     }
@@ -146,7 +147,8 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     let origin = Arc::<AtomicU64>::default();
     let (mut watched, mut works) = (Vec::new(), Vec::new());
     let deadlines = asked.deadlines();
-    for (number, ((task, post), deadline)) in (0..).zip(set.tasks.iter().zip(&posts).zip(deadlines)) {
+    for (number, ((task, post), deadline)) in (0..).zip(set.tasks.iter().zip(&posts).zip(deadlines))
+    {
         let keep = Keep {
             thresholds_ns: vec![task.deadline_ns.get()],
             ..frame.keep()
@@ -155,7 +157,9 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
         let (log, taken) = RingBuffer::new(ring_slots(task.period_ns));
         watched.push(Watched { stream, log: taken });
         let jobs = Jobs {
-            steps: plan::steps(set, task, asked.work, &|span| additions(&speeds, &post.cpus, span)),
+            steps: plan::steps(set, task, asked.work, &|span| {
+                additions(&speeds, &post.cpus, span)
+            }),
             locks: Arc::clone(&locks),
             offset: task.offset_ns,
             period: task.period_ns,
@@ -167,7 +171,9 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
         works.push((post.clone(), ready(jobs, tap, log, deadline, post.policy)));
     }
     let crew = Crew::prepare(STACK_BYTES, works).map_err(|err| asked.named(err))?;
-    let rest = Budgets::read(frame.sys()).tightest().map(|budget| budget.rest());
+    let rest = Budgets::read(frame.sys())
+        .tightest()
+        .map(|budget| budget.rest());
     let mut judge = Judge::new(&asked.plan.check, rest);
     frame.start_at(&crew, |at| {
         origin.store(at.get(), Ordering::Release);
@@ -175,7 +181,10 @@ pub fn run(asked: &TaskSetRun, frame: &mut Frame<'_>) -> Result<Found, MeasureEr
     })?;
     attend(frame, &crew, &mut watched, &mut judge);
     let results = crew.join()?;
-    watched.iter_mut().enumerate().for_each(|(task, w)| w.drain(task, &mut judge));
+    watched
+        .iter_mut()
+        .enumerate()
+        .for_each(|(task, w)| w.drain(task, &mut judge));
     frame.last(progress(&mut watched));
     conclude(asked, frame, (watched, judge), results, &speeds)
 }
@@ -207,12 +216,7 @@ impl Watched {
     }
 }
 
-fn attend(
-    frame: &mut Frame<'_>,
-    crew: &Crew<Counted>,
-    watched: &mut [Watched],
-    judge: &mut Judge,
-) {
+fn attend(frame: &mut Frame<'_>, crew: &Crew<Counted>, watched: &mut [Watched], judge: &mut Judge) {
     let mut before = Nanos::ZERO;
     while !crew.is_done() {
         std::thread::sleep(LOOK_EVERY);
@@ -251,13 +255,17 @@ fn speeds(
 ) -> Result<Vec<(CpuId, Calibrated)>, MeasureError> {
     let highest = asked.plan.check.set.tasks.iter();
     let highest = highest.filter_map(|task| task.policy.priority()).max();
-    let policy = highest.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo { priority });
+    let policy = highest.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo {
+        priority,
+    });
     let cpus: CpuSet = posts.iter().flat_map(|post| post.cpus.iter()).collect();
     let stop = frame.stop_flag();
     let works = cpus.iter().map(|cpu| {
         let stop = Arc::clone(&stop);
         let post = Post::on(format!("speed/{cpu}"), policy, cpu);
-        (post, move || calibrate(Work::Time(TRIAL), Due::Auto(TRIAL_LIMIT), &stop))
+        (post, move || {
+            calibrate(Work::Time(TRIAL), Due::Auto(TRIAL_LIMIT), &stop)
+        })
     });
     let crew = Crew::assemble(works.collect())?;
     frame.start(&crew)?;
@@ -304,7 +312,9 @@ fn conclude(
         seen.missed = series.misses.iter().map(|misses| misses.all()).sum();
         seen.unfinished = series.overruns.unwrap_or(0);
         let tag = format!("{}/{context}", one.stream.thread());
-        found.histograms.push((tag, one.stream.tally().histogram().clone()));
+        found
+            .histograms
+            .push((tag, one.stream.tally().histogram().clone()));
         found.series.push(series);
     }
     found.total = figures::counts(&found.series);
@@ -323,7 +333,11 @@ fn conclude(
         window,
     };
     found.figures = figures_of(&run);
-    found.throttling = match set.tasks.iter().any(|task| task.policy != TaskPolicy::Other) {
+    found.throttling = match set
+        .tasks
+        .iter()
+        .any(|task| task.policy != TaskPolicy::Other)
+    {
         true => Throttling::IsAResult,
         false => Throttling::Disturbs,
     };
@@ -335,7 +349,13 @@ fn conclude(
 
 /// A name that histograms can have: without blanks and commas.
 fn context(name: &str) -> String {
-    let plain = |c: char| if c.is_whitespace() || c == ',' || c == '/' { '_' } else { c };
+    let plain = |c: char| {
+        if c.is_whitespace() || c == ',' || c == '/' {
+            '_'
+        } else {
+            c
+        }
+    };
     name.chars().map(plain).collect()
 }
 
@@ -354,7 +374,10 @@ fn calibration(speeds: &[(CpuId, Calibrated)]) -> Check {
         .collect();
     let detail = match &disturbed {
         Some(why) => why.clone(),
-        None => format!("additions a microsecond, found before the run: {}", each.join(", ")),
+        None => format!(
+            "additions a microsecond, found before the run: {}",
+            each.join(", ")
+        ),
     };
     Check::of("calibration", disturbed.is_none(), detail)
 }

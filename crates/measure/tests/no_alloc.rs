@@ -194,7 +194,13 @@ fn the_loop_of_a_task_does_not_allocate() {
         let (mut log, _taken) = rtrb::RingBuffer::new(10);
         let locks = [ProtocolMutex::new(Protocol::None).unwrap()];
         let jobs = Jobs {
-            steps: [Step::Work(100), Step::Lock(0), Step::Work(100), Step::Unlock(0)].into(),
+            steps: [
+                Step::Work(100),
+                Step::Lock(0),
+                Step::Work(100),
+                Step::Unlock(0),
+            ]
+            .into(),
             locks: locks.into(),
             offset: Nanos::ZERO,
             period,

@@ -25,7 +25,9 @@ pub fn critical_instant(check: &TasksCheck) -> Vec<CriticalSlice> {
         .collect::<punctual_model::CpuSet>()
         .iter()
         .collect();
-    cpus.into_iter().flat_map(|cpu| of_cpu(check, cpu)).collect()
+    cpus.into_iter()
+        .flat_map(|cpu| of_cpu(check, cpu))
+        .collect()
 }
 
 fn of_cpu(check: &TasksCheck, cpu: CpuId) -> Vec<CriticalSlice> {
@@ -33,7 +35,9 @@ fn of_cpu(check: &TasksCheck, cpu: CpuId) -> Vec<CriticalSlice> {
     let mut members: Vec<usize> = (0..check.tasks.len()).filter(on).collect();
     let alone = members.iter().all(|at| check.tasks[*at].cpus.len() == 1);
     let policy = |at: &usize| check.set.tasks[*at].policy;
-    let edf = members.iter().all(|at| matches!(policy(at), TaskPolicy::Deadline { .. }));
+    let edf = members
+        .iter()
+        .all(|at| matches!(policy(at), TaskPolicy::Deadline { .. }));
     let fixed = members.iter().all(|at| policy(at).is_fixed());
     if !alone || !(edf || fixed) {
         return Vec::new();
@@ -58,7 +62,11 @@ fn of_cpu(check: &TasksCheck, cpu: CpuId) -> Vec<CriticalSlice> {
     // What is beyond that many jobs is no picture.
     let shortest = works.iter().map(|work| work.period).min().unwrap_or(1);
     let end = end.min(shortest.saturating_mul(MOST as u64));
-    let scheduler = if edf { Scheduler::Edf } else { Scheduler::Fixed };
+    let scheduler = if edf {
+        Scheduler::Edf
+    } else {
+        Scheduler::Fixed
+    };
     let slices = simulate(&works, &starts, scheduler, 1, end, end).slices;
     let each = slices.into_iter().take(MOST).map(|slice| CriticalSlice {
         task: members[slice.task],

@@ -94,7 +94,9 @@ impl Judge {
         };
         let known = tasks.iter().zip(&check.tasks).enumerate();
         let known = known.map(|(own, (task, bound))| {
-            let near: Vec<usize> = (0..tasks.len()).filter(|other| shares(own, *other)).collect();
+            let near: Vec<usize> = (0..tasks.len())
+                .filter(|other| shares(own, *other))
+                .collect();
             let first = near
                 .iter()
                 .copied()
@@ -204,7 +206,10 @@ impl Judge {
         let seen = &mut self.seen[task];
         seen.examined += 1;
         if let Some(broke) = found.broke.first() {
-            let place = seen.broke.iter().position(|b| b.assumption == broke.assumption);
+            let place = seen
+                .broke
+                .iter()
+                .position(|b| b.assumption == broke.assumption);
             let place = place.unwrap_or_else(|| {
                 seen.broke.push(BrokeCount {
                     assumption: broke.assumption,
@@ -217,7 +222,11 @@ impl Judge {
             count.jobs += 1;
             count.most_ns = count.most_ns.max(broke.excess_ns);
         }
-        if seen.worst.as_ref().is_none_or(|w| found.response_ns > w.response_ns) {
+        if seen
+            .worst
+            .as_ref()
+            .is_none_or(|w| found.response_ns > w.response_ns)
+        {
             seen.worst = Some(found);
         }
     }
@@ -362,7 +371,8 @@ impl Judge {
     pub(super) fn conclude(mut self) -> (Vec<TaskSeen>, Option<WorstWindow>) {
         self.settle(Nanos::MAX);
         for seen in &mut self.seen {
-            seen.broke.sort_by_key(|broke| std::cmp::Reverse(broke.jobs));
+            seen.broke
+                .sort_by_key(|broke| std::cmp::Reverse(broke.jobs));
         }
         (self.seen, self.window)
     }

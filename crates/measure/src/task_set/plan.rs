@@ -157,10 +157,13 @@ fn leaves_nothing(check: &TasksCheck, machine: &CpuSet) -> bool {
         .filter(|at| real_time(*at))
         .partition(|at| check.tasks[*at].cpus.len() == 1);
     let on = |cpu: CpuId| -> f64 {
-        let of = pinned.iter().filter(|at| check.tasks[**at].cpus.contains(cpu));
+        let of = pinned
+            .iter()
+            .filter(|at| check.tasks[**at].cpus.contains(cpu));
         of.map(|at| share(*at)).sum::<f64>().min(1.0)
     };
-    let used: f64 = machine.iter().map(on).sum::<f64>() + free.iter().map(|at| share(*at)).sum::<f64>();
+    let used: f64 =
+        machine.iter().map(on).sum::<f64>() + free.iter().map(|at| share(*at)).sum::<f64>();
     #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
     let there = machine.len() as f64;
     used >= SAFE_SHARE * there
@@ -174,7 +177,10 @@ fn leaves_nothing(check: &TasksCheck, machine: &CpuSet) -> bool {
 /// the C library has no such mutex.
 pub(super) fn locks(set: &TaskSet) -> Result<Vec<ProtocolMutex>, MeasureError> {
     let make = |resource: &punctual_model::tasks::Resource| {
-        let users = set.tasks.iter().filter(|t| takes(&t.sections, &resource.name));
+        let users = set
+            .tasks
+            .iter()
+            .filter(|t| takes(&t.sections, &resource.name));
         let raw = match resource.protocol {
             Protocol::None => Raw::None,
             Protocol::Inheritance => Raw::Inherit,
@@ -239,7 +245,10 @@ fn push(
     steps: &mut Vec<Step>,
 ) {
     for section in sections {
-        let place = set.resources.iter().position(|r| r.name == section.resource);
+        let place = set
+            .resources
+            .iter()
+            .position(|r| r.name == section.resource);
         // The file's reader refuses resources that there are not.
         let Some(resource) = place else { continue };
         steps.push(Step::Lock(resource));

@@ -126,7 +126,11 @@ fn what_tasks_of_the_set_take_is_nobodys_fault() {
     judge.take(1, job(0, 1_000, 1_250, 1_550, 300));
     let (seen, window) = judge.conclude();
     let window = window.unwrap();
-    assert_eq!((window.task, window.jobs.len()), (1, 2), "as late as it may be");
+    assert_eq!(
+        (window.task, window.jobs.len()),
+        (1, 2),
+        "as late as it may be"
+    );
     assert_eq!((seen[1].above_bound, seen[1].jobs), (0, 1));
     assert_eq!(seen[1].latest_release_ns, Some(Nanos::ZERO));
     assert_eq!(seen[1].longest_response_ns, Some(us(550)));
@@ -168,7 +172,11 @@ fn overheads_that_the_set_has_are_allowed() {
     check.set.overheads.wake_up_ns = us(150);
     check.set.overheads.switch_ns = us(30);
     let high = [job(0, 1_000, 1_000, 1_250, 250)];
-    let found = broke(Judge::new(&check, None), &high, job(0, 1_000, 1_450, 1_750, 300));
+    let found = broke(
+        Judge::new(&check, None),
+        &high,
+        job(0, 1_000, 1_450, 1_750, 300),
+    );
     // 150 and twice 30 for each of two jobs: nothing alone broke.
     assert_eq!(found, [(Assumption::Overheads, None, us(200))]);
 }
@@ -204,7 +212,9 @@ fn a_job_is_its_sections_in_the_middle_of_its_work() {
     };
     check.set.resources = vec![resource("a"), resource("b")];
     check.set.tasks[0].sections = vec![outer];
-    let steps = plan::steps(&check.set, &check.set.tasks[0], Duty::FULL, &|span| span.get() / 1_000);
+    let steps = plan::steps(&check.set, &check.set.tasks[0], Duty::FULL, &|span| {
+        span.get() / 1_000
+    });
     let expected = [
         Step::Work(105),
         Step::Lock(0),
@@ -307,8 +317,10 @@ fn a_closed_budget_is_an_error_before_anything_starts() {
         text.ends_with("/sys/fs/cgroup/cpu/a/cpu.rt_runtime_us is 0"),
         "{text}"
     );
-    let (_dir, sys) = machine(&[("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
-        ("proc/sys/kernel/sched_rt_period_us", "1000000\n")]);
+    let (_dir, sys) = machine(&[
+        ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+        ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+    ]);
     plan::refuse(&two(), &sys, &cpus).unwrap();
     let mut greedy = two();
     greedy.set.tasks[0].execution_ns = us(1_000);

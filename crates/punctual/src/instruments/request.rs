@@ -239,7 +239,10 @@ fn exit_of(record: &RunRecord) -> Exit {
 
 /// Whether a task took longer than analysis said that it could: what the analysis takes for granted does not hold here.
 fn is_above_bound(record: &RunRecord) -> bool {
-    record.tasks.as_ref().is_some_and(|run| run.above_bound() > 0)
+    record
+        .tasks
+        .as_ref()
+        .is_some_and(|run| run.above_bound() > 0)
 }
 
 /// Whether a deadline that was given was missed. What a requirement names the requirement judges, and the

@@ -97,7 +97,11 @@ fn factor(text: &str) -> Result<f64, String> {
 pub(crate) fn run(home: Option<&Path>, args: &TasksArgs) -> Result<Exit, CliError> {
     let plan = plan(home, args)?;
     let check = &plan.check;
-    let cpus: CpuSet = check.tasks.iter().flat_map(|task| task.cpus.iter()).collect();
+    let cpus: CpuSet = check
+        .tasks
+        .iter()
+        .flat_map(|task| task.cpus.iter())
+        .collect();
     let common = CommonArgs {
         cpus: Some(cpus),
         priority: most_urgent(check),
@@ -144,6 +148,8 @@ fn plan(home: Option<&Path>, args: &TasksArgs) -> Result<TasksPlan, CliError> {
     #[cfg(not(feature = "workbench"))]
     {
         let _ = home;
-        Err(CliError::usage("--analysed: missing, and this program reads no files of sets"))
+        Err(CliError::usage(
+            "--analysed: missing, and this program reads no files of sets",
+        ))
     }
 }

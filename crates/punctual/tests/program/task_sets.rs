@@ -81,7 +81,12 @@ fn released(task: &Value) -> u64 {
 #[test]
 fn a_set_of_ordinary_tasks_runs_without_privilege_and_each_release_is_a_job() {
     let home = Home::new();
-    let options = ["--duration=1s", "--mlock=off", "--dma-latency=off", "--json"];
+    let options = [
+        "--duration=1s",
+        "--mlock=off",
+        "--dma-latency=off",
+        "--json",
+    ];
     let record = measure(&home, ORDINARY, &options).json();
     assert_valid(&schema("run.schema.json"), &record);
     let tasks = record["tasks"]["tasks"].as_array().unwrap();
@@ -109,7 +114,11 @@ fn what_is_seen_and_what_is_shown_are_told_apart() {
     }
     let home = Home::alone();
     let answer = measure(&home, REAL_TIME, &["--duration=2s", "--cpus=0"]);
-    let text = answer.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = answer
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     assert!(text.contains("Seen in this run: "), "{answer:#?}");
     assert!(
         text.contains("Analysis shown by analysis: All 2 tasks meet their deadlines by analysis"),
@@ -120,7 +129,11 @@ fn what_is_seen_and_what_is_shown_are_told_apart() {
     let tasks = run["tasks"].as_array().unwrap();
     let all: Vec<u64> = tasks.iter().map(released).collect();
     assert_eq!(all, [200, 40]);
-    let scheduling = &record["checks"].as_array().unwrap().iter().find(|c| c["id"] == "scheduling");
+    let scheduling = &record["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["id"] == "scheduling");
     let detail = scheduling.unwrap()["detail"].as_str().unwrap();
     assert!(detail.contains("f:80, f:79"), "{detail}");
     // Whatever the machine did: each response above its bound that was looked at names what broke.
@@ -144,7 +157,10 @@ fn what_is_seen_and_what_is_shown_are_told_apart() {
     assert_eq!(answer.code(), status, "{answer:#?}");
     // The critical instant: servo first, then plan, which servo interrupts after 10 ms less its jitter.
     let critical = run["critical"].as_array().unwrap();
-    assert_eq!((&critical[0]["task"], &critical[1]["task"]), (&0.into(), &1.into()));
+    assert_eq!(
+        (&critical[0]["task"], &critical[1]["task"]),
+        (&0.into(), &1.into())
+    );
 }
 
 #[test]
@@ -172,9 +188,12 @@ fn a_set_that_asks_for_more_than_a_cpu_ends_in_time_and_counts_what_never_began(
 #[test]
 fn sets_that_cannot_run_are_one_error_before_anything_starts() {
     let home = Home::new();
-    let task = |more: &str| format!("[[task]]\nname = 'x'\nperiod = '10ms'\nexecution = '1ms'\n{more}\n");
+    let task =
+        |more: &str| format!("[[task]]\nname = 'x'\nperiod = '10ms'\nexecution = '1ms'\n{more}\n");
     let many: String = (0..101)
-        .map(|n| format!("[[task]]\nname = 't{n}'\nperiod = '1s'\nexecution = '1us'\npolicy = 'other'\n"))
+        .map(|n| {
+            format!("[[task]]\nname = 't{n}'\nperiod = '1s'\nexecution = '1us'\npolicy = 'other'\n")
+        })
         .collect();
     let cases = [
         (task("cpus = '900'"), &[][..], "task x: cpus"),
@@ -210,7 +229,9 @@ fn a_set_that_the_kernel_does_not_admit_is_an_error_with_the_task() {
     let home = Home::new();
     // A deadline that ends before its period, on all CPUs; more than one CPU's worth each.
     let task = |n: u32| {
-        format!("[[task]]\nname = 't{n}'\nperiod = '10ms'\nexecution = '9900us'\npolicy = 'deadline'\n")
+        format!(
+            "[[task]]\nname = 't{n}'\nperiod = '10ms'\nexecution = '9900us'\npolicy = 'deadline'\n"
+        )
     };
     let set: String = (0..4096).take(8).map(task).collect();
     measure(&home, &set, &[]).error(5, &["SCHED_DEADLINE"]);
@@ -260,7 +281,16 @@ fn a_set_runs_in_virtual_time_and_the_same_set_gives_the_same_bytes() {
     let target = format!("--target=guest:{},virtual-time", images.rt.display());
     let run = |name: &str| {
         let name = format!("--name={name}");
-        let args = ["measure", "tasks", &file, &target, "--duration=200ms", "-q", &name, "--json"];
+        let args = [
+            "measure",
+            "tasks",
+            &file,
+            &target,
+            "--duration=200ms",
+            "-q",
+            &name,
+            "--json",
+        ];
         guests::run(&home, &args).json()
     };
     let (one, two) = (run("one"), run("two"));

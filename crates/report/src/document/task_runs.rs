@@ -5,9 +5,7 @@
 
 mod pictures;
 
-use punctual_model::tasks::{
-    Assumption, BrokeCount, JobAboveBound, TaskBound, TaskSeen, TasksRun,
-};
+use punctual_model::tasks::{Assumption, BrokeCount, JobAboveBound, TaskBound, TaskSeen, TasksRun};
 use punctual_model::{Nanos, RunRecord};
 
 use super::named::{counted, micros};
@@ -47,7 +45,10 @@ pub(super) fn answer(
             of(|task| task.missed)
         ),
     };
-    let bounds = match (above, tasks.check.tasks.iter().any(|b| b.response_ns.is_some())) {
+    let bounds = match (
+        above,
+        tasks.check.tasks.iter().any(|b| b.response_ns.is_some()),
+    ) {
         (_, false) => "analysis has no bounds for them".to_owned(),
         (0, true) => "none took longer than its bound by analysis".to_owned(),
         (_, true) => format!(
@@ -118,9 +119,13 @@ pub(super) fn blocks(ids: &mut Ids, runs: &[Named<'_>]) -> Vec<Block> {
             format!("{word}: {sentence}, if what it assumes holds"),
         )]));
         blocks.push(Block::Table(table(tasks, unit, &of)));
-        blocks.push(Block::items(tasks.tasks.iter().zip(&tasks.check.tasks).flat_map(
-            |(task, bound)| why(task, bound, unit),
-        )));
+        blocks.push(Block::items(
+            tasks
+                .tasks
+                .iter()
+                .zip(&tasks.check.tasks)
+                .flat_map(|(task, bound)| why(task, bound, unit)),
+        ));
         blocks.extend(pictures::bounds(ids, run, tasks, &of));
         blocks.extend(pictures::schedules(ids, run, tasks, &of));
     }
@@ -147,10 +152,15 @@ fn table(run: &TasksRun, unit: &str, of: &str) -> Table {
             "??Preempted",
         ],
     );
-    let cell = |span: Option<Nanos>| {
-        span.map_or_else(|| "-".to_owned(), |ns| micros(ns.get() as f64))
-    };
-    let each = run.check.set.tasks.iter().zip(&run.check.tasks).zip(&run.tasks);
+    let cell =
+        |span: Option<Nanos>| span.map_or_else(|| "-".to_owned(), |ns| micros(ns.get() as f64));
+    let each = run
+        .check
+        .set
+        .tasks
+        .iter()
+        .zip(&run.check.tasks)
+        .zip(&run.tasks);
     table.rows = each
         .map(|((task, bound), seen)| {
             vec![
@@ -198,10 +208,13 @@ fn why(seen: &TaskSeen, bound: &TaskBound, unit: &str) -> Vec<(&'static str, Str
     let (Some(worst), Some(limit)) = (&seen.worst, bound.response_ns) else {
         return Vec::new();
     };
-    let each = seen
-        .broke
-        .iter()
-        .map(|count| format!("{} ({})", short(count.assumption), counted(count.jobs, "job")));
+    let each = seen.broke.iter().map(|count| {
+        format!(
+            "{} ({})",
+            short(count.assumption),
+            counted(count.jobs, "job")
+        )
+    });
     let some = match seen.examined < seen.above_bound {
         true => format!(" (of {} that were looked at)", seen.examined),
         false => String::new(),

@@ -43,11 +43,7 @@ impl Document {
         blocks.push(Block::items(
             assumed.map(|text| ("assumes", format!("{text}."))),
         ));
-        Self::of(&format!("Task set {}", check.set.name), blocks).answering(
-            tone,
-            word,
-            sentence,
-        )
+        Self::of(&format!("Task set {}", check.set.name), blocks).answering(tone, word, sentence)
     }
 }
 

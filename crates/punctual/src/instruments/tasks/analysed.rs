@@ -47,10 +47,10 @@ pub(crate) fn for_guest(
     for cpus in set.tasks.iter().map(|task| &task.cpus).chain([all]) {
         let missing = cpus.without(&machine);
         if !missing.is_empty() {
-            return Err(CliError::usage(format!(
-                "CPU {missing}: the guest has only {machine}"
-            ))
-            .hint("run all tasks on it: --cpus 0"));
+            return Err(
+                CliError::usage(format!("CPU {missing}: the guest has only {machine}"))
+                    .hint("run all tasks on it: --cpus 0"),
+            );
         }
     }
     // Which kernel it is only the guest knows, so its admission is the kernel's alone.

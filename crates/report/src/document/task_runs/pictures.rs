@@ -13,20 +13,22 @@ use super::super::{Block, Ids};
 use crate::chart::{self, Axis, Chart, Drawing, Look, Mark, Point, Shape};
 
 /// The longest response of each task, its bound and its deadline.
-pub(super) fn bounds(
-    ids: &mut Ids,
-    run: &Named<'_>,
-    tasks: &TasksRun,
-    of: &str,
-) -> Option<Block> {
+pub(super) fn bounds(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &str) -> Option<Block> {
     let unit = micros_of(&[*run]);
     let names: Vec<String> = tasks.tasks.iter().map(|task| task.name.clone()).collect();
-    let each = || tasks.check.set.tasks.iter().zip(&tasks.check.tasks).zip(&tasks.tasks).enumerate();
+    let each = || {
+        tasks
+            .check
+            .set
+            .tasks
+            .iter()
+            .zip(&tasks.check.tasks)
+            .zip(&tasks.tasks)
+            .enumerate()
+    };
     let at = |row: usize, ns: u64, count: u64| Point::at(ns as f64 / 1e3, row as f64).of(count);
     let seen: Vec<Point> = each()
-        .filter_map(|(row, (_, seen))| {
-            Some(at(row, seen.longest_response_ns?.get(), seen.jobs))
-        })
+        .filter_map(|(row, (_, seen))| Some(at(row, seen.longest_response_ns?.get(), seen.jobs)))
         .collect();
     let shown: Vec<Point> = each()
         .filter_map(|(row, ((_, bound), _))| Some(at(row, bound.response_ns?.get(), 1)))
@@ -41,10 +43,12 @@ pub(super) fn bounds(
     let jobs = tasks.jobs();
     let series = [
         ("longest seen in this run", seen, counted(jobs, "job")),
-        ("bound by analysis", shown, "by analysis".to_owned()),
+        ("bound by analysis", shown, "found before the run".to_owned()),
         ("deadline", due, "as the set says".to_owned()),
     ];
-    let series = series.into_iter().filter(|(_, points, _)| !points.is_empty());
+    let series = series
+        .into_iter()
+        .filter(|(_, points, _)| !points.is_empty());
     let series = series.map(|(name, points, counted)| chart::Series {
         name: name.to_owned(),
         counted,
@@ -78,19 +82,18 @@ struct Stretch {
 }
 
 /// The schedule of the critical instant and the worst stretch seen, on the same axes.
-pub(super) fn schedules(
-    ids: &mut Ids,
-    run: &Named<'_>,
-    tasks: &TasksRun,
-    of: &str,
-) -> Vec<Block> {
+pub(super) fn schedules(ids: &mut Ids, run: &Named<'_>, tasks: &TasksRun, of: &str) -> Vec<Block> {
     let Some(window) = &tasks.window else {
         return Vec::new();
     };
     let name = &tasks.tasks[window.task.min(tasks.tasks.len() - 1)].name;
     let rows = rows(tasks, window.task);
     let response = (window.to_ns - window.from_ns).get() as f64 / 1e3;
-    let bound = tasks.check.tasks.get(window.task).and_then(|b| b.response_ns);
+    let bound = tasks
+        .check
+        .tasks
+        .get(window.task)
+        .and_then(|b| b.response_ns);
     let bound = bound.map(|bound| bound.get() as f64 / 1e3);
     let end = response.max(bound.unwrap_or(0.0)) * 1.02;
     let unit = micros_of(&[*run]);
@@ -106,9 +109,14 @@ pub(super) fn schedules(
         })
         .filter(|s| s.from < end)
         .collect();
-    let seen = ran(tasks, &window.jobs, window.from_ns.get(), window.to_ns.get());
+    let seen = ran(
+        tasks,
+        &window.jobs,
+        window.from_ns.get(),
+        window.to_ns.get(),
+    );
     let mut marks = vec![Mark {
-        name: format!("{name} ended here"),
+        name: format!("end of {name} in this run"),
         at: response,
         upright: true,
     }];
@@ -143,7 +151,10 @@ pub(super) fn schedules(
         let series: Vec<_> = series.filter(|s| !s.points.is_empty()).collect();
         let mut x = Axis::linear(format!("Time from the release of {name} in {unit}"));
         x.range = Some((0.0, end));
-        let names = rows.iter().map(|task| tasks.tasks[*task].name.clone()).collect();
+        let names = rows
+            .iter()
+            .map(|task| tasks.tasks[*task].name.clone())
+            .collect();
         let chart = Chart {
             id,
             title,
@@ -154,6 +165,10 @@ pub(super) fn schedules(
             marks: marks.clone(),
         };
         Block::Drawing(Box::new(Drawing::Chart(chart)), None)
+    };
+    let worst = match bound.is_some_and(|bound| response > bound) {
+        true => format!("the response of {name} that went furthest beyond its bound"),
+        false => format!("the response of {name} that came nearest to its bound"),
     };
     let mut blocks = Vec::new();
     if shown.iter().any(|s| rows.contains(&s.task)) {
@@ -167,7 +182,7 @@ pub(super) fn schedules(
     }
     blocks.push(chart(
         ids.make(&format!("tasks-worst-{}", run.name)),
-        format!("Seen in this run: the response of {name} nearest to its bound{of}"),
+        format!("Seen in this run: {worst}{of}"),
         format!(
             "Job of {name} released {} s after the start, response {} {unit}. Begins and ends of jobs were seen; who had the CPU in \
              between is drawn by priority, a gap is nobody of the set.",
@@ -182,9 +197,8 @@ pub(super) fn schedules(
 /// The tasks of the picture, the most urgent first: those that share a CPU with the one that it is of.
 fn rows(tasks: &TasksRun, of: usize) -> Vec<usize> {
     let own = tasks.check.tasks.get(of).map(|bound| &bound.cpus);
-    let near = |at: &usize| {
-        own.is_some_and(|own| !own.common(&tasks.check.tasks[*at].cpus).is_empty())
-    };
+    let near =
+        |at: &usize| own.is_some_and(|own| !own.common(&tasks.check.tasks[*at].cpus).is_empty());
     let mut rows: Vec<usize> = (0..tasks.check.tasks.len()).filter(near).collect();
     rows.sort_by_key(|at| (urgency(tasks, *at), *at));
     rows
