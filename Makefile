@@ -116,8 +116,8 @@ ifeq ($(origin PUNCTUAL_AGENT),undefined)
 endif
 	@python='$(abspath $(TARGET_DIR))/venv/bin/python'; \
 	if [ -x "$$python" ]; then PUNCTUAL_PYTHON=$$python; export PUNCTUAL_PYTHON; fi; \
-	echo '$(CARGO) test --workspace'; \
-	$(CARGO) test --workspace
+	echo '$(CARGO) test --workspace --no-fail-fast'; \
+	$(CARGO) test --workspace --no-fail-fast
 	@cat $(TARGET_DIR)/prerequisites.txt
 
 # Nightly, or by hand on whatever machine: the crates that compute, as arm64 programs under qemu-user (on arm64: as they are), and the

@@ -78,6 +78,7 @@ cp "$package" "$root/tmp/punctual.deb"
 in_root dpkg --install /tmp/punctual.deb
 rm "$root/tmp/punctual.deb"
 in_root getent group realtime || stop 'there is no group realtime'
+[ "$(in_root stat --format '%U:%G %a' /var/lib/punctual)" = 'root:realtime 750' ] || stop "root's store is not the group's to read"
 in_root punctual --version
 status=0
 in_root punctual assess --duration 2s >"$scratch/assessed" 2>&1 || status=$?

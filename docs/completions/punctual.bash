@@ -890,7 +890,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-g -m -o -h -V --group --by --allow-invalid --unpaired --metric --equivalence --not-worse --effect --difference --require --burst --fail-on --level --power --interval --seed --table --unit --better --output --force --json --home --help --version"
+            opts="-g -m -o -h -V --group --by --allow-invalid --earlier --unpaired --metric --equivalence --not-worse --effect --difference --require --burst --fail-on --level --power --interval --seed --table --unit --better --output --force --json --home --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -906,6 +906,10 @@ _punctual() {
                     ;;
                 --by)
                     COMPREPLY=($(compgen -W "host" -- "${cur}"))
+                    return 0
+                    ;;
+                --earlier)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --metric)

@@ -614,6 +614,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand load" -s h -l help -d 
 complete -c punctual -n "__fish_punctual_using_subcommand load" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s g -l group -d 'A named group (can be repeated); `tag=KEY=VALUE` is short for `KEY=VALUE=tag:KEY=VALUE`' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l by -d 'Compare machines with each other: all runs that are named, by their machine' -r -f -a "host\t'The machines, by their hostnames, inside groups of one hardware and kernel'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l earlier -d 'Earlier runs of the same machine, measured in the same way, which say how much runs vary: for groups of one or two runs (can be repeated)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s m -l metric -d 'Figures to compare, separated by commas [default: p50, p99, p99.9, max, and results that have a good direction]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l equivalence -d 'Test whether groups are the same within this change' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l not-worse -d 'Test whether groups are not worse by this change, in figures that have a bad direction' -r

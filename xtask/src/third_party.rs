@@ -20,7 +20,7 @@ const PROGRAM: &str = "punctual";
 /// What releases are made for.
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
-/// What is linked in, and is no crate: name, licence, and what there is to say.
+/// Linked code that is no crate: name, licence, remark.
 const OTHERS: [(&str, &str, &str); 2] = [
     (
         "GNU C Library",

@@ -58,7 +58,7 @@ pub fn unpack(deb: &Path, directory: &Path) -> Result<KernelPackage, UnpackError
             false => directory.to_owned(),
         };
         match run(command("depmod").arg("-b").arg(below).arg(release)) {
-            // Whoever loads modules without that list is told by what loads them.
+            // Without that list, whatever loads the modules reports what is missing.
             Ok(_) | Err(ToolError::Missing { .. }) => {}
             Err(err) => return Err(err.into()),
         }

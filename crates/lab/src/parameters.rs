@@ -30,7 +30,7 @@ pub fn fill(file: &str, text: &str, given: &Table) -> Result<String, LabError> {
     };
     let own = match text.parse::<Table>() {
         Ok(table) => table.get("parameters").cloned(),
-        // What is wrong with it is told with its line when the experiment is read.
+        // Reading the experiment reports what is wrong with it, with its line.
         Err(_) => return Ok(text.to_owned()),
     };
     let Some(own) = own else {

@@ -251,7 +251,7 @@ impl<T: Send + 'static> Crew<T> {
     /// [`MeasureError::Defect`] if one of them panicked.
     pub fn join(mut self) -> Result<Vec<(T, ThreadReport)>, MeasureError> {
         let members = std::mem::take(&mut self.members);
-        // All of them, before an error is told: no thread outlives this.
+        // All of them, before an error is returned: no thread outlives this.
         let joined: Vec<_> = members
             .into_iter()
             .map(|m| (m.post, m.ready, m.thread.join()))

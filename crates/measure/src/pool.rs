@@ -194,7 +194,7 @@ impl Desk {
             drop(state);
             let guard = AtJob { desk: self };
             job(number);
-            // Before the end is told: whoever waits for it may want what the job holds.
+            // Before the end is announced: whoever waits for it may want what the job holds.
             drop(job);
             drop(guard);
         }

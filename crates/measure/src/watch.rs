@@ -9,7 +9,7 @@
 //! come (`basis`). Each nanosecond of a cycle has a phase and a cause; `tally` keeps them, `culprits` ranks the causes of
 //! late cycles by what would be in time without them.
 //!
-//! What the kernel has no event for is said, and time that no event accounts for is a phase of its own. One thing is
+//! Events that the kernel lacks are listed, and time that no event accounts for is a phase of its own. One thing is
 //! estimated: how long a page fault lasts, because the kernel tells when one begins and not when it ends (`thread`).
 
 mod basis;
@@ -19,8 +19,10 @@ mod cycle;
 mod event;
 mod habits;
 mod history;
+mod outside;
 mod probe;
 mod replay;
+mod results;
 mod source;
 mod table;
 mod tally;
@@ -34,30 +36,26 @@ mod words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use punctual_model::watch::{PhaseTime, ResponseStep, Watched, WatchedThread};
-use punctual_model::{
-    Better, Check, CpuId, CpuSet, Ended, Figure, Finding, Nanos, Policy, Progress, Series,
-};
+use punctual_model::{CpuId, Ended, Finding, Nanos, Progress};
 use punctual_stats::Keep;
 use punctual_sys::{SysRoot, clock, sched};
 
-use self::basis::Basis;
 pub use self::beside::Beside;
-use self::cycle::{Cause, Cycle, IdleExits, Phase};
+use self::cycle::{Cycle, IdleExits};
 use self::habits::Habits;
 pub use self::habits::{Judge, rules as habit_rules};
+use self::outside::Outside;
 pub use self::probe::PREFIX as FUNCTION;
 use self::replay::Replay;
+pub use self::source::LARGEST_BUFFER_KIB;
 use self::source::{Lost, Source};
 use self::tally::Tally;
 pub use self::target::{ProgramEnd, Target};
 use self::target::{Started, Starter};
-use self::thread::{Wait, Waited};
+use self::thread::Waited;
 use self::who::Tid;
 use crate::error::MeasureError;
-use crate::figures;
-use crate::frame::{Found, Frame, Throttling};
-use crate::noise::counters::Counters;
+use crate::frame::{Found, Frame};
 
 /// Time between two looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -67,9 +65,6 @@ const SETTLE_EVERY: u64 = 100_000_000;
 
 /// Threads that are watched at most: what is kept of one takes some 300 KiB, and of its longest cycles some megabytes.
 const THREADS: usize = 256;
-
-/// Long cycles of all threads together that are kept with what went on around them, but for one a thread.
-const WORST_IN_ALL: usize = 100;
 
 /// The name of the table of all cycles in the store.
 pub const CYCLE_TABLE: &str = "cycles.csv";
@@ -85,9 +80,6 @@ struct Hit {
     latency: u64,
     cpu: CpuId,
 }
-
-/// Cycles without which a thread has no figures.
-const FEW: u64 = 2;
 
 /// What to watch, and how.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -186,46 +178,6 @@ struct Watcher {
     busy: Nanos,
     /// What the hypervisor and the firmware took, as far as that is counted, before.
     outside: Option<Outside>,
-}
-
-/// Who counts what no event tells, since a moment.
-#[derive(Debug)]
-struct Outside {
-    sys: SysRoot,
-    cpus: CpuSet,
-    before: Counters,
-}
-
-impl Outside {
-    fn begin(sys: &SysRoot, cpus: &CpuSet) -> Self {
-        Self {
-            sys: sys.clone(),
-            cpus: cpus.clone(),
-            before: Counters::read(sys, cpus),
-        }
-    }
-
-    /// Says what was counted.
-    fn says(&self) -> String {
-        let deltas = Counters::read(&self.sys, &self.cpus).since(&self.before);
-        let stolen = deltas.stolen_ms.iter();
-        let stolen: Vec<String> = stolen
-            .map(|(cpu, ms)| format!("{ms} ms of CPU {cpu}"))
-            .collect();
-        let stolen = match stolen.is_empty() {
-            true => "steal time cannot be read".to_owned(),
-            false => format!(
-                "the hypervisor took {} by the kernel's count (in steps of 10 ms)",
-                stolen.join(", ")
-            ),
-        };
-        let smi: Result<u32, String> = deltas.smi.into_values().sum();
-        let smi = match smi {
-            Ok(count) => format!("{count} system management interrupts were counted"),
-            Err(why) => format!("system management interrupts cannot be counted: {why}"),
-        };
-        format!("{stolen}; {smi}")
-    }
 }
 
 impl Watcher {
@@ -398,10 +350,10 @@ impl Watcher {
                     return;
                 }
                 tally.policy = sched::policy_of(tid).ok();
-                let basis = basis_of(self.watch.cycle_at.as_deref(), pending);
+                let basis = basis::of(self.watch.cycle_at.as_deref(), pending);
                 (tally.basis, thread.cycle_at) = (Some(basis), basis.at);
                 if let Some(habits) = &mut self.habits
-                    && is_judged(thread, tally)
+                    && results::is_judged(thread, tally)
                 {
                     habits.meet(tid);
                 }
@@ -484,278 +436,5 @@ impl Watcher {
             series: series.collect(),
             ..Progress::default()
         }
-    }
-
-    /// The threads that have figures, with what is kept of them.
-    fn shown(&self) -> impl Iterator<Item = (u32, &thread::Thread, &Tally)> {
-        let shown = self.order.iter().filter_map(|tid| {
-            let tally = self.tallies.get(tid).filter(|tally| tally.cycles >= FEW)?;
-            Some((self.replay.threads.get(tid)?, tally))
-        });
-        (0..)
-            .zip(shown)
-            .map(|(n, (thread, tally))| (n, thread, tally))
-    }
-
-    fn watched(&self, source: &Source) -> Watched {
-        let mut threads: Vec<WatchedThread> = self
-            .shown()
-            .map(|(n, thread, tally)| self.watched_thread(n, thread, tally))
-            .collect();
-        // A record with all cycles of hundreds of threads would be too large for the store.
-        let each = WORST_IN_ALL / threads.len().max(1);
-        if each < tally::SHOWN {
-            let kept = each.max(1);
-            threads.iter_mut().for_each(|t| t.worst.truncate(kept));
-        }
-        let mut unknown: Vec<String> = Vec::new();
-        for lacking in source.decoder.lacking() {
-            let without = lacking.without.unwrap_or(lacking.event).to_owned();
-            if !unknown.contains(&without) {
-                unknown.push(without);
-            }
-        }
-        let judged: Vec<(u32, Tid)> = self
-            .shown()
-            .filter(|(_, thread, tally)| is_judged(thread, tally))
-            .map(|(n, thread, _)| (n, thread.tid))
-            .collect();
-        let habits = self.habits.as_ref();
-        Watched {
-            habits_judged: habits.map(|_| judged.len() as u64),
-            habits: habits.map_or_else(Vec::new, |habits| habits.found(judged.into_iter())),
-            idle_threads: (self.replay.threads.len() - threads.len()) as u64,
-            unwatched_threads: self.replay.unwatched,
-            records: source.records(),
-            inferred_switches: self.replay.inferred,
-            threads,
-            unknown,
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "times within days")]
-    fn watched_thread(&self, n: u32, thread: &thread::Thread, tally: &Tally) -> WatchedThread {
-        let names = &self.replay.names;
-        let late = culprits::late(tally, self.watch.deadline.map(Nanos::get));
-        let longs = tally.longer_than(late.limit_ns);
-        let cycles = tally.cycles.max(1) as f64;
-        let phases = (0..).zip(Phase::ALL).map(|(place, phase): (usize, Phase)| {
-            let of_late: u64 = longs.iter().map(|long| long.phases[place]).sum();
-            PhaseTime {
-                phase: phase.name().to_owned(),
-                mean_ns: tally.phase_sums[place] as f64 / cycles,
-                late_mean_ns: (!longs.is_empty()).then(|| of_late as f64 / longs.len() as f64),
-                max_ns: tally.phase_max[place],
-            }
-        });
-        let by_response = tally.steps.iter().map(|(step, of)| ResponseStep {
-            to_ns: tally::step_end(*step),
-            count: of.count,
-            phases_ns: of
-                .phases
-                .map(|ns| ns as f64 / of.count.max(1) as f64)
-                .to_vec(),
-        });
-        let basis = tally.basis.unwrap_or(Basis::EVERY_WAIT);
-        let mut calls: Vec<(String, u64)> = thread
-            .calls
-            .iter()
-            .map(|(call, count)| (words::call_name(*call), *count))
-            .collect();
-        calls.sort_by(|(a_name, a), (b_name, b)| b.cmp(a).then_with(|| a_name.cmp(b_name)));
-        WatchedThread {
-            thread: n,
-            tid: thread.tid,
-            name: names.text(thread.name).to_owned(),
-            policy: policy(thread, tally),
-            cycle_at: basis.at.map(|wait| match &self.watch.cycle_at {
-                Some(named) if wait == Wait::PROBE => named.clone(),
-                _ => wait.to_string(),
-            }),
-            period_ns: basis.period.map(Nanos::new),
-            timed_releases: tally.timed,
-            cycles: tally.cycles,
-            missed_releases: tally.missed,
-            phases: phases.collect(),
-            by_response: by_response.collect(),
-            culprits: culprits::culprits(tally, &late, self.watch.matters, names),
-            late,
-            worst: tally.worst(),
-            calls,
-            page_faults: thread.faults,
-            migrations: thread.migrations,
-        }
-    }
-
-    fn found(&self, watched: &Watched, source: &Source, lost: Lost) -> Found {
-        let mut found = Found {
-            throttling: Throttling::IsAResult,
-            ..Found::default()
-        };
-        // Of cycles that were in records that the kernel lost nobody knows the number.
-        let none_lost = (lost.records == 0).then_some(0);
-        let mut tallies = Vec::new();
-        for (n, thread, tally) in self.shown() {
-            let series = figures::series(&tally.responses);
-            found.series.push(Series {
-                thread: Some(n),
-                policy: Some(policy(thread, tally)),
-                interval_ns: tally.basis.and_then(|b| b.period).map(Nanos::new),
-                overruns: Some(tally.missed),
-                lost: none_lost,
-                clamped: Some(tally.responses.histogram().clamped()),
-                warm_up_samples: Some(0),
-                misses: figures::misses(&tally.responses),
-                ..series
-            });
-            let tag = n.to_string();
-            found
-                .histograms
-                .push((tag, tally.responses.histogram().clone()));
-            tallies.push(&tally.responses);
-        }
-        found.total = figures::total(&tallies);
-        found.total.overruns = found.series.iter().map(|s| s.overruns).sum();
-        found.total.clamped = found.series.iter().map(|s| s.clamped).sum();
-        (found.total.lost, found.total.warm_up_samples) = (none_lost, Some(0));
-        found.figures = self.phase_figures();
-        found.figures.extend(source.cost.clone());
-        found.figures.extend(self.analysis(source));
-        found.findings.extend(self.evidence(source));
-        found.checks = self.checks(watched, source, lost);
-        found.findings.extend(watched.unknown.iter().map(|unknown| {
-            let detail = format!("this kernel does not record {unknown}");
-            Finding::observed("no-event", detail)
-        }));
-        found
-    }
-
-    /// What tracing cost those who are watched, and what is known of time that no event tells.
-    fn evidence(&self, source: &Source) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self.cost(source).into_iter().collect();
-        let is_outside = |(cause, spent): (&Cause, &tally::Spent)| {
-            matches!(cause, Cause::Outside | Cause::Unknown).then_some(spent.total)
-        };
-        let spent = self.shown().flat_map(|(.., tally)| &tally.spent);
-        let ns: u64 = spent.filter_map(is_outside).sum();
-        if let Some(outside) = self.outside.as_ref().filter(|_| ns > 0) {
-            let detail = format!(
-                "{:.1} µs of all cycles went to what is outside this kernel, or is not known; meanwhile {}",
-                Nanos::new(ns).as_secs_f64() * 1e6,
-                outside.says()
-            );
-            findings.push(Finding::observed("outside-evidence", detail));
-        }
-        findings
-    }
-
-    /// Time that a record took to be read and analysed.
-    #[expect(clippy::cast_precision_loss, reason = "counts and times within days")]
-    fn analysis(&self, source: &Source) -> Option<Figure> {
-        let records = source.records();
-        let ns = (records > 0).then(|| self.busy.get() as f64 / records as f64)?;
-        Some(Figure {
-            count: records,
-            ..Figure::single("analysis_per_record", "ns", Better::Lower, ns)
-        })
-    }
-
-    /// Says what tracing cost a cycle of the thread that it cost most.
-    #[expect(clippy::cast_precision_loss, reason = "counts and times within days")]
-    fn cost(&self, source: &Source) -> Option<Finding> {
-        let ns = source.cost.as_ref()?.value?;
-        let a_cycle = |tally: &Tally| tally.events as f64 / tally.cycles.max(1) as f64;
-        let (most, thread) = self
-            .shown()
-            .map(|(_, thread, tally)| (a_cycle(tally), thread))
-            .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        Some(Finding::observed(
-            "tracing-cost",
-            format!(
-                "an event costs {ns:.0} ns here, and a cycle of {} has some {most:.0}: being watched made it about \
-                 {:.1} µs longer",
-                self.replay.names.text(thread.name),
-                most * ns / 1e3
-            ),
-        ))
-    }
-
-    /// The mean time of each phase, for comparisons of two runs.
-    #[expect(clippy::cast_precision_loss, reason = "times within days")]
-    fn phase_figures(&self) -> Vec<Figure> {
-        let mut all = Vec::new();
-        for (n, _, tally) in self.shown() {
-            for (place, phase) in (0_usize..).zip(Phase::ALL) {
-                let mean = tally.phase_sums[place] as f64 / tally.cycles as f64;
-                let figure = Figure::single("time_in_phase", "ns", Better::Lower, mean);
-                all.push(Figure {
-                    count: tally.cycles,
-                    max: Some(tally.phase_max[place] as f64),
-                    ..figure.at("thread", n).at("phase", phase.name())
-                });
-            }
-        }
-        all
-    }
-
-    fn checks(&self, watched: &Watched, source: &Source, lost: Lost) -> Vec<Check> {
-        let cycles: u64 = watched.threads.iter().map(|thread| thread.cycles).sum();
-        let unclear: u64 = self.shown().map(|(_, _, tally)| tally.unclear).sum();
-        vec![
-            Check::of(
-                "samples",
-                cycles > 0,
-                match cycles {
-                    0 => {
-                        "no watched thread had a whole cycle: it waited less than twice".to_owned()
-                    }
-                    _ => format!("{cycles} whole cycles"),
-                },
-            ),
-            Check::of(
-                "lost-events",
-                lost.records == 0,
-                lost.says(source.records()),
-            ),
-            Check::of(
-                "accounted",
-                unclear * 100 <= cycles,
-                format!(
-                    "the phases of {} of {cycles} cycles add up to their response time within 2 µs",
-                    cycles - unclear
-                ),
-            ),
-        ]
-    }
-}
-
-/// Whether a thread is to be in time: what real-time code should avoid is no matter to others.
-fn is_judged(thread: &thread::Thread, tally: &Tally) -> bool {
-    let period = tally.basis.and_then(|basis| basis.period);
-    period.is_some() || thread.prio < 100 || tally.policy.is_some_and(Policy::is_real_time)
-}
-
-/// Returns a thread's policy as the kernel said it while it lived, else what its priority tells.
-fn policy(thread: &thread::Thread, tally: &Tally) -> String {
-    match tally.policy {
-        Some(policy) => policy.to_string(),
-        None => words::policy(thread.prio),
-    }
-}
-
-/// Finds what ends a cycle, among waits that were seen or by the system call that the user named.
-fn basis_of(named: Option<&str>, waited: &[Waited]) -> Basis {
-    let Some(named) = named else {
-        return basis::find(waited.iter());
-    };
-    let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
-        Some(_) => one.wait == Wait::PROBE,
-        None => words::call_name(one.wait.call) == named,
-    };
-    let at = waited.iter().find(is_named).map(|one| one.wait);
-    let period = basis::period_of(waited.iter().filter(|one| Some(one.wait) == at));
-    match at {
-        Some(_) => Basis { at, period },
-        None => Basis::EVERY_WAIT,
     }
 }

@@ -4,7 +4,7 @@
 //! `composite.xml` of the Phoronix Test Suite: results, each with the values of its runs.
 //!
 //! A file has systems and results; a result has an entry a system, with a mean and, as `RawString`, the values that it is
-//! of. Each entry becomes a figure: the name of the test, and as labels the system and what the test was told. The
+//! of. Each entry becomes a figure: the name of the test, and as labels the system and the arguments of the test. The
 //! interval is ours, Student's of the values; the suite writes none.
 
 use std::io::BufRead;

@@ -33,7 +33,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CliError> {
             return Err(CliError::usage("--home (or PUNCTUAL_HOME) is empty")
                 .hint("name a directory, or unset PUNCTUAL_HOME for the default"));
         }
-        // Programs that work in other directories, such as make, are told of it too.
+        // Programs that work in other directories, such as make, get it too.
         return std::path::absolute(&home)
             .map_err(|err| CliError::failed_to("find the current directory").because(err));
     }
@@ -71,6 +71,10 @@ pub(crate) fn own(given: Option<&Path>, missing: Missing) -> Result<PathBuf, Cli
 pub(crate) fn elsewhere(home: &Path) -> Option<String> {
     let sudo = env::var("SUDO_UID").ok();
     let (other, how) = match (is_root(), sudo) {
+        (false, _) if std::fs::read_dir(ROOTS).is_ok() => (
+            PathBuf::from(ROOTS),
+            "runs made with sudo are there, and you may read them: add --home /var/lib/punctual",
+        ),
         (false, _) => (
             PathBuf::from(ROOTS),
             "runs made with sudo are there: run the same command with sudo",
@@ -81,7 +85,6 @@ pub(crate) fn elsewhere(home: &Path) -> Option<String> {
         ),
         (true, None) => return None,
     };
-    // Who asks may not be able to look into it.
     let is_there = other != home && other.is_dir();
     is_there.then(|| format!("another store exists, {}; {how}", other.display()))
 }

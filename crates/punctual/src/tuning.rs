@@ -427,7 +427,7 @@ pub(crate) fn write(
 
 /// Says, before anything else is done, that an earlier session's changes are still there.
 pub(crate) fn remark_on_left(place: &Place) {
-    // Whoever may not look into the journal gets no remark; a broken one is told when it matters.
+    // Whoever may not read the journal gets no remark; a broken journal is an error where it matters.
     let left = place.tuner().map(|tuner| tuner.left());
     match left {
         Ok(Ok(Left::Changes(journal))) => remark(&said_of(&journal)),

@@ -59,7 +59,7 @@ impl Display for Markdown<'_> {
                 c @ ('\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!') => {
                     write!(f, "\\{c}")?;
                 }
-                // Would become links, or people who are told.
+                // Would become links, or notify people.
                 '@' => f.write_str("&#64;")?,
                 c => f.write_char(c)?,
             }

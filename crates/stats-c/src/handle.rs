@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! State that a caller in C holds: opaque words, of which the first says what the rest is.
+//! State that a caller in C holds: opaque words; the first says what the rest is.
 
 /// What a function of this library answers where there is nothing else to say.
 pub const PUNCTUAL_OK: i32 = 0;

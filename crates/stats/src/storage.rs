@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! Where the state of what runs online is when nothing else is said: on the heap, or where there is none, in memory that the
+//! Where online statistics keep their state by default: on the heap, or where there is none, in memory that the
 //! caller gives for ever.
 
 /// As many as were asked for.

@@ -156,7 +156,7 @@ mod tests {
         let sys = SysRoot::at(dir.path());
         assert_eq!(named(&sys, "loop"), [9, 20]);
         assert_eq!(named(&sys, "nobody"), Vec::<u32>::new());
-        // Without a file of its own a process has no name, whoever reads this.
+        // Without a file of its own a process has no name, for any reader.
         let own = named(&SysRoot::live(), "punctual-nobody");
         assert!(own.is_empty());
     }

@@ -185,7 +185,7 @@ impl Tracefs {
     }
 
     /// Removes the events at functions of programs whose group begins with `prefix` and for which `is_left` says that
-    /// whoever made it is gone.
+    /// its maker is gone.
     pub fn sweep_uprobes(&self, prefix: &str, is_left: impl Fn(&str) -> bool) {
         uprobe::sweep(&self.root, prefix, is_left);
     }

@@ -6,120 +6,19 @@
 //! A task is periodic where its one phase has one `timer`. Its execution time is the sum of its `run` and `runtime` events, and
 //! what lies between `lock` and `unlock` is a critical section.
 
-use std::fmt;
+mod events;
+mod json;
 
 use punctual_model::tasks::{
-    CriticalSection, Overheads, PriorityOrder, Protocol, Resource, Task, TaskPolicy, TaskSet,
+    Overheads, PriorityOrder, Protocol, Resource, Task, TaskPolicy, TaskSet,
 };
 use punctual_model::{CpuSet, Nanos};
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
+use self::events::Events;
+use self::json::Json;
 use crate::error::TaskSetError;
 use crate::file::{Draft, stem};
 use crate::work::{LONGEST, MOST_TASKS};
-
-/// JSON with its keys in order, also those that come twice, as rt-app reads them.
-#[derive(Clone, Debug)]
-enum Json {
-    Object(Vec<(String, Self)>),
-    Array(Vec<Self>),
-    Text(String),
-    Number(f64),
-    Bool(bool),
-    Null,
-}
-
-struct Any;
-
-impl<'de> Visitor<'de> for Any {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
-        }
-        Ok(Json::Object(pairs))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
-        let mut all = Vec::new();
-        while let Some(one) = seq.next_element()? {
-            all.push(one);
-        }
-        Ok(Json::Array(all))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
-        Ok(Json::Number(punctual_stats::float(number)))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
-        let size = punctual_stats::float(number.unsigned_abs());
-        Ok(Json::Number(if number < 0 { -size } else { size }))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Json, E> {
-        Ok(Json::Number(number))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Any)
-    }
-}
-
-impl Json {
-    fn pairs(&self) -> &[(String, Self)] {
-        match self {
-            Self::Object(pairs) => pairs,
-            _ => &[],
-        }
-    }
-
-    fn get(&self, key: &str) -> Option<&Self> {
-        let found = self.pairs().iter().find(|(name, _)| name == key);
-        found.map(|(_, value)| value)
-    }
-
-    fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// A whole number.
-    fn number(&self) -> Option<u64> {
-        match self {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "whole, in range"
-            )]
-            Self::Number(n) if n.fract() == 0.0 && (0.0..1e15).contains(n) => Some(*n as u64),
-            _ => None,
-        }
-    }
-}
 
 /// Reads the text of `file`.
 ///
@@ -132,8 +31,7 @@ pub fn parse(file: &str, text: &str) -> Result<Draft, TaskSetError> {
         place: place.to_owned(),
         reason,
     };
-    let text = without_comments(text);
-    let json: Json = serde_json::from_str(&text).map_err(|err| fail("JSON", err.to_string()))?;
+    let json = Json::parse(text).map_err(|err| fail("JSON", err.to_string()))?;
     let mut reader = Reader {
         file,
         not_understood: Vec::new(),
@@ -409,139 +307,6 @@ impl Reader<'_> {
             )),
         }
     }
-}
-
-/// What the events of a task add up to.
-struct Events<'r, 'f> {
-    reader: &'r mut Reader<'f>,
-    place: String,
-    period: Option<u64>,
-    run: u64,
-    sections: Vec<CriticalSection>,
-    /// Resources that are held, with the execution time before, and the sections inside.
-    held: Vec<(String, u64, Vec<CriticalSection>)>,
-}
-
-impl<'r, 'f> Events<'r, 'f> {
-    fn new(reader: &'r mut Reader<'f>, place: &str) -> Self {
-        Self {
-            reader,
-            place: place.to_owned(),
-            period: None,
-            run: 0,
-            sections: Vec::new(),
-            held: Vec::new(),
-        }
-    }
-
-    fn event(&mut self, key: &str, value: &Json) -> Result<(), TaskSetError> {
-        let place = format!("{}.{key}", self.place);
-        // `run0` and `run` are the same event.
-        match key.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "run" | "runtime" => {
-                let us = value.number();
-                let us = us.ok_or_else(|| self.reader.fail(&place, "expected whole µs"))?;
-                self.run = self.run.saturating_add(us);
-            }
-            "timer" => {
-                let period = value
-                    .get("period")
-                    .and_then(Json::number)
-                    .filter(|us| *us > 0);
-                let period = period
-                    .ok_or_else(|| self.reader.fail(&place, "expected a period above 0 in µs"))?;
-                if self.period.replace(period).is_some() {
-                    return Err(self
-                        .reader
-                        .fail(&place, "a second timer: the task has no one period"));
-                }
-            }
-            "lock" => {
-                let name = value
-                    .text()
-                    .ok_or_else(|| self.reader.fail(&place, "expected a name"))?;
-                if self.held.len() >= 8 || self.held.iter().any(|(held, ..)| held == name) {
-                    return Err(self
-                        .reader
-                        .fail(&place, format!("cannot take \"{name}\" here")));
-                }
-                let protocol = self.reader.protocol;
-                if !self.reader.resources.iter().any(|r| r.name == name) {
-                    self.reader.resources.push(Resource {
-                        name: name.to_owned(),
-                        protocol,
-                    });
-                }
-                self.held.push((name.to_owned(), self.run, Vec::new()));
-            }
-            "unlock" => {
-                let last = self
-                    .held
-                    .pop()
-                    .filter(|(name, ..)| value.text() == Some(name));
-                let Some((resource, from, inner)) = last else {
-                    return Err(self
-                        .reader
-                        .fail(&place, "does not release what was taken last"));
-                };
-                let length = Nanos::from_micros(self.run - from);
-                if !length.is_zero() {
-                    let section = CriticalSection {
-                        resource,
-                        length_ns: length,
-                        sections: inner,
-                    };
-                    match self.held.last_mut() {
-                        Some((.., inside)) => inside.push(section),
-                        None => self.sections.push(section),
-                    }
-                }
-            }
-            _ => self.reader.not_understood.push(place),
-        }
-        Ok(())
-    }
-}
-
-/// The text with blanks in place of `/* */` and `//` comments outside of strings.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let (mut string, mut escaped) = (false, false);
-    while let Some(c) = chars.next() {
-        if string {
-            string = c != '"' || escaped;
-            escaped = c == '\\' && !escaped;
-            out.push(c);
-            continue;
-        }
-        match (c, chars.peek()) {
-            ('/', Some('/')) => {
-                while chars.peek().is_some_and(|c| *c != '\n') {
-                    chars.next();
-                }
-            }
-            ('/', Some('*')) => {
-                chars.next();
-                let mut last = ' ';
-                for c in chars.by_ref() {
-                    if c == '\n' {
-                        out.push('\n');
-                    }
-                    if (last, c) == ('*', '/') {
-                        break;
-                    }
-                    last = c;
-                }
-                out.push(' ');
-            }
-            _ => {
-                string = c == '"';
-                out.push(c);
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! From runs over time to the changes of their figures.
 //!
 //! Only runs of one machine, measured in one way, are one series: the others would differ without any
-//! change. What may differ inside a series, as the kernel does, is said next to a change that it may have
+//! change. What may differ inside a series, as the kernel does, appears next to a change that it may have
 //! come from.
 
 use std::collections::BTreeMap;

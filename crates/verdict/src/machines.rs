@@ -4,7 +4,7 @@
 //! From the runs of many machines to those that are not like the others.
 //!
 //! Machines are compared with those of the same hardware and kernel that were measured in the same way. Whatever else is
-//! recorded of them may be why one is an outlier, and is said next to it.
+//! recorded of them may be why one is an outlier, and appears next to it.
 
 use std::collections::BTreeMap;
 

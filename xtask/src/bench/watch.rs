@@ -73,7 +73,7 @@ fn p50(context: &Context, mut command: Command, watched: bool) -> anyhow::Result
     median.context("the result has no median")
 }
 
-/// CPU time of the recorder a second, with 20,000 switches a second on two CPUs, of which all threads are watched.
+/// CPU time of the recorder a second, with 20,000 switches a second on two CPUs, all threads watched.
 pub(crate) fn recorder(context: &Context) -> anyhow::Result<Outcome> {
     let seconds = if context.quick { 5 } else { 30 };
     let busy = busy(context, seconds)?;

@@ -165,7 +165,7 @@ fn every_way_to_misbehave_has_its_outcome_and_the_others_are_applied() {
         StepOutcome::Applied,
     ];
     assert_eq!(outcomes(&journal.report()), expected);
-    // Rounding what was odd before cannot be taken back, and is told.
+    // Rounding an odd value cannot be undone, and the answer says so.
     let reverted = bench.revert(&mut journal);
     assert!(!reverted.complete && reverted.again);
     let not_restored: Vec<&str> = reverted

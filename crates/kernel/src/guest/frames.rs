@@ -168,7 +168,7 @@ mod tests {
         for end in 0..bytes.len() {
             let read: Vec<_> = Frames::of(&bytes[..end]).collect();
             let boundary = read.iter().all(Result::is_ok);
-            // A cut between frames leaves fewer of them: the missing last one is told.
+            // A cut between frames leaves fewer of them: the last one is missing.
             assert!(!boundary || read.len() < whole, "cut at {end}");
         }
         for at in 0..bytes.len() {

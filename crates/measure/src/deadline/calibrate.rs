@@ -169,7 +169,7 @@ fn summed_up(additions: u64, due: Due, turns: &[Turn]) -> Calibrated {
         .filter(|t| t.switches == 0)
         .map(|t| t.wall)
         .collect();
-    // Where every one was interrupted, their CPU time is the best that there is. It is told.
+    // Where every one was interrupted, their CPU time is the best that there is; the record says so.
     let undisturbed = median(quiet.clone())
         .or_else(|| median(turns.iter().map(|t| t.cpu).collect()))
         .unwrap_or_default();

@@ -199,7 +199,7 @@ mod tests {
         let mut lookout = Lookout::new(vec![std::iter::once(cpu).collect()]);
         let sys = SysRoot::live();
         there.wait();
-        // Woken from the barrier, both want to run until they are told to stop.
+        // Woken from the barrier, both want to run until they have to stop.
         std::thread::sleep(Duration::from_millis(20));
         for _ in 0..3 {
             lookout.next = Instant::now();

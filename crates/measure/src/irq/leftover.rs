@@ -114,7 +114,7 @@ impl Changed {
 impl Drop for Changed {
     fn drop(&mut self) {
         for setting in &self.settings {
-            // An end by an error, which is told already.
+            // It ended by an error that was reported already.
             drop(setting.restore(&self.root));
         }
     }

@@ -139,7 +139,7 @@ impl LoadProcess {
     pub fn evidence(&mut self) -> Vec<LoadRecord> {
         let end = Instant::now();
         let mut gone = self.gone;
-        // Every load must show work after the end: one that stands still then is told by the wait.
+        // Every load must show work after the end: the wait finds one that stands still then.
         let until = end + REPORT_EVERY + SHORT_SILENCE + self.ledger.patience();
         let mut due: Vec<usize> = (0..self.count).collect();
         while !due.is_empty() && !gone {

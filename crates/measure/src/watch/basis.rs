@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::thread::{Wait, Waited};
+use super::{FUNCTION, words};
 
 /// Waits after which it is decided, where they come fast.
 pub(super) const WAITS: usize = 100;
@@ -125,6 +126,23 @@ fn candidate(wait: Wait, times: &[u64], timed: usize) -> Option<Candidate> {
         regular: regular as f64 / offs.len() as f64,
         spread: offs.get(offs.len() / 2).copied()?,
     })
+}
+
+/// Finds what ends a cycle, among waits that were seen or by the system call that the user named.
+pub(super) fn of(named: Option<&str>, waited: &[Waited]) -> Basis {
+    let Some(named) = named else {
+        return find(waited.iter());
+    };
+    let is_named = |one: &&Waited| match named.strip_prefix(FUNCTION) {
+        Some(_) => one.wait == Wait::PROBE,
+        None => words::call_name(one.wait.call) == named,
+    };
+    let at = waited.iter().find(is_named).map(|one| one.wait);
+    let period = period_of(waited.iter().filter(|one| Some(one.wait) == at));
+    match at {
+        Some(_) => Basis { at, period },
+        None => Basis::EVERY_WAIT,
+    }
 }
 
 #[cfg(test)]

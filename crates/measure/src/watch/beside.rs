@@ -71,7 +71,7 @@ impl Beside {
             latency: threshold.sample.latency_ns,
             cpu: threshold.sample.cpu,
         });
-        // Where it has ended by an error, that is told by its end.
+        // If it failed, joining it returns the error.
         let _ = self.stop.send(hit);
         let explained = self.watcher.join();
         let explained = explained.map_err(|_| MeasureError::Defect { thread: 0 })??;

@@ -224,7 +224,7 @@ impl Cut<'_> {
         if from >= to {
             return;
         }
-        // Time of which nobody knows whose it is is accounted for in no phase.
+        // Time without a known owner belongs to no phase.
         let phase = match cause {
             Cause::Unknown => Phase::Unaccounted,
             _ => phase,

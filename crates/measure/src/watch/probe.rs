@@ -56,7 +56,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns where in its file the function `symbol` begins, or why nobody knows.
+/// Returns where in its file the function `symbol` begins, or the reason why it is unknown.
 fn offset_of(bytes: &[u8], symbol: &str) -> Result<u64, String> {
     let file = object::File::parse(bytes).map_err(|err| format!("no program: {err}"))?;
     let mut symbols = file.symbols().chain(file.dynamic_symbols());

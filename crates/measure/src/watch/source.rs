@@ -23,6 +23,9 @@ const BUFFER_KIB: u32 = 8 * 1_024;
 /// The same for what watched threads alone do.
 const OWN_BUFFER_KIB: u32 = 2 * 1_024;
 
+/// Largest trace buffer of a CPU that may be asked for, in KiB.
+pub const LARGEST_BUFFER_KIB: u32 = 1_048_576;
+
 /// All trace buffers together, in KiB.
 const ALL_BUFFERS_KIB: u32 = 256 * 1_024;
 
@@ -104,11 +107,17 @@ impl Lost {
         match (lost, self.wanted) {
             (0, _) => format!("{read} trace records were read, none was lost"),
             (_, None) => format!("the kernel could not take {lost} trace records"),
-            (_, Some((wanted, bytes))) => format!(
-                "the kernel could not take {lost} trace records: a buffer of {} KiB a CPU was full; --buffer {wanted} \
-                 would have held them, at {bytes:.0} bytes a record",
-                self.kib
-            ),
+            (_, Some((wanted, bytes))) => {
+                let advice = match wanted > LARGEST_BUFFER_KIB {
+                    true => "no --buffer would have held them: watch fewer threads".to_owned(),
+                    false => format!("--buffer {wanted} would have held them"),
+                };
+                format!(
+                    "the kernel could not take {lost} trace records: a buffer of {} KiB a CPU was full; {advice}, at \
+                     {bytes:.0} bytes a record",
+                    self.kib
+                )
+            }
         }
     }
 }
@@ -424,7 +433,14 @@ mod tests {
             says.contains("--buffer 7168 would have held them, at 50 bytes a record"),
             "{says}"
         );
-        // Of an instance of which nothing was read nobody knows how long a record is.
+        // No buffer may be that large.
+        lost.add(2_048, taken, 30_000_000);
+        let says = lost.says(10_000);
+        assert!(
+            says.contains("no --buffer would have held them: watch fewer threads, at 50 bytes"),
+            "{says}"
+        );
+        // The length of a record is unknown where nothing was read.
         let mut unknown = Lost::default();
         unknown.add(64, Taken::default(), 7);
         assert_eq!(unknown.says(0), "the kernel could not take 7 trace records");

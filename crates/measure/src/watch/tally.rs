@@ -241,25 +241,47 @@ pub(super) fn step_end(step: u32) -> u64 {
     (u64::from(STEPS + within + 1) << (power - STEPS.ilog2())) - 1
 }
 
-/// Returns the longest pieces, in order, and the number and time of the others.
-fn longest(pieces: &[Piece]) -> (Vec<Piece>, (u64, u64)) {
+/// Returns the `most` longest pieces, in order, and the number and time of the others.
+fn longest<T: Clone>(
+    pieces: &[T],
+    most: usize,
+    length: impl Fn(&T) -> u64,
+) -> (Vec<T>, (u64, u64)) {
     let mut by_length: Vec<usize> = (0..pieces.len()).collect();
-    by_length.sort_by_key(|&n| Reverse(pieces.get(n).map_or(0, Piece::length)));
-    let others = by_length.split_off(pieces.len().min(PIECES));
+    by_length.sort_by_key(|&n| Reverse(pieces.get(n).map_or(0, &length)));
+    let others = by_length.split_off(pieces.len().min(most));
     by_length.sort_unstable();
-    let of = |places: &[usize]| -> Vec<Piece> {
-        let found = places.iter().filter_map(|&n| pieces.get(n).copied());
+    let of = |places: &[usize]| -> Vec<T> {
+        let found = places.iter().filter_map(|&n| pieces.get(n).cloned());
         found.collect()
     };
     let others = of(&others);
-    let time = others.iter().map(Piece::length).sum();
+    let time = others.iter().map(&length).sum();
     (of(&by_length), (others.len() as u64, time))
+}
+
+/// Leaves at most `most` pieces and stretches of a cycle, half of them pieces. What goes is counted.
+pub(super) fn shorten(cycle: &mut WorstCycle, most: usize) {
+    let stretches: usize = cycle.cpus.iter().map(|lane| lane.stretches.len()).sum();
+    if cycle.pieces.len() + stretches <= most {
+        return;
+    }
+    let length = |piece: &CyclePiece| piece.to_ns.saturating_sub(piece.from_ns);
+    let (kept, (count, ns)) = longest(&cycle.pieces, most / 2, length);
+    cycle.pieces = kept;
+    cycle.left_out += count;
+    cycle.left_out_ns += ns;
+    let each = most / 2 / cycle.cpus.len().max(1);
+    for lane in &mut cycle.cpus {
+        lane.left_out += lane.stretches.len().saturating_sub(each) as u64;
+        lane.stretches.truncate(each);
+    }
 }
 
 /// Returns the cycle as it is shown, with who had the CPUs.
 fn show(cycle: &Cycle, replay: &Replay, origin: u64) -> WorstCycle {
     let names = &replay.names;
-    let (kept, left_out) = longest(&cycle.pieces);
+    let (kept, left_out) = longest(&cycle.pieces, PIECES, Piece::length);
     let pieces = kept.iter().map(|piece| CyclePiece {
         from_ns: piece.from - cycle.release,
         to_ns: piece.to - cycle.release,
@@ -324,12 +346,41 @@ mod tests {
                 }
             })
             .collect();
-        let (kept, (count, time)) = longest(&pieces);
+        let (kept, (count, time)) = longest(&pieces, PIECES, Piece::length);
         assert_eq!((kept.len(), count, time), (1_000, 2_000, 2_000));
         assert!(kept.iter().all(|piece| piece.length() == 1_001));
         assert!(kept.is_sorted_by_key(|piece| piece.from));
-        let (all, none) = longest(&pieces[..1_000]);
+        let (all, none) = longest(&pieces[..1_000], PIECES, Piece::length);
         assert_eq!((all, none), (pieces[..1_000].to_vec(), (0, 0)));
+    }
+
+    #[test]
+    fn a_cycle_is_shortened_to_its_share_and_says_what_is_left_out() {
+        let piece = |n: u64| CyclePiece {
+            from_ns: n * 100,
+            to_ns: n * 100 + n,
+            ..CyclePiece::default()
+        };
+        let lane = |cpu| CpuLane {
+            cpu,
+            stretches: vec![LaneStretch::default(); 30],
+            left_out: 5,
+        };
+        let whole = WorstCycle {
+            pieces: (0..40).map(piece).collect(),
+            cpus: vec![lane(0), lane(1)],
+            ..WorstCycle::default()
+        };
+        let mut same = whole.clone();
+        shorten(&mut same, 100);
+        assert_eq!(same, whole);
+        let mut short = whole;
+        shorten(&mut short, 20);
+        assert_eq!(short.pieces, (30..40).map(piece).collect::<Vec<_>>());
+        assert_eq!((short.left_out, short.left_out_ns), (30, (0..30).sum()));
+        for lane in &short.cpus {
+            assert_eq!((lane.stretches.len(), lane.left_out), (5, 30));
+        }
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl ProgramEnd {
     }
 
     fn untold() -> Self {
-        Self::Unknown("whoever waited for the program is gone".to_owned())
+        Self::Unknown("the thread that waited for the program is gone".to_owned())
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(50);
 
-    /// A program that sleeps, and the end of which is told through the channel that is returned.
+    /// Starts a program that sleeps. The channel returns how it ended.
     #[expect(
         clippy::zombie_processes,
         reason = "the test plays the thread that waits for it"

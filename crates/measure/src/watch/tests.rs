@@ -294,7 +294,7 @@ fn a_lower_real_time_thread_has_the_cpu_by_no_right() {
 fn time_of_a_cpu_of_which_nothing_is_known_is_not_accounted_for() {
     let mut trace = Trace::new();
     with_strike(&mut trace, NOBODY, |trace, release| {
-        // The timer expires on a CPU of which this is the first event.
+        // The timer expires on a CPU without an event so far.
         let at = release + 1_100 * US;
         let entry = What::TimerEntry {
             timer: 0xf00,

@@ -104,7 +104,7 @@ fn load(job: &DiskJob, release: &str) {
     for module in &job.modules {
         let (path, parameters) = module.split_once(' ').unwrap_or((module, ""));
         let path = path.replace("{release}", release);
-        // What is missing then is told by what needs it.
+        // Whatever needs what is missing then reports it.
         drop(load_module(Path::new(&path), parameters));
     }
 }

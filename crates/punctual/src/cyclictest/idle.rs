@@ -162,7 +162,7 @@ fn start(states: &[State]) -> io::Result<Child> {
         .spawn()?;
     let told = tell(&mut child, states);
     if let Err(err) = told {
-        // Nothing was changed yet, and what it was told of is on.
+        // Nothing was changed yet, and what it reports is on.
         drop(child.stdin.take());
         drop(child.wait());
         return Err(err);

@@ -84,7 +84,7 @@ pub(crate) fn settle(purpose: &str, stop: &dyn Fn() -> bool) -> Result<(), Strin
     };
     let end = Instant::now() + PATIENCE;
     loop {
-        // What cannot be read is told by the run, where it matters.
+        // The run reports what cannot be read, where it matters.
         let Ok(Left::Changes(journal)) = tuner.left() else {
             return Ok(());
         };

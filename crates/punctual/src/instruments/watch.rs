@@ -9,7 +9,7 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use punctual_measure::watch::{self, Matters, ProgramEnd, Target, Watch};
+use punctual_measure::watch::{self, LARGEST_BUFFER_KIB, Matters, ProgramEnd, Target, Watch};
 use punctual_model::{Nanos, Policy};
 use punctual_sys::calls;
 
@@ -81,7 +81,7 @@ pub struct WatchArgs {
     /// Trace buffer of each CPU in KiB, where the run says that the kernel lost records [default: 8192, less on machines
     /// with more than 32 CPUs]
     #[arg(long, value_name = "KIB", help_heading = "System",
-          value_parser = clap::value_parser!(u32).range(64..=1_048_576))]
+          value_parser = clap::value_parser!(u32).range(64..=i64::from(LARGEST_BUFFER_KIB)))]
     pub buffer: Option<u32>,
 
     /// What is kept of response times

@@ -156,7 +156,7 @@ impl Told {
         let of = |(number, mut thread): (u32, Thread)| {
             let (count, largest) = whole(number).unwrap_or((thread.count, 0));
             let mut cut = (count > thread.count && end > self.at).then_some(self.at);
-            // What is larger than all that was told came after it.
+            // A maximum larger than any event has came after the last event.
             if cut.is_some() && thread.max_ns.is_none_or(|told| told < largest) {
                 thread.stretches.push(Stretch {
                     from: self.at,

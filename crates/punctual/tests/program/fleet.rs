@@ -354,11 +354,9 @@ blocks = 2
     let upload = format!("--file={}", file.display());
     let answer = fleet.run("experiment", &[&upload, "--", "run", "plan.toml"]);
     for (name, host) in hosts(&answer) {
-        assert_eq!(
-            host["runs"].as_array().unwrap().len(),
-            4,
-            "{name}: {answer:#?}"
-        );
+        // A run that the machine made invalid is repeated, and both are kept.
+        let runs = host["runs"].as_array().unwrap().len();
+        assert!(runs >= 4, "{name}: {answer:#?}");
     }
     fleet.nothing_left();
 }

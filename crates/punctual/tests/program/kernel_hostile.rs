@@ -182,13 +182,27 @@ fn a_file_that_is_no_kernel_says_what_it_is() {
     image[0x1f4..0x1f8].copy_from_slice(&[0, 0, 1, 0]);
     let mut arm = vec![0; 0x400];
     arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
+    // The head of its EFI program, with one section of 1 MiB.
+    arm[0x3c] = 0x40;
+    arm[0x40..0x44].copy_from_slice(b"PE\0\0");
+    arm[0x46] = 1;
+    arm[0x68..0x6c].copy_from_slice(&0x0010_0000_u32.to_le_bytes());
+    arm[0x6c..0x70].copy_from_slice(&0x0400_u32.to_le_bytes());
+    let mut riscv = vec![0; 0x400];
+    riscv[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    riscv[18] = 243;
     bench.write("cut", &image);
     bench.write("arm", &arm);
+    bench.write("riscv", &riscv);
     bench.write("text", b"no kernel\n");
     bench.write("empty", b"");
     for (name, part) in [
         ("text", "it is a text file, not a kernel"),
-        ("arm", "it is a kernel for arm64 (Image)"),
+        ("arm", "it is a truncated Image: 1024 bytes of 1049600"),
+        (
+            "riscv",
+            "it is an ELF file for RISC-V, not a kernel for x86-64",
+        ),
         ("empty", "it is empty"),
         ("cut", "it is a truncated bzImage: 1024 bytes of"),
     ] {

@@ -327,7 +327,7 @@ fn a_run_is_replayed_from_what_was_stored() {
 fn a_run_without_progress_says_that_there_is_nothing_to_replay() {
     let home = Home::new();
     let record = home.quick(&[]);
-    // However short a run is, its end is told.
+    // However short a run is, it shows its end.
     home.run(["runs", "show", "last", "--live"]).fine();
     let id = record["id"].as_str().unwrap();
     fs::remove_file(home.runs_dir().join(id).join("events.jsonl.zst")).unwrap();

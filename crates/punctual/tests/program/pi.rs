@@ -79,7 +79,7 @@ fn it_shows_what_it_did_and_leaves_the_cpu_to_others() {
         "none-half",
         "none-full",
         "inherit-full",
-        "wait_per_work_between",
+        "wait per work between",
     ] {
         assert!(text.contains(part), "`{part}` is not in {text}");
     }

@@ -30,7 +30,7 @@ fn every_study_is_listed_and_shown_with_its_figures_and_citation() {
         assert_eq!(shown["name"], name);
         let text = home.run(["study", "show", name]).fine().stdout.clone();
         assert!(text.contains("Published: "), "{text}");
-        // Each result of the paper is somewhere, or it is said why not.
+        // Each result of the paper is somewhere, or has a reason why not.
         let rows = shown["rows"].as_array().unwrap();
         assert!(rows.len() >= 6, "{name}");
         for row in rows {

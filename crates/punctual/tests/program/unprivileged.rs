@@ -380,3 +380,38 @@ fn another_users_process_is_judged_as_far_as_its_files_can_be_read() {
     assert_eq!(problem, "permission denied");
     assert_eq!(of("ordinary-policy")["outcome"], "found");
 }
+
+#[test]
+fn a_store_of_root_is_readable_for_its_group_and_for_nobody_else() {
+    let Some(user) = User::nobody() else {
+        return machine::skip("a group's store", "becoming another user needs root");
+    };
+    let owner = Home::new();
+    owner.quick(&[]);
+    let group = 54_321;
+    for dir in [owner.dir().to_owned(), owner.store()] {
+        chown(&dir, None, Some(group)).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o750)).unwrap();
+    }
+    let ask = |groups: &str, words: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid=65534", "--regid=65534", groups])
+            .arg(&user.program)
+            .args(words)
+            .env("PUNCTUAL_HOME", owner.store());
+        finish(command)
+    };
+    let member = "--groups=54321";
+    assert!(
+        ask(member, &["runs", "list"])
+            .fine()
+            .stdout
+            .contains("wakeup")
+    );
+    ask(member, &["report", "last", "--format=md"]).fine();
+    // To read is not to change.
+    ask(member, &["runs", "rm", "last"]).error(1, &["Permission denied"]);
+    ask("--clear-groups", &["runs", "list"]).error(1, &["Permission denied"]);
+    assert_eq!(owner.list().len(), 1);
+}

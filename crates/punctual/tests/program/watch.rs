@@ -63,17 +63,42 @@ impl Seen {
         self.thread["culprits"].as_array().unwrap()
     }
 
-    /// Whether the machine was so busy with others that what was planted is not what made most cycles late.
+    /// Requires that what was planted is the first culprit, of those that the program can do something about. What others do
+    /// on this machine comes before it where they do more: its hypervisor, its interrupts, its other tasks.
     fn is_first(&self, kind: &str, name: Option<&str>) {
-        let first = self
-            .culprits()
-            .first()
-            .unwrap_or_else(|| panic!("nobody: {:#}", self.thread["late"]));
-        assert_eq!(first["kind"], kind, "{:#?}", self.culprits());
-        if let Some(name) = name {
-            assert_eq!(first["name"], name, "{first:#}");
-        }
-        assert!(first["saved"].as_u64().unwrap() > 0, "{first:#}");
+        const MACHINE: [&str; 6] = [
+            "outside",
+            "unknown",
+            "interrupt",
+            "softirq",
+            "masked",
+            "itself",
+        ];
+        const OURS: [&str; 4] = ["hog", "middle", "holder", "loop"];
+        let of_machine = |culprit: &&Value| {
+            let name = culprit["name"].as_str().unwrap_or_default();
+            let kind = culprit["kind"].as_str().unwrap();
+            let is_task = matches!(kind, "task" | "unpreemptible");
+            (MACHINE.contains(&kind) || is_task) && !OURS.contains(&name)
+        };
+        let culprits = self.culprits();
+        let planted = culprits.iter().find(|culprit| {
+            culprit["kind"] == kind && name.is_none_or(|name| culprit["name"] == name)
+        });
+        let planted = planted.unwrap_or_else(|| panic!("{culprits:#?} {:#}", self.thread["late"]));
+        let first = culprits
+            .iter()
+            .find(|culprit| *culprit == planted || !of_machine(culprit));
+        assert_eq!(first, Some(planted), "{culprits:#?}");
+        assert!(planted["saved"].as_u64().unwrap() > 0, "{planted:#}");
+    }
+
+    /// Returns the planted culprit.
+    fn planted(&self, kind: &str) -> &Value {
+        self.culprits()
+            .iter()
+            .find(|culprit| culprit["kind"] == kind)
+            .unwrap()
     }
 }
 
@@ -140,13 +165,17 @@ fn a_thread_of_a_higher_priority_is_named() {
         return;
     };
     seen.is_first("task", Some("hog"));
-    let first = &seen.culprits()[0];
+    let hog = seen
+        .culprits()
+        .iter()
+        .find(|culprit| culprit["name"] == "hog");
+    let hog = hog.unwrap();
     assert!(
-        first["what"].as_str().unwrap().contains("real-time 90"),
-        "{first:#}"
+        hog["what"].as_str().unwrap().contains("real-time 90"),
+        "{hog:#}"
     );
     // Each strike is longer than any cycle may be, and no longer than three of them.
-    let late = first["cycles"].as_u64().unwrap();
+    let late = hog["cycles"].as_u64().unwrap();
     assert!(
         (seen.strikes.saturating_sub(1)..=3 * seen.strikes).contains(&late),
         "{late} of {}",
@@ -161,7 +190,7 @@ fn who_keeps_the_holder_of_a_lock_from_running_is_named() {
         return;
     };
     seen.is_first("lock-chain", Some("middle"));
-    let what = seen.culprits()[0]["what"].as_str().unwrap();
+    let what = seen.planted("lock-chain")["what"].as_str().unwrap();
     assert!(what.contains("kept holder from running"), "{what}");
 }
 
@@ -200,14 +229,30 @@ fn a_hog_beside_an_ordinary_loop_is_named() {
     let Some(seen) = watched(&home, "ordinary-hog", 500) else {
         return;
     };
-    // Others may be there too, and the loop may have been in time in spite of it.
-    let spent = seen.culprits().iter().find(|c| c["name"] == "hog");
-    let late = seen.thread["late"]["count"].as_u64().unwrap();
-    assert!(
-        spent.is_some() || late == 0 || seen.thread["late"]["rule"] == "p99",
-        "{:#}",
-        seen.thread["culprits"]
-    );
+    if seen
+        .culprits()
+        .iter()
+        .any(|culprit| culprit["name"] == "hog")
+    {
+        return;
+    }
+    // The scheduler may give the loop its turn in spite of the hog. Then others made the late cycles late, as their
+    // timelines show.
+    let ns = |of: &Value, key: &str| of[key].as_u64().unwrap();
+    let limit = ns(&seen.thread["late"], "limit_ns");
+    let worst = seen.thread["worst"].as_array().unwrap().iter();
+    for cycle in worst.filter(|cycle| ns(cycle, "response_ns") > limit) {
+        let pieces = cycle["pieces"].as_array().unwrap().iter();
+        let of_hog = pieces.filter(|piece| piece["cause"].as_str().unwrap().starts_with("hog "));
+        let by_hog: u64 = of_hog
+            .map(|piece| ns(piece, "to_ns") - ns(piece, "from_ns"))
+            .sum();
+        assert!(
+            by_hog < ns(cycle, "response_ns") - limit,
+            "{cycle:#} {:#}",
+            seen.thread["culprits"]
+        );
+    }
 }
 
 #[test]
@@ -240,7 +285,7 @@ fn a_signal_that_stops_the_loop_is_named() {
     let answer = running.wait();
     let seen = Seen::of(answer.record(), &answer.stderr);
     seen.is_first("stopped", None);
-    let late = seen.culprits()[0]["cycles"].as_u64().unwrap();
+    let late = seen.planted("stopped")["cycles"].as_u64().unwrap();
     assert!(late >= stopped / 2, "{late} of {stopped}");
 }
 
@@ -268,16 +313,16 @@ fn our_own_threads_are_explained_and_a_run_that_was_not_watched_says_so() {
     assert_eq!(threads.len(), series.len());
     for thread in threads {
         assert_eq!(thread["period_ns"], 2_000_000, "{thread:#}");
-        // The cycle that was going on when the run ended has no wait after it.
-        let samples =
-            series[usize::try_from(thread["thread"].as_u64().unwrap()).unwrap()]["count"].as_u64();
+        // The cycle that was going on when the run ended has no wait after it; and a thread that comes later than its next
+        // release does not wait for that.
+        let number = |of: &Value, key: &str| of[key].as_u64().unwrap();
+        let own = &series[usize::try_from(number(thread, "thread")).unwrap()];
+        let (cycles, samples) = (number(thread, "cycles"), number(own, "count"));
+        let least =
+            samples.saturating_sub(2 + number(thread, "missed_releases") + number(own, "overruns"));
         assert!(
-            thread["cycles"]
-                .as_u64()
-                .unwrap()
-                .abs_diff(samples.unwrap())
-                <= 2,
-            "{thread:#}"
+            (least..=samples + 2).contains(&cycles),
+            "{thread:#} {own:#}"
         );
     }
     for id in ["lost-events", "accounted"] {

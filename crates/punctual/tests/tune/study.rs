@@ -171,7 +171,7 @@ fn five_sections(live: &Live) {
         ] {
             assert!(section.contains(told), "{name}: {told}");
         }
-        // Each question is told once: with its answer, or where it is said why there is none.
+        // Each question appears once: with its answer, or with the reason why there is none.
         let answers = result["answers"].as_array().unwrap();
         let why = answers
             .iter()

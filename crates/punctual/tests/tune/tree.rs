@@ -157,7 +157,7 @@ fn a_test_that_has_the_machine_to_itself_may_have_files_too() {
     let tree = Tree::new();
     drop(alone);
     drop(tree);
-    // The other way round it would wait for itself: that is told.
+    // The other way round it would wait for itself: that is an error.
     let beside = Home::new();
     let waits = std::panic::catch_unwind(Home::alone);
     drop(beside);

@@ -263,7 +263,7 @@ fn called(run: &HistoryRun) -> String {
     }
 }
 
-/// A label of which the start tells enough: that of a commit, or of a kernel without when it was built.
+/// A label shortened to what identifies it: a commit's first digits, a kernel's release without its build date.
 fn shortened(label: &str) -> String {
     const MOST: usize = 40;
     match label.chars().count() {

@@ -149,7 +149,7 @@ pub struct Deviation {
     pub freedom: f64,
 }
 
-/// What the newest runs show, for whoever asks after every run.
+/// What the newest runs show, for scripts that ask after every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Newest {
     /// The p-value of "no change in the last [`RECENT`] runs".

@@ -65,7 +65,7 @@ pub(super) fn file(root: &SysRoot) -> std::path::PathBuf {
     root.full(FILE)
 }
 
-/// Removes the events whose group begins with `prefix` and for which `is_left` says that whoever made it is gone.
+/// Removes the events whose group begins with `prefix` and for which `is_left` says that its maker is gone.
 pub(super) fn sweep(root: &SysRoot, prefix: &str, is_left: impl Fn(&str) -> bool) {
     for line in root.read(FILE).unwrap_or_default().lines() {
         let made = line

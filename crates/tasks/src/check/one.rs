@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! The tasks of one CPU: those of `SCHED_DEADLINE` first, then fixed priorities, then the rest, of which nothing is promised.
+//! The tasks of one CPU: those of `SCHED_DEADLINE` first, then fixed priorities, then the rest, which has no guarantee.
 
 use punctual_model::tasks::{
     AppliedTest, Interference, TaskBound, TaskPolicy, TaskSet, TaskVerdict, TasksCheck,

@@ -198,7 +198,7 @@ pub(super) fn level(cell: &str) -> &str {
     }
 }
 
-/// A cell as it is said: `kernel rt` of `kernel=rt`.
+/// A cell in words: `kernel rt` of `kernel=rt`.
 fn setting(cell: &str) -> String {
     cell.replace('=', " ")
 }

@@ -20,7 +20,7 @@ pub(super) const RULES: &[Entry] = &[
         id: "container",
         severity: Severity::Info,
         title: "doctor runs in a container that hides processes",
-        why: "The kernel is the host's, and so is what is said of it. What the container hides is not seen: \
+        why: "Kernel facts are the host's. The container hides the rest: \
               kernel threads, services and real-time threads of the host, and what of /sys and /proc is masked.",
         fix: "run doctor on the host, or start the container with --pid=host",
         by: &[Fixer::Setup],

@@ -40,7 +40,7 @@ pub(super) fn is_packed(head: &[u8]) -> bool {
 /// Unpacks what gzip packed, `most` bytes of it at most; the first of them where it is cut off.
 pub(super) fn unpacked(bytes: &[u8], most: u64) -> Vec<u8> {
     let mut content = Vec::new();
-    // What came before an error is kept; whoever needs the rest sees that it is missing.
+    // What came before an error is kept; a reader that needs the rest finds it missing.
     drop(GzDecoder::new(bytes).take(most).read_to_end(&mut content));
     content
 }

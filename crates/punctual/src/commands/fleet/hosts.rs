@@ -106,7 +106,7 @@ impl<'a> Hosts<'a> {
         }
         host.changed |= task.changed;
         let Some(state) = said.state.clone() else {
-            // A task that says nothing of ours failed before it could.
+            // A task without a line of ours failed before Punctual ran.
             if task.status == "failed" && !is_worse(host.state) {
                 host.state = FleetState::Failed;
                 host.detail = Some(short(&task.message));
@@ -214,7 +214,7 @@ fn span(seconds: f64) -> Option<Nanos> {
     u64::try_from(span.as_nanos()).ok().map(Nanos::new)
 }
 
-/// Opens a file that was fetched: it lies in our own directory, whoever says otherwise.
+/// Opens a fetched file, which must lie in our own directory.
 fn opened(fetched: &Path, path: &Path) -> Result<File, String> {
     let name = path.file_name().ok_or("it has no name")?;
     let dir = Dir::open(fetched).map_err(|err| err.to_string())?;

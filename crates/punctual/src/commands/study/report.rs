@@ -102,7 +102,7 @@ pub(super) fn of_note(store: &Store, study: &Study, note: &Note) -> Result<Study
             }
             _ => None,
         };
-        // The machine itself; a guest is told with its part.
+        // The machine itself; the part of a guest describes the guest.
         if host.is_none() {
             let mut runs = snapshot.iter().flat_map(|state| opened(store, state));
             host = runs

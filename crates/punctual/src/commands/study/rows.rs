@@ -92,7 +92,7 @@ fn lack_of_level(
 ) -> Result<Option<String>, CliError> {
     let parameters = scale::of_part(study, part, "default", 0, machine, &[]);
     let read = scale::experiment(study, part, &parameters)?;
-    // What cannot be planned at all is said where it is run.
+    // Running it reports what cannot be planned at all.
     let Ok(plan) = plan::of(&read, Some(0)) else {
         return Ok(None);
     };

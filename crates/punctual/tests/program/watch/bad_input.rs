@@ -150,7 +150,7 @@ fn what_would_have_held_lost_records_is_said_and_holds_them() {
     assert!(!passed, "{detail}");
     assert!(
         lost.is_null(),
-        "how many cycles were in them nobody knows: {lost}"
+        "the number of cycles in them is unknown: {lost}"
     );
     let (_, wanted) = detail.split_once("--buffer ").unwrap();
     let (wanted, _) = wanted.split_once(' ').unwrap();
@@ -230,7 +230,13 @@ fn another_tracer_changes_nothing_and_is_left_alone() {
     let enabled = machine::read(&other.join("events/sched/enable")).unwrap();
     fs::write(other.join("events/enable"), "0").unwrap();
     fs::remove_dir(&other).unwrap();
-    assert_eq!(answer.json()["valid"], true, "{}", answer.stdout);
+    // What the machine itself does wrong meanwhile is its own matter.
+    let record = answer.json();
+    for id in ["samples", "lost-events"] {
+        let checks = record["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["id"] == id).unwrap();
+        assert_eq!(check["status"], "pass", "{check:#}");
+    }
     assert_eq!(enabled.trim(), "1");
 }
 

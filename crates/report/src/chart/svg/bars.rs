@@ -32,7 +32,7 @@ impl Frame<'_> {
         let (colour, dash) = look(number, series);
         let (stroke, dash) = match is_hollow(series) {
             true => (colour, dash),
-            // Neighbours of one colour are told apart by the ground between them.
+            // The ground between them separates neighbours of one colour.
             false => ("#fff", ""),
         };
         let mut out = format!(

@@ -24,7 +24,7 @@ const UNLIMITED: &str = "-1";
 /// More points are a line without dots.
 const DOTS: usize = 40;
 
-/// Draws what there is to draw of an answer.
+/// Draws the pictures of an answer.
 pub(super) fn of_answer(ids: &mut Ids, answer: &StudyAnswer, id: &str) -> Vec<Block> {
     let validity = match answer.virtual_time {
         true => Validity::Virtual,

@@ -233,7 +233,7 @@ pub(crate) fn each(run: &RunRecord) -> Vec<(String, String)> {
     known.chain(options).collect()
 }
 
-/// A value of which no more is shown than there is room for.
+/// A value cut to the room that there is for it.
 pub(crate) fn shortened(value: &str) -> String {
     short(value, &BTreeSet::new())
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) The Punctual developers
 
-//! When a run was made of which the file does not state it: from a date without a time zone in it, from
+//! When a run was made, if its file does not say so: from a date without a time zone in it, from
 //! names, or from the modification time. All but the last are taken as UTC.
 
 use std::fs;
